@@ -1,0 +1,112 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+/// Set in CI: a warning in our own code fails the build.
+let warningsAreErrors = Context.environment["CAIRN_STRICT"] != nil
+let strict: [SwiftSetting] = warningsAreErrors ? [.treatAllWarnings(as: .error)] : []
+/// The sans-I/O rooms also promise that nothing in them is memory-unsafe.
+let core: [SwiftSetting] = strict + [.strictMemorySafety()]
+
+let collections = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+
+let package = Package(
+    name: "cairn",
+    products: [
+        .executable(name: "cairn", targets: ["cairn"]),
+        .executable(name: "cairn-bench", targets: ["cairn-bench"]),
+        .library(name: "BluetoothHost", targets: ["BluetoothHCI", "BluetoothHost"]),
+        .library(name: "PebbleProtocol", targets: ["PebbleProtocol"]),
+        .library(name: "PebbleWatch", targets: ["PebbleWatch"]),
+        .library(name: "AirSimulator", targets: ["AirSimulator"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    ],
+    targets: [
+        .target(name: "ByteCoding", swiftSettings: core),
+        .target(name: "BluetoothHCI", dependencies: ["ByteCoding"], swiftSettings: core),
+        .target(
+            name: "BluetoothHost",
+            dependencies: [
+                "ByteCoding", "BluetoothHCI", collections,
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
+            ],
+            swiftSettings: core
+        ),
+        .target(name: "PebbleProtocol", dependencies: ["ByteCoding", collections], swiftSettings: core),
+        .target(
+            name: "PebbleWatch",
+            dependencies: ["ByteCoding", "BluetoothHCI", "BluetoothHost", "PebbleProtocol", collections],
+            swiftSettings: core
+        ),
+        .target(
+            name: "AirSimulator",
+            dependencies: ["ByteCoding", "BluetoothHCI", collections],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "PebblePhone",
+            dependencies: ["ByteCoding", "BluetoothHCI", "BluetoothHost", "PebbleProtocol", collections],
+            swiftSettings: strict
+        ),
+        .target(name: "LinuxBluetooth", dependencies: ["ByteCoding", "BluetoothHCI"], swiftSettings: strict),
+        .target(
+            name: "Daemon",
+            dependencies: ["BluetoothHCI", "BluetoothHost", "PebbleWatch", "LinuxBluetooth", "AirSimulator", logging],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "cairn",
+            dependencies: [
+                "Daemon", "AirSimulator", "PebblePhone", logging,
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "cairn-bench",
+            dependencies: [
+                "ByteCoding", "BluetoothHCI", "BluetoothHost", "PebbleProtocol", "PebbleWatch", "AirSimulator",
+                "PebblePhone",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(name: "ByteCodingTests", dependencies: ["ByteCoding"], swiftSettings: strict),
+        .testTarget(name: "BluetoothHCITests", dependencies: ["BluetoothHCI"], swiftSettings: strict),
+        .testTarget(
+            name: "BluetoothHostTests",
+            dependencies: ["BluetoothHost", "BluetoothHCI", "AirSimulator"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "PebbleProtocolTests",
+            dependencies: ["PebbleProtocol"],
+            resources: [.copy("Vectors")],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "PebbleWatchTests",
+            dependencies: ["PebbleWatch", "PebblePhone", "AirSimulator"],
+            resources: [.copy("Vectors")],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "AirSimulatorTests",
+            dependencies: ["AirSimulator", "BluetoothHCI"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "LinuxBluetoothTests",
+            dependencies: ["LinuxBluetooth", "BluetoothHCI"],
+            swiftSettings: strict
+        ),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,57 @@
+import ByteCoding
+import Testing
+
+@Suite struct ByteCodingTests {
+    @Test func readsBothByteOrders() throws {
+        var reader = ByteReader([0x01, 0x02, 0x03, 0x04, 0xFF])
+        #expect(try reader.readLittleEndian("a", as: UInt16.self) == 0x0201)
+        #expect(try reader.readBigEndian("b", as: UInt16.self) == 0x0304)
+        #expect(try reader.readInt8("c") == -1)
+        #expect(reader.isEmpty)
+    }
+
+    @Test func namesTheFieldThatIsMissing() {
+        var reader = ByteReader([0x01])
+        #expect(throws: ByteDecodingError("handle", .truncated(needed: 2, available: 1))) {
+            _ = try reader.readLittleEndian("handle", as: UInt16.self)
+        }
+        #expect(reader.count == 1, "a failed read takes nothing")
+        #expect(throws: ByteDecodingError("size", .truncated(needed: -1, available: 1))) {
+            _ = try reader.readBytes(-1, "size")
+        }
+    }
+
+    @Test func writesWhatItReads() throws {
+        var bytes: [UInt8] = []
+        bytes.appendLittleEndian(UInt32(0x0403_0201))
+        bytes.appendBigEndian(Int16(-2))
+        bytes.appendLittleEndian(Int8(-1))
+        #expect(bytes.hexadecimal == "01020304fffeff")
+        #expect([UInt8](hexadecimal: "01020304 fffe ff") == bytes)
+        #expect([UInt8](hexadecimal: "0") == nil)
+        #expect([UInt8](hexadecimal: "zz") == nil)
+    }
+
+    @Test func queueKeepsOrderAcrossGrowthAndReuse() {
+        var queue = PacketQueue()
+        var buffer: [UInt8] = []
+        var next: UInt8 = 0
+        var expected: UInt8 = 0
+        for round in 0..<200 {
+            for _ in 0..<(round % 7 + 1) {
+                queue.append { $0.append(next) }
+                next &+= 1
+            }
+            for _ in 0..<(round % 5 + 1) where queue.popFirst(into: &buffer) {
+                #expect(buffer == [expected])
+                expected &+= 1
+            }
+        }
+        while queue.popFirst(into: &buffer) {
+            #expect(buffer == [expected])
+            expected &+= 1
+        }
+        #expect(expected == next)
+        #expect(queue.isEmpty)
+    }
+}
