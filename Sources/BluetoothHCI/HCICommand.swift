@@ -1,0 +1,102 @@
+import ByteCoding
+
+/// The parameters of a command, of its return, or of an event: a value that is also bytes.
+public protocol HCIParameters: Hashable, Sendable {
+    /// Takes the parameters off the front of some bytes.
+    init(reading reader: inout ByteReader) throws(ByteDecodingError)
+    /// Appends the parameters.
+    func encode(to buffer: inout [UInt8])
+}
+
+/// A command: what it is called by, and its parameters.
+///
+/// A command is answered by Command Status, and later by an event of its own, unless it is an
+/// `HCICommandWithReturn`.
+public protocol HCICommand: HCIParameters {
+    /// The number of the command.
+    static var opcode: HCIOpcode { get }
+    /// The command's name as the Core prints it, without `HCI_`.
+    static var name: String { get }
+}
+
+/// A command that is answered by Command Complete.
+public protocol HCICommandWithReturn: HCICommand {
+    /// What Command Complete carries after the status.
+    associatedtype ReturnParameters: HCIParameters = NoParameters
+}
+
+extension HCICommand {
+    public static var name: String { "\(Self.self)" }
+
+    /// Appends the whole packet: packet type, opcode, length, parameters.
+    public func encodePacket(to buffer: inout [UInt8]) {
+        buffer.append(HCIPacketType.command.rawValue)
+        buffer.appendLittleEndian(Self.opcode.rawValue)
+        let lengthIndex = buffer.endIndex
+        buffer.append(0)
+        encode(to: &buffer)
+        buffer.setLength(at: lengthIndex)
+    }
+
+    /// The whole packet: packet type, opcode, length, parameters.
+    public var packet: [UInt8] {
+        var buffer: [UInt8] = []
+        encodePacket(to: &buffer)
+        return buffer
+    }
+
+    /// Reads all of a command's parameters: bytes that follow them are an error.
+    public init(parameters: ArraySlice<UInt8>) throws(ByteDecodingError) {
+        var reader = ByteReader(parameters)
+        try self.init(reading: &reader)
+        try reader.expectEnd(Self.name)
+    }
+}
+
+/// Parameters that are not there.
+public struct NoParameters: HCIParameters {
+    public init() {}
+    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {}
+    public func encode(to buffer: inout [UInt8]) {}
+}
+
+/// A command without parameters.
+public protocol HCICommandWithoutParameters: HCICommand {
+    init()
+}
+
+extension HCICommandWithoutParameters {
+    public init(reading reader: inout ByteReader) throws(ByteDecodingError) { self.init() }
+    public func encode(to buffer: inout [UInt8]) {}
+}
+
+/// A command packet before anyone has looked at its parameters: what a controller receives.
+public struct HCICommandPacket: Hashable, Sendable {
+    /// Which command it is.
+    public var opcode: HCIOpcode
+    /// Its parameters, undecoded.
+    public var parameters: ArraySlice<UInt8>
+
+    /// A command with these parameters.
+    public init(opcode: HCIOpcode, parameters: ArraySlice<UInt8>) {
+        self.opcode = opcode
+        self.parameters = parameters
+    }
+
+    /// Reads a command packet without its packet type byte: opcode, length, parameters, and nothing after them.
+    public init(body: ArraySlice<UInt8>) throws(ByteDecodingError) {
+        var reader = ByteReader(body)
+        opcode = HCIOpcode(rawValue: try reader.readLittleEndian("command.opcode"))
+        let length = try reader.readUInt8("command.length")
+        parameters = try reader.readBytes(Int(length), "command.parameters")
+        try reader.expectEnd("command")
+    }
+}
+
+extension [UInt8] {
+    /// Writes how many bytes follow the one at `index` into it.
+    mutating func setLength(at index: Int) {
+        guard indices.contains(index) else { return }
+        self[index] = UInt8(clamping: endIndex - index - 1)
+    }
+}

@@ -1,0 +1,35 @@
+/// The number of a command: six bits of group (OGF) above ten bits of command (OCF).
+///
+/// Source: Core 5.4, Vol 4, Part E, 5.4.1.
+public struct HCIOpcode: RawRepresentable, Hashable, Sendable {
+    /// Group and command in one number, as sent.
+    public let rawValue: UInt16
+
+    /// Any opcode, known or not.
+    public init(rawValue: UInt16) { self.rawValue = rawValue }
+
+    /// An opcode of a group.
+    public init(_ group: Group, _ command: UInt16) {
+        rawValue = UInt16(group.rawValue) << 10 | (command & 0x3FF)
+    }
+
+    /// The opcode group fields that Cairn speaks.
+    public enum Group: UInt8, Sendable {
+        case linkControl = 0x01
+        case controllerAndBaseband = 0x03
+        case informational = 0x04
+        case status = 0x05
+        case lowEnergy = 0x08
+        case vendor = 0x3F
+    }
+
+    /// Zero: a Command Complete or Command Status with it only says how many commands the controller takes.
+    public static let none = HCIOpcode(rawValue: 0)
+}
+
+extension HCIOpcode: CustomStringConvertible {
+    public var description: String {
+        let digits = String(rawValue, radix: 16, uppercase: true)
+        return "0x" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+    }
+}
