@@ -82,7 +82,7 @@ let package = Package(
         .testTarget(name: "BluetoothHCITests", dependencies: ["BluetoothHCI"], swiftSettings: strict),
         .testTarget(
             name: "BluetoothHostTests",
-            dependencies: ["BluetoothHost", "BluetoothHCI", "AirSimulator"],
+            dependencies: ["ByteCoding", "BluetoothHost", "BluetoothHCI", "AirSimulator"],
             swiftSettings: strict
         ),
         .testTarget(

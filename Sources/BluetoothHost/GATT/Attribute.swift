@@ -1,0 +1,55 @@
+/// One attribute of a database: everything about it but its value.
+public struct Attribute: Sendable {
+    /// Where an attribute's value is.
+    enum Content: Sendable, Hashable {
+        /// In the database, where nothing changes it: a declaration. The index is into the database's values.
+        case constant(Int)
+        /// In the database.
+        case stored(Int)
+        /// Only the owner knows it.
+        case owner
+        /// With each connection: a client characteristic configuration. The index is into `clientConfigurations`.
+        case clientConfiguration(Int)
+    }
+
+    /// What the attribute is called on the air.
+    public let handle: AttributeHandle
+    /// What the attribute stands for.
+    public let type: BluetoothUUID
+    let content: Content
+    /// What reading requires; nil when the attribute cannot be read.
+    public let read: AccessRequirement?
+    /// What writing requires; nil when the attribute cannot be written.
+    public let write: AccessRequirement?
+    let maximumLength: Int
+    let isFixedLength: Bool
+    /// Index of the service that the attribute belongs to.
+    let service: Int
+    /// For a characteristic value with a client characteristic configuration: that one's index.
+    let subscription: Int?
+
+    /// The error that refuses reading over a link, or nil if it may read.
+    func readRefusal(of link: LinkSecurity) -> ATTError? {
+        guard let read else { return .readNotPermitted }
+        return read.refusal(of: link)
+    }
+
+    /// The error that refuses writing over a link, or nil if it may write.
+    func writeRefusal(of link: LinkSecurity) -> ATTError? {
+        guard let write else { return .writeNotPermitted }
+        return write.refusal(of: link)
+    }
+}
+
+/// What a database knows about one client characteristic configuration; its value is with each connection.
+struct ClientConfiguration: Sendable {
+    /// The descriptor's handle.
+    let handle: AttributeHandle
+    /// The handle of the value that a client subscribes to.
+    let value: AttributeHandle
+    /// What the characteristic's properties allow.
+    let allowed: Subscription
+    /// What sending the value requires of the link.
+    let requirement: AccessRequirement
+    let ownerAnswers: Bool
+}

@@ -1,0 +1,86 @@
+/// What a link must offer before an attribute may be used in one way.
+public struct AccessRequirement: Hashable, Sendable {
+    /// What is asked of the key that encrypts the link.
+    public enum Encryption: UInt8, Comparable, Sendable {
+        /// Anybody may.
+        case none
+        /// The link must be encrypted.
+        case encrypted
+        /// The link must be encrypted with a key from a pairing protected against a man in the middle.
+        case authenticated
+
+        public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+    }
+
+    /// What is asked of the link's encryption.
+    public var encryption: Encryption
+    /// The shortest key that is good enough, in bytes, when encryption is asked for.
+    public var minimumKeySize: Int
+    /// Whether the peer must also have been authorized.
+    public var needsAuthorization: Bool
+
+    public init(_ encryption: Encryption = .none, minimumKeySize: Int = 7, needsAuthorization: Bool = false) {
+        self.encryption = encryption
+        self.minimumKeySize = minimumKeySize
+        self.needsAuthorization = needsAuthorization
+    }
+
+    /// Anybody may.
+    public static let open = AccessRequirement(.none)
+    /// Needs an encrypted link.
+    public static let encrypted = AccessRequirement(.encrypted)
+    /// Needs a link encrypted with an authenticated key.
+    public static let authenticated = AccessRequirement(.authenticated)
+
+    /// The error that refuses the link, or nil if it meets the requirement.
+    ///
+    /// The order is that of Core 5.4, Vol 3, Part C, 10.3.1: an unencrypted link is told to pair (0x05) or, when
+    /// there is a key already, to encrypt (0x0F); an encrypted one may have too short a key (0x0C) or one that
+    /// nobody vouched for (0x05); authorization comes last.
+    public func refusal(of link: LinkSecurity) -> ATTError? {
+        if encryption != .none {
+            guard link.isEncrypted else {
+                return link.isBonded ? .insufficientEncryption : .insufficientAuthentication
+            }
+            if link.keySize < minimumKeySize { return .encryptionKeySizeTooShort }
+            if encryption == .authenticated, !link.isAuthenticated { return .insufficientAuthentication }
+        }
+        if needsAuthorization, !link.isAuthorized { return .insufficientAuthorization }
+        return nil
+    }
+}
+
+/// What each use of a characteristic or descriptor requires of the link.
+///
+/// Whether a characteristic can be read or written at all follows from its properties.
+public struct AttributePermissions: Hashable, Sendable {
+    /// What reading the value requires.
+    public var read: AccessRequirement
+    /// What writing the value requires.
+    public var write: AccessRequirement
+    /// What writing the client characteristic configuration requires, and so what must hold again before a value
+    /// is sent to a client that subscribed earlier (Core 5.4, Vol 3, Part C, 10.3.1.1).
+    public var subscribe: AccessRequirement
+
+    public init(
+        read: AccessRequirement = .open,
+        write: AccessRequirement = .open,
+        subscribe: AccessRequirement = .open
+    ) {
+        self.read = read
+        self.write = write
+        self.subscribe = subscribe
+    }
+
+    /// The same requirement for every use.
+    public init(all requirement: AccessRequirement) {
+        self.init(read: requirement, write: requirement, subscribe: requirement)
+    }
+
+    /// No requirement for any use.
+    public static let open = AttributePermissions(all: .open)
+    /// Every use needs an encrypted link.
+    public static let encrypted = AttributePermissions(all: .encrypted)
+    /// Every use needs a link encrypted with an authenticated key.
+    public static let authenticated = AttributePermissions(all: .authenticated)
+}

@@ -1,0 +1,52 @@
+/// What can be done with a characteristic (Core 5.4, Vol 3, Part G, 3.3.1.1 and 3.3.3.1).
+///
+/// The low byte is the properties field of the characteristic declaration; the bits above it are those of the
+/// extended properties descriptor, which is declared by itself when one of them is set.
+public struct CharacteristicProperties: OptionSet, Hashable, Sendable {
+    public let rawValue: UInt16
+
+    public init(rawValue: UInt16) { self.rawValue = rawValue }
+
+    public static let broadcast = CharacteristicProperties(rawValue: 0x0001)
+    public static let read = CharacteristicProperties(rawValue: 0x0002)
+    public static let writeWithoutResponse = CharacteristicProperties(rawValue: 0x0004)
+    public static let write = CharacteristicProperties(rawValue: 0x0008)
+    public static let notify = CharacteristicProperties(rawValue: 0x0010)
+    public static let indicate = CharacteristicProperties(rawValue: 0x0020)
+    public static let authenticatedSignedWrites = CharacteristicProperties(rawValue: 0x0040)
+    public static let extendedProperties = CharacteristicProperties(rawValue: 0x0080)
+    /// Several values can be written in one reliable write.
+    public static let reliableWrite = CharacteristicProperties(rawValue: 0x0100)
+    /// The user description descriptor can be written.
+    public static let writableAuxiliaries = CharacteristicProperties(rawValue: 0x0200)
+
+    /// The properties field of the declaration.
+    var declared: UInt8 {
+        let extended = extendedBits == 0 ? self : union(.extendedProperties)
+        return UInt8(truncatingIfNeeded: extended.rawValue)
+    }
+
+    /// The value of the extended properties descriptor; 0 when there is none.
+    var extendedBits: UInt16 { rawValue >> 8 }
+
+    /// What a client can subscribe to.
+    var subscriptions: Subscription {
+        var subscriptions: Subscription = []
+        if contains(.notify) { subscriptions.insert(.notifications) }
+        if contains(.indicate) { subscriptions.insert(.indications) }
+        return subscriptions
+    }
+}
+
+/// What a client asked to be sent of a characteristic: the bits of its client characteristic configuration
+/// (Core 5.4, Vol 3, Part G, 3.3.3.3).
+public struct Subscription: OptionSet, Hashable, Sendable {
+    public let rawValue: UInt16
+
+    public init(rawValue: UInt16) { self.rawValue = rawValue }
+
+    public static let notifications = Subscription(rawValue: 0x0001)
+    public static let indications = Subscription(rawValue: 0x0002)
+    /// The bits that the specification gives a meaning to.
+    static let known: Subscription = [.notifications, .indications]
+}

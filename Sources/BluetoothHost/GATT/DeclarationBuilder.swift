@@ -1,0 +1,50 @@
+/// Collects the declarations written between braces, with `if`, `switch` and `for` where they help.
+@resultBuilder
+public enum DeclarationBuilder<Element> {
+    public static func buildExpression(_ element: Element) -> [Element] { [element] }
+    public static func buildBlock(_ parts: [Element]...) -> [Element] { parts.flatMap(\.self) }
+    public static func buildArray(_ parts: [[Element]]) -> [Element] { parts.flatMap(\.self) }
+    public static func buildOptional(_ part: [Element]?) -> [Element] { part ?? [] }
+    public static func buildEither(first part: [Element]) -> [Element] { part }
+    public static func buildEither(second part: [Element]) -> [Element] { part }
+}
+
+extension DeclarationBuilder where Element == ServiceMember {
+    public static func buildExpression(_ include: Include) -> [ServiceMember] { [.include(include)] }
+    public static func buildExpression(_ characteristic: Characteristic) -> [ServiceMember] {
+        [.characteristic(characteristic)]
+    }
+}
+
+/// Why a list of declarations is not a database.
+public enum GATTDatabaseError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// A service with a 16-bit UUID stands behind one with a 128-bit UUID; clients could then not discover the
+    /// services in the fewest round trips.
+    case serviceOutOfOrder(BluetoothUUID)
+    /// The handle asked for a service is taken, or lies in front of one that is.
+    case handleTaken(AttributeHandle, BluetoothUUID)
+    /// There are more attributes than handles.
+    case tooManyAttributes
+    /// Two declarations have the same name.
+    case nameTaken(AttributeName)
+    /// An included service is not declared.
+    case unknownService(AttributeName)
+    /// A value is longer than it may be, or may be longer than 512 bytes.
+    case valueTooLong(BluetoothUUID)
+    /// A descriptor that follows from the properties was declared by hand.
+    case automaticDescriptor(BluetoothUUID)
+
+    public var description: String {
+        switch self {
+        case .serviceOutOfOrder(let uuid):
+            "service \(uuid): services with 16-bit UUIDs must stand in front of those with 128-bit UUIDs"
+        case .handleTaken(let handle, let uuid):
+            "service \(uuid): handle \(handle) is not behind the attributes that were declared before"
+        case .tooManyAttributes: "the database has more than 65535 attributes"
+        case .nameTaken(let name): "the name \"\(name)\" is declared twice"
+        case .unknownService(let name): "the included service \"\(name)\" is not declared"
+        case .valueTooLong(let uuid): "attribute \(uuid): the value is too long"
+        case .automaticDescriptor(let uuid): "descriptor \(uuid) is declared by the characteristic's properties"
+        }
+    }
+}

@@ -1,0 +1,186 @@
+import ByteCoding
+
+/// The attributes that a server offers: services, their characteristics, and the values that are kept here.
+///
+/// Made from declarations, in which order is handle order:
+///
+///     let database = try GATTDatabase {
+///         Service(.genericAccess) {
+///             Characteristic(.uuid16(0x2A00), .read, value: "Pebble 1234")
+///         }
+///         Service(.uuid16(0x180F), name: "battery") {
+///             Characteristic(.uuid16(0x2A19), [.read, .notify], name: "battery level", value: [100])
+///         }
+///     }
+///     let level = database.handle(of: "battery level")
+///
+/// Finding an attribute by its handle takes the same time however many there are.
+public struct GATTDatabase: Sendable {
+    /// A service as it lies in the handle space.
+    struct ServiceEntry: Sendable {
+        let uuid: BluetoothUUID
+        let isPrimary: Bool
+        let range: AttributeHandleRange
+        var isPublished: Bool
+    }
+
+    /// All attributes in the order of their handles, those of unpublished services too.
+    private(set) var attributes: [Attribute] = []
+    /// For each handle, one more than the attribute's index; 0 where there is none.
+    private var indexByHandle: [UInt16] = []
+    private var values: [[UInt8]] = []
+    private(set) var services: [ServiceEntry] = []
+    private(set) var clientConfigurations: [ClientConfiguration] = []
+    private var handleByName: [AttributeName: AttributeHandle] = [:]
+
+    /// A database without any attribute.
+    public init() {}
+
+    /// Lays out the declared services, in their order.
+    public init(@DeclarationBuilder<Service> _ services: () -> [Service]) throws(GATTDatabaseError) {
+        try self.init(services())
+    }
+
+    /// Lays out services, in their order.
+    public init(_ services: [Service]) throws(GATTDatabaseError) {
+        var layout = GATTDatabaseLayout()
+        for service in services { try layout.add(service) }
+        try layout.resolveIncludes()
+        attributes = layout.attributes
+        values = layout.values
+        self.services = layout.services
+        clientConfigurations = layout.clientConfigurations
+        handleByName = layout.handleByName
+        indexByHandle = Array(repeating: 0, count: Int(attributes.last?.handle.rawValue ?? 0) + 1)
+        for index in self.services.indices { indexHandles(ofService: index) }
+    }
+}
+
+// MARK: - Finding attributes
+
+extension GATTDatabase {
+    /// The handle of a named service declaration, characteristic value or descriptor.
+    public func handle(of name: AttributeName) -> AttributeHandle? { handleByName[name] }
+
+    /// The handle of the client characteristic configuration that belongs to a characteristic value.
+    public func clientConfiguration(of value: AttributeHandle) -> AttributeHandle? {
+        guard let slot = attribute(at: value)?.subscription, clientConfigurations.indices.contains(slot) else {
+            return nil
+        }
+        return clientConfigurations[slot].handle
+    }
+
+    /// The attribute with a handle, if there is one and its service is published.
+    @inline(__always)
+    public func attribute(at handle: AttributeHandle) -> Attribute? {
+        let slot = Int(handle.rawValue)
+        guard slot < indexByHandle.count else { return nil }
+        let index = Int(indexByHandle[slot]) - 1
+        guard index >= 0, index < attributes.count else { return nil }
+        return attributes[index]
+    }
+
+    /// The published attributes within a range, in the order of their handles.
+    public func attributes(in range: AttributeHandleRange) -> some Sequence<Attribute> {
+        attributes[firstIndex(notBelow: range.start)...].lazy
+            .prefix { $0.handle <= range.end }
+            .filter { isPublished($0) }
+    }
+
+    /// The last handle of the group that an attribute opens: the service for a service declaration, else itself.
+    func groupEnd(of attribute: Attribute) -> AttributeHandle {
+        let isService = attribute.type == .primaryService || attribute.type == .secondaryService
+        guard isService, services.indices.contains(attribute.service) else { return attribute.handle }
+        return services[attribute.service].range.end
+    }
+
+    private func isPublished(_ attribute: Attribute) -> Bool {
+        services.indices.contains(attribute.service) && services[attribute.service].isPublished
+    }
+
+    private func firstIndex(notBelow handle: AttributeHandle) -> Int {
+        var low = 0
+        var high = attributes.count
+        while low < high {
+            let middle = (low + high) / 2
+            if attributes[middle].handle < handle { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+}
+
+// MARK: - Values
+
+extension GATTDatabase {
+    /// The bytes kept for an attribute; nil when it has none here or does not exist.
+    public func value(of handle: AttributeHandle) -> [UInt8]? {
+        guard let attribute = attribute(at: handle) else { return nil }
+        return storedValue(of: attribute)
+    }
+
+    /// Replaces the bytes kept for an attribute of a published or unpublished service.
+    public mutating func setValue(
+        _ value: some Collection<UInt8>,
+        of handle: AttributeHandle
+    ) throws(GATTError) {
+        let index = firstIndex(notBelow: handle)
+        guard index < attributes.count, attributes[index].handle == handle else { throw .unknownAttribute(handle) }
+        let attribute = attributes[index]
+        guard case .stored(let slot) = attribute.content, values.indices.contains(slot) else {
+            throw .valueNotStored(handle)
+        }
+        let fits =
+            attribute.isFixedLength ? value.count == attribute.maximumLength : value.count <= attribute.maximumLength
+        guard fits else { throw .invalidValueLength(handle, value.count) }
+        values[slot].removeAll(keepingCapacity: true)
+        values[slot].append(contentsOf: value)
+    }
+
+    func storedValue(of attribute: Attribute) -> [UInt8]? {
+        switch attribute.content {
+        case .constant(let slot), .stored(let slot): values.indices.contains(slot) ? values[slot] : nil
+        case .owner, .clientConfiguration: nil
+        }
+    }
+
+    /// Stores what a client wrote: a shorter value leaves the rest of a fixed-length one as it was. The length has
+    /// been checked.
+    mutating func store(_ value: ArraySlice<UInt8>, in attribute: Attribute) {
+        guard case .stored(let slot) = attribute.content, values.indices.contains(slot) else { return }
+        if attribute.isFixedLength {
+            values[slot].replaceSubrange(0..<min(value.count, values[slot].count), with: value)
+        } else {
+            values[slot].removeAll(keepingCapacity: true)
+            values[slot].append(contentsOf: value)
+        }
+    }
+}
+
+// MARK: - Services that come and go
+
+extension GATTDatabase {
+    /// Shows a service to clients or hides it; its handles stay reserved, so nothing else moves.
+    /// - Returns: the range that clients must be told has changed; nil when nothing did.
+    public mutating func setPublished(
+        _ isPublished: Bool,
+        service name: AttributeName
+    ) throws(GATTError) -> AttributeHandleRange? {
+        guard let handle = handleByName[name],
+            let index = services.firstIndex(where: { $0.range.start == handle })
+        else { throw .unknownService(name) }
+        guard services[index].isPublished != isPublished else { return nil }
+        services[index].isPublished = isPublished
+        indexHandles(ofService: index)
+        return services[index].range
+    }
+
+    private mutating func indexHandles(ofService service: Int) {
+        guard services.indices.contains(service) else { return }
+        let entry = services[service]
+        for index in firstIndex(notBelow: entry.range.start)..<attributes.count {
+            let handle = attributes[index].handle
+            guard handle <= entry.range.end, Int(handle.rawValue) < indexByHandle.count else { return }
+            indexByHandle[Int(handle.rawValue)] = entry.isPublished ? UInt16(truncatingIfNeeded: index + 1) : 0
+        }
+    }
+}
