@@ -15,6 +15,8 @@ public protocol HCIParameters: Hashable, Sendable {
 public protocol HCICommand: HCIParameters {
     /// The number of the command.
     static var opcode: HCIOpcode { get }
+    /// Where Read Local Supported Commands says whether a controller understands the command; nil if all do.
+    static var supportedCommandBit: SupportedCommands.Bit? { get }
     /// The command's name as the Core prints it, without `HCI_`.
     static var name: String { get }
 }
@@ -22,7 +24,7 @@ public protocol HCICommand: HCIParameters {
 /// A command that is answered by Command Complete.
 public protocol HCICommandWithReturn: HCICommand {
     /// What Command Complete carries after the status.
-    associatedtype ReturnParameters: HCIParameters = NoParameters
+    associatedtype ReturnParameters: HCIReturnParameters = NoParameters
 }
 
 extension HCICommand {
@@ -53,8 +55,15 @@ extension HCICommand {
     }
 }
 
-/// Parameters that are not there.
-public struct NoParameters: HCIParameters {
+/// What Command Complete carries after the status.
+public protocol HCIReturnParameters: HCIParameters {
+    /// How many octets they are.
+    static var size: Int { get }
+}
+
+/// Return parameters that are not there.
+public struct NoParameters: HCIReturnParameters {
+    public static let size = 0
     public init() {}
     public init(reading reader: inout ByteReader) throws(ByteDecodingError) {}
     public func encode(to buffer: inout [UInt8]) {}

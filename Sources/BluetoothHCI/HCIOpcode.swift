@@ -29,6 +29,7 @@ public struct HCIOpcode: RawRepresentable, Hashable, Sendable {
 
 extension HCIOpcode: CustomStringConvertible {
     public var description: String {
+        if let command = HCICommands.command(self) { return command.name }
         let digits = String(rawValue, radix: 16, uppercase: true)
         return "0x" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
     }

@@ -1,0 +1,92 @@
+import ByteCoding
+
+/// Which part of an L2CAP PDU an ACL packet carries.
+///
+/// Source: Core 5.4, Vol 4, Part E, 5.4.2.
+public enum PacketBoundary: UInt8, Hashable, Sendable, CaseIterable {
+    /// The first part, which the controller may not flush; host to controller.
+    case firstNonFlushable = 0b00
+    /// A further part.
+    case continuing = 0b01
+    /// The first part, which the controller may flush; controller to host, where LE uses it too.
+    case firstFlushable = 0b10
+    /// A whole PDU that the controller may flush; not on LE.
+    case complete = 0b11
+}
+
+/// An ACL data packet: a part of an L2CAP PDU on a connection.
+///
+/// Layout: handle (12 bits), packet boundary (2), broadcast (2), length (16), data.
+///
+/// Source: Core 5.4, Vol 4, Part E, 5.4.2.
+public struct ACLPacket: Hashable, Sendable {
+    /// Which connection.
+    public var handle: ConnectionHandle
+    /// Which part of a PDU the data is.
+    public var boundary: PacketBoundary
+    /// Who it is for: 0 the peer, which is all that LE has.
+    public var broadcast: UInt8
+    /// The data, sharing the storage of the packet it was read from.
+    public var data: ArraySlice<UInt8>
+
+    /// How many octets come before the data, the packet type byte not counted.
+    public static let headerSize = 4
+
+    private static let handleMask: UInt16 = 0x0FFF
+    private static let boundaryShift: UInt16 = 12
+    private static let broadcastShift: UInt16 = 14
+
+    public init(handle: ConnectionHandle, boundary: PacketBoundary, data: ArraySlice<UInt8>) {
+        self.handle = handle
+        self.boundary = boundary
+        self.broadcast = 0
+        self.data = data
+    }
+
+    /// Reads a packet without its packet type byte: header, data, and nothing after it.
+    public init(body: ArraySlice<UInt8>) throws(ByteDecodingError) {
+        var reader = ByteReader(body)
+        let word = try reader.readLittleEndian("acl.handle", as: UInt16.self)
+        guard let handle = ConnectionHandle(rawValue: word & Self.handleMask) else {
+            throw ByteDecodingError("acl.handle", .invalidValue(UInt64(word & Self.handleMask)))
+        }
+        let bits = UInt8(truncatingIfNeeded: word >> Self.boundaryShift & 0b11)
+        guard let boundary = PacketBoundary(rawValue: bits) else {
+            throw ByteDecodingError("acl.packet_boundary", .invalidValue(UInt64(bits)))
+        }
+        self.handle = handle
+        self.boundary = boundary
+        broadcast = UInt8(truncatingIfNeeded: word >> Self.broadcastShift)
+        let length = try reader.readLittleEndian("acl.length", as: UInt16.self)
+        data = try reader.readBytes(Int(length), "acl.data")
+        try reader.expectEnd("acl")
+    }
+
+    /// Appends the whole packet, from the packet type byte on.
+    public func encodePacket(to buffer: inout [UInt8]) {
+        Self.encodeHeader(handle: handle, boundary: boundary, broadcast: broadcast, length: data.count, to: &buffer)
+        buffer.append(contentsOf: data)
+    }
+
+    /// The whole packet, from the packet type byte on.
+    public var packet: [UInt8] {
+        var buffer: [UInt8] = []
+        encodePacket(to: &buffer)
+        return buffer
+    }
+
+    /// Appends the packet type byte and the header of a packet whose data the caller appends: `length` octets of it.
+    public static func encodeHeader(
+        handle: ConnectionHandle,
+        boundary: PacketBoundary,
+        broadcast: UInt8 = 0,
+        length: Int,
+        to buffer: inout [UInt8]
+    ) {
+        buffer.append(HCIPacketType.acl.rawValue)
+        buffer.appendLittleEndian(
+            handle.rawValue | UInt16(boundary.rawValue) << boundaryShift | UInt16(broadcast & 0b11) << broadcastShift
+        )
+        buffer.appendLittleEndian(UInt16(clamping: length))
+    }
+}

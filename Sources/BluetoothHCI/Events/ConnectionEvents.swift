@@ -1,0 +1,177 @@
+import ByteCoding
+
+/// A connection ended, or could not be ended.
+///
+/// Source: Core 5.4, Vol 4, Part E, 7.7.5.
+public struct DisconnectionComplete: HCIEventParameters {
+    public static let code = HCIEventCode(rawValue: 0x05)
+
+    /// Whether it ended.
+    public var status: HCIStatus
+    /// Which connection.
+    public var handle: ConnectionHandle
+    /// Why it ended.
+    public var reason: HCIStatus
+
+    public init(status: HCIStatus, handle: ConnectionHandle, reason: HCIStatus) {
+        self.status = status
+        self.handle = handle
+        self.reason = reason
+    }
+
+    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+        status = try HCIStatus(reading: &reader, "disconnection_complete.status")
+        handle = try reader.readConnectionHandle("disconnection_complete.handle")
+        reason = try HCIStatus(reading: &reader, "disconnection_complete.reason")
+    }
+
+    public func encode(to buffer: inout [UInt8]) {
+        buffer.append(status.rawValue)
+        buffer.appendLittleEndian(handle.rawValue)
+        buffer.append(reason.rawValue)
+    }
+}
+
+/// The encryption of a connection was turned on or off: version 1 of the event.
+///
+/// Source: Core 5.4, Vol 4, Part E, 7.7.8.
+public struct EncryptionChange: HCIEventParameters {
+    public static let code = HCIEventCode(rawValue: 0x08)
+
+    /// Whether it worked; if not, why.
+    public var status: HCIStatus
+    /// Which connection.
+    public var handle: ConnectionHandle
+    /// Whether the connection is encrypted now.
+    public var isEncrypted: Bool
+
+    public init(status: HCIStatus, handle: ConnectionHandle, isEncrypted: Bool) {
+        self.status = status
+        self.handle = handle
+        self.isEncrypted = isEncrypted
+    }
+
+    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+        status = try HCIStatus(reading: &reader, "encryption_change.status")
+        handle = try reader.readConnectionHandle("encryption_change.handle")
+        isEncrypted = try reader.readUInt8("encryption_change.is_encrypted") != 0
+    }
+
+    public func encode(to buffer: inout [UInt8]) {
+        buffer.append(status.rawValue)
+        buffer.appendLittleEndian(handle.rawValue)
+        buffer.append(isEncrypted ? 1 : 0)
+    }
+}
+
+/// The encryption of a connection was turned on or off: version 2 of the event.
+///
+/// Source: Core 5.4, Vol 4, Part E, 7.7.8.
+public struct EncryptionChangeV2: HCIEventParameters {
+    public static let code = HCIEventCode(rawValue: 0x59)
+
+    /// Whether it worked; if not, why.
+    public var status: HCIStatus
+    /// Which connection.
+    public var handle: ConnectionHandle
+    /// Whether the connection is encrypted now.
+    public var isEncrypted: Bool
+    /// How many octets of the key are secret.
+    public var keySize: UInt8
+
+    public init(status: HCIStatus, handle: ConnectionHandle, isEncrypted: Bool, keySize: UInt8) {
+        self.status = status
+        self.handle = handle
+        self.isEncrypted = isEncrypted
+        self.keySize = keySize
+    }
+
+    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+        status = try HCIStatus(reading: &reader, "encryption_change_v2.status")
+        handle = try reader.readConnectionHandle("encryption_change_v2.handle")
+        isEncrypted = try reader.readUInt8("encryption_change_v2.is_encrypted") != 0
+        keySize = try reader.readUInt8("encryption_change_v2.key_size")
+    }
+
+    public func encode(to buffer: inout [UInt8]) {
+        buffer.append(status.rawValue)
+        buffer.appendLittleEndian(handle.rawValue)
+        buffer.append(isEncrypted ? 1 : 0)
+        buffer.append(keySize)
+    }
+}
+
+/// The key of an encrypted connection was renewed.
+///
+/// Source: Core 5.4, Vol 4, Part E, 7.7.39.
+public struct EncryptionKeyRefreshComplete: HCIEventParameters {
+    public static let code = HCIEventCode(rawValue: 0x30)
+
+    /// Whether it worked; if not, why.
+    public var status: HCIStatus
+    /// Which connection.
+    public var handle: ConnectionHandle
+
+    public init(status: HCIStatus, handle: ConnectionHandle) {
+        self.status = status
+        self.handle = handle
+    }
+
+    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+        status = try HCIStatus(reading: &reader, "encryption_key_refresh_complete.status")
+        handle = try reader.readConnectionHandle("encryption_key_refresh_complete.handle")
+    }
+
+    public func encode(to buffer: inout [UInt8]) {
+        buffer.append(status.rawValue)
+        buffer.appendLittleEndian(handle.rawValue)
+    }
+}
+
+/// What version the peer says it implements.
+///
+/// Source: Core 5.4, Vol 4, Part E, 7.7.12.
+public struct ReadRemoteVersionInformationComplete: HCIEventParameters {
+    public static let code = HCIEventCode(rawValue: 0x0C)
+
+    /// Whether it said so.
+    public var status: HCIStatus
+    /// Which connection.
+    public var handle: ConnectionHandle
+    /// The version of its link layer.
+    public var version: CoreVersion
+    /// The manufacturer.
+    public var company: CompanyIdentifier
+    /// The manufacturer's subversion.
+    public var subversion: UInt16
+
+    public init(
+        status: HCIStatus,
+        handle: ConnectionHandle,
+        version: CoreVersion,
+        company: CompanyIdentifier,
+        subversion: UInt16
+    ) {
+        self.status = status
+        self.handle = handle
+        self.version = version
+        self.company = company
+        self.subversion = subversion
+    }
+
+    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+        status = try HCIStatus(reading: &reader, "read_remote_version_information_complete.status")
+        handle = try reader.readConnectionHandle("read_remote_version_information_complete.handle")
+        version = try CoreVersion(reading: &reader, "read_remote_version_information_complete.version")
+        company = try CompanyIdentifier(reading: &reader, "read_remote_version_information_complete.company")
+        subversion = try reader.readLittleEndian("read_remote_version_information_complete.subversion")
+    }
+
+    public func encode(to buffer: inout [UInt8]) {
+        buffer.append(status.rawValue)
+        buffer.appendLittleEndian(handle.rawValue)
+        buffer.append(version.rawValue)
+        buffer.appendLittleEndian(company.rawValue)
+        buffer.appendLittleEndian(subversion)
+    }
+}

@@ -1,0 +1,145 @@
+import ByteCoding
+
+/// A connection that has just been made.
+public struct LENewConnection: Hashable, Sendable {
+    /// What it is called.
+    public var handle: ConnectionHandle
+    /// Which side of it this device is.
+    public var role: ConnectionRole
+    /// The peer: its identity address if the controller resolved it.
+    public var peer: LEAddress
+    /// The private address that this device connected with; zero if it was none that the controller made.
+    public var localResolvableAddress: DeviceAddress
+    /// The private address that the peer connected with; zero if the controller resolved none.
+    public var peerResolvableAddress: DeviceAddress
+    /// The time between connection events.
+    public var interval: ConnectionInterval
+    /// How many connection events the peripheral may skip.
+    public var latency: UInt16
+    /// How long the link may hear nothing.
+    public var supervisionTimeout: SupervisionTimeout
+    /// How precise the central's clock is.
+    public var centralClockAccuracy: ClockAccuracy
+
+    public init(
+        handle: ConnectionHandle,
+        role: ConnectionRole,
+        peer: LEAddress,
+        localResolvableAddress: DeviceAddress = .zero,
+        peerResolvableAddress: DeviceAddress = .zero,
+        interval: ConnectionInterval,
+        latency: UInt16,
+        supervisionTimeout: SupervisionTimeout,
+        centralClockAccuracy: ClockAccuracy = .ppm500
+    ) {
+        self.handle = handle
+        self.role = role
+        self.peer = peer
+        self.localResolvableAddress = localResolvableAddress
+        self.peerResolvableAddress = peerResolvableAddress
+        self.interval = interval
+        self.latency = latency
+        self.supervisionTimeout = supervisionTimeout
+        self.centralClockAccuracy = centralClockAccuracy
+    }
+
+    /// How many octets follow the status, without and with the private addresses.
+    static let size = 17
+    static let enhancedSize = size + 2 * DeviceAddress.size
+
+    init(reading reader: inout ByteReader, isEnhanced: Bool) throws(ByteDecodingError) {
+        handle = try reader.readConnectionHandle("le_connection_complete.connection_handle")
+        role = try ConnectionRole(reading: &reader, "le_connection_complete.role")
+        peer = try LEAddress(reading: &reader, "le_connection_complete.peer_address")
+        localResolvableAddress = .zero
+        peerResolvableAddress = .zero
+        if isEnhanced {
+            localResolvableAddress = try DeviceAddress(
+                reading: &reader,
+                "le_connection_complete.local_resolvable_private_address"
+            )
+            peerResolvableAddress = try DeviceAddress(
+                reading: &reader,
+                "le_connection_complete.peer_resolvable_private_address"
+            )
+        }
+        interval = try ConnectionInterval(reading: &reader, "le_connection_complete.connection_interval")
+        latency = try reader.readLittleEndian("le_connection_complete.peripheral_latency")
+        supervisionTimeout = try SupervisionTimeout(reading: &reader, "le_connection_complete.supervision_timeout")
+        centralClockAccuracy = try ClockAccuracy(reading: &reader, "le_connection_complete.central_clock_accuracy")
+    }
+
+    func encode(to buffer: inout [UInt8], isEnhanced: Bool) {
+        buffer.appendLittleEndian(handle.rawValue)
+        buffer.append(role.rawValue)
+        peer.encode(to: &buffer)
+        if isEnhanced {
+            localResolvableAddress.encode(to: &buffer)
+            peerResolvableAddress.encode(to: &buffer)
+        }
+        interval.encode(to: &buffer)
+        buffer.appendLittleEndian(latency)
+        supervisionTimeout.encode(to: &buffer)
+        buffer.append(centralClockAccuracy.rawValue)
+    }
+}
+
+extension HCIOutcome<LENewConnection> {
+    /// Reads a status and the connection; when there is none, the parameters that would describe it mean nothing.
+    fileprivate init(reading reader: inout ByteReader, isEnhanced: Bool) throws(ByteDecodingError) {
+        let status = try HCIStatus(reading: &reader, "le_connection_complete.status")
+        if status == .success {
+            self = .success(try LENewConnection(reading: &reader, isEnhanced: isEnhanced))
+        } else {
+            let size = isEnhanced ? LENewConnection.enhancedSize : LENewConnection.size
+            _ = try reader.readBytes(size, "le_connection_complete")
+            self = .failure(status)
+        }
+    }
+
+    fileprivate func encode(to buffer: inout [UInt8], isEnhanced: Bool) {
+        buffer.append(status.rawValue)
+        switch self {
+        case .success(let connection): connection.encode(to: &buffer, isEnhanced: isEnhanced)
+        case .failure:
+            let size = isEnhanced ? LENewConnection.enhancedSize : LENewConnection.size
+            buffer.append(contentsOf: repeatElement(0, count: size))
+        }
+    }
+}
+
+/// A connection was made, or could not be; the private addresses are not told.
+///
+/// Source: Core 5.4, Vol 4, Part E, 7.7.65.1.
+public struct LEConnectionComplete: LEEventParameters {
+    public static let subevent = LESubevent(rawValue: 0x01)
+
+    /// The connection, or why there is none.
+    public var outcome: HCIOutcome<LENewConnection>
+
+    public init(_ outcome: HCIOutcome<LENewConnection>) { self.outcome = outcome }
+
+    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+        outcome = try HCIOutcome(reading: &reader, isEnhanced: false)
+    }
+
+    public func encode(to buffer: inout [UInt8]) { outcome.encode(to: &buffer, isEnhanced: false) }
+}
+
+/// A connection was made, or could not be: version 1 of the event.
+///
+/// Source: Core 5.4, Vol 4, Part E, 7.7.65.10.
+public struct LEEnhancedConnectionComplete: LEEventParameters {
+    public static let subevent = LESubevent(rawValue: 0x0A)
+
+    /// The connection, or why there is none.
+    public var outcome: HCIOutcome<LENewConnection>
+
+    public init(_ outcome: HCIOutcome<LENewConnection>) { self.outcome = outcome }
+
+    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+        outcome = try HCIOutcome(reading: &reader, isEnhanced: true)
+    }
+
+    public func encode(to buffer: inout [UInt8]) { outcome.encode(to: &buffer, isEnhanced: true) }
+}

@@ -1,0 +1,232 @@
+import ByteCoding
+
+/// The parameters of a connection changed, or did not.
+///
+/// Source: Core 5.4, Vol 4, Part E, 7.7.65.3.
+public struct LEConnectionUpdateComplete: LEEventParameters {
+    public static let subevent = LESubevent(rawValue: 0x03)
+
+    /// Whether they changed.
+    public var status: HCIStatus
+    /// Which connection.
+    public var handle: ConnectionHandle
+    /// The time between connection events.
+    public var interval: ConnectionInterval
+    /// How many connection events the peripheral may skip.
+    public var latency: UInt16
+    /// How long the link may hear nothing.
+    public var supervisionTimeout: SupervisionTimeout
+
+    public init(
+        status: HCIStatus,
+        handle: ConnectionHandle,
+        interval: ConnectionInterval,
+        latency: UInt16,
+        supervisionTimeout: SupervisionTimeout
+    ) {
+        self.status = status
+        self.handle = handle
+        self.interval = interval
+        self.latency = latency
+        self.supervisionTimeout = supervisionTimeout
+    }
+
+    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+        status = try HCIStatus(reading: &reader, "le_connection_update_complete.status")
+        handle = try reader.readConnectionHandle("le_connection_update_complete.handle")
+        interval = try ConnectionInterval(reading: &reader, "le_connection_update_complete.interval")
+        latency = try reader.readLittleEndian("le_connection_update_complete.latency")
+        supervisionTimeout = try SupervisionTimeout(
+            reading: &reader,
+            "le_connection_update_complete.supervision_timeout"
+        )
+    }
+
+    public func encode(to buffer: inout [UInt8]) {
+        buffer.append(status.rawValue)
+        buffer.appendLittleEndian(handle.rawValue)
+        interval.encode(to: &buffer)
+        buffer.appendLittleEndian(latency)
+        supervisionTimeout.encode(to: &buffer)
+    }
+}
+
+/// What features the peer's link layer has.
+///
+/// Source: Core 5.4, Vol 4, Part E, 7.7.65.4.
+public struct LEReadRemoteFeaturesComplete: LEEventParameters {
+    public static let subevent = LESubevent(rawValue: 0x04)
+
+    /// Whether it said so.
+    public var status: HCIStatus
+    /// Which connection.
+    public var handle: ConnectionHandle
+    /// The features.
+    public var features: LEFeatures
+
+    public init(status: HCIStatus, handle: ConnectionHandle, features: LEFeatures) {
+        self.status = status
+        self.handle = handle
+        self.features = features
+    }
+
+    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+        status = try HCIStatus(reading: &reader, "le_read_remote_features_complete.status")
+        handle = try reader.readConnectionHandle("le_read_remote_features_complete.handle")
+        features = LEFeatures(rawValue: try reader.readLittleEndian("le_read_remote_features_complete.features"))
+    }
+
+    public func encode(to buffer: inout [UInt8]) {
+        buffer.append(status.rawValue)
+        buffer.appendLittleEndian(handle.rawValue)
+        buffer.appendLittleEndian(features.rawValue)
+    }
+}
+
+/// The central wants to encrypt: which key is to be used?
+///
+/// Source: Core 5.4, Vol 4, Part E, 7.7.65.5.
+public struct LELongTermKeyRequest: LEEventParameters {
+    public static let subevent = LESubevent(rawValue: 0x05)
+
+    /// Which connection.
+    public var handle: ConnectionHandle
+    /// Names the key in LE legacy pairing; else 0.
+    public var randomNumber: UInt64
+    /// Names the key in LE legacy pairing; else 0.
+    public var encryptedDiversifier: UInt16
+
+    public init(handle: ConnectionHandle, randomNumber: UInt64, encryptedDiversifier: UInt16) {
+        self.handle = handle
+        self.randomNumber = randomNumber
+        self.encryptedDiversifier = encryptedDiversifier
+    }
+
+    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+        handle = try reader.readConnectionHandle("le_long_term_key_request.handle")
+        randomNumber = try reader.readLittleEndian("le_long_term_key_request.random_number")
+        encryptedDiversifier = try reader.readLittleEndian("le_long_term_key_request.encrypted_diversifier")
+    }
+
+    public func encode(to buffer: inout [UInt8]) {
+        buffer.appendLittleEndian(handle.rawValue)
+        buffer.appendLittleEndian(randomNumber)
+        buffer.appendLittleEndian(encryptedDiversifier)
+    }
+}
+
+/// The peer asks for other connection parameters.
+///
+/// Source: Core 5.4, Vol 4, Part E, 7.7.65.6.
+public struct LERemoteConnectionParameterRequest: LEEventParameters {
+    public static let subevent = LESubevent(rawValue: 0x06)
+
+    /// Which connection.
+    public var handle: ConnectionHandle
+    /// The shortest time between connection events.
+    public var intervalMinimum: ConnectionInterval
+    /// The longest time between connection events.
+    public var intervalMaximum: ConnectionInterval
+    /// How many connection events the peripheral may skip.
+    public var latency: UInt16
+    /// How long the link may hear nothing.
+    public var supervisionTimeout: SupervisionTimeout
+
+    public init(
+        handle: ConnectionHandle,
+        intervalMinimum: ConnectionInterval,
+        intervalMaximum: ConnectionInterval,
+        latency: UInt16,
+        supervisionTimeout: SupervisionTimeout
+    ) {
+        self.handle = handle
+        self.intervalMinimum = intervalMinimum
+        self.intervalMaximum = intervalMaximum
+        self.latency = latency
+        self.supervisionTimeout = supervisionTimeout
+    }
+
+    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+        handle = try reader.readConnectionHandle("le_remote_connection_parameter_request.handle")
+        intervalMinimum = try ConnectionInterval(
+            reading: &reader,
+            "le_remote_connection_parameter_request.interval_minimum"
+        )
+        intervalMaximum = try ConnectionInterval(
+            reading: &reader,
+            "le_remote_connection_parameter_request.interval_maximum"
+        )
+        latency = try reader.readLittleEndian("le_remote_connection_parameter_request.latency")
+        supervisionTimeout = try SupervisionTimeout(
+            reading: &reader,
+            "le_remote_connection_parameter_request.supervision_timeout"
+        )
+    }
+
+    public func encode(to buffer: inout [UInt8]) {
+        buffer.appendLittleEndian(handle.rawValue)
+        intervalMinimum.encode(to: &buffer)
+        intervalMaximum.encode(to: &buffer)
+        buffer.appendLittleEndian(latency)
+        supervisionTimeout.encode(to: &buffer)
+    }
+}
+
+/// How much a link layer packet of a connection carries has changed.
+///
+/// Source: Core 5.4, Vol 4, Part E, 7.7.65.7.
+public struct LEDataLengthChange: LEEventParameters {
+    public static let subevent = LESubevent(rawValue: 0x07)
+
+    /// Which connection.
+    public var handle: ConnectionHandle
+    /// The most that is transmitted in one packet.
+    public var transmit: DataLength
+    /// The most that is received in one packet.
+    public var receive: DataLength
+
+    public init(handle: ConnectionHandle, transmit: DataLength, receive: DataLength) {
+        self.handle = handle
+        self.transmit = transmit
+        self.receive = receive
+    }
+
+    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+        handle = try reader.readConnectionHandle("le_data_length_change.handle")
+        transmit = try DataLength(reading: &reader, "le_data_length_change.transmit")
+        receive = try DataLength(reading: &reader, "le_data_length_change.receive")
+    }
+
+    public func encode(to buffer: inout [UInt8]) {
+        buffer.appendLittleEndian(handle.rawValue)
+        transmit.encode(to: &buffer)
+        receive.encode(to: &buffer)
+    }
+}
+
+/// Which channel selection algorithm a new connection uses.
+///
+/// Source: Core 5.4, Vol 4, Part E, 7.7.65.20.
+public struct LEChannelSelectionAlgorithm: LEEventParameters {
+    public static let subevent = LESubevent(rawValue: 0x14)
+
+    /// Which connection.
+    public var handle: ConnectionHandle
+    /// Which algorithm.
+    public var algorithm: ChannelSelectionAlgorithm
+
+    public init(handle: ConnectionHandle, algorithm: ChannelSelectionAlgorithm) {
+        self.handle = handle
+        self.algorithm = algorithm
+    }
+
+    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+        handle = try reader.readConnectionHandle("le_channel_selection_algorithm.handle")
+        algorithm = try ChannelSelectionAlgorithm(reading: &reader, "le_channel_selection_algorithm.algorithm")
+    }
+
+    public func encode(to buffer: inout [UInt8]) {
+        buffer.appendLittleEndian(handle.rawValue)
+        buffer.append(algorithm.rawValue)
+    }
+}

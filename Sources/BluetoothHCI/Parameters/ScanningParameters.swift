@@ -1,0 +1,34 @@
+/// Whether a scanner asks for scan responses.
+public enum ScanType: UInt8, Hashable, Sendable, CaseIterable {
+    case passive = 0
+    case active = 1
+}
+
+/// Whose advertisements a scanner reports.
+///
+/// Source: Core 5.4, Vol 4, Part E, 7.8.10.
+public enum ScanFilterPolicy: UInt8, Hashable, Sendable, CaseIterable {
+    case anyone = 0
+    case acceptListOnly = 1
+    /// Also directed ones whose target is a private address that cannot be resolved.
+    case anyoneAndUnresolvedDirected = 2
+    case acceptListAndUnresolvedDirected = 3
+}
+
+/// Whether extended scanning reports each advertiser only once.
+public enum DuplicateFilter: UInt8, Hashable, Sendable, CaseIterable {
+    case off = 0
+    case on = 1
+    /// Once in each period.
+    case onEachPeriod = 2
+}
+
+/// The time between scans that each last for a duration: 1.28 s units; zero means a single scan.
+///
+/// Source: Core 5.4, Vol 4, Part E, 7.8.65.
+public struct ScanPeriod: HCITime {
+    public static let unit = Duration.milliseconds(1280)
+    public static let validRange: ClosedRange<UInt16> = 0x0000...0xFFFF
+    public let rawValue: UInt16
+    public init(rawValue: UInt16) { self.rawValue = rawValue }
+}

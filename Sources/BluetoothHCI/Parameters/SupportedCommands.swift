@@ -1,0 +1,55 @@
+import ByteCoding
+
+/// Which commands a controller understands: a bit for each, in 64 octets.
+///
+/// Source: Core 5.4, Vol 4, Part E, 6.27.
+public struct SupportedCommands: Hashable, Sendable {
+    /// Where a command's bit is.
+    public struct Bit: Hashable, Sendable {
+        /// Which octet: 0 to 63.
+        public var octet: Int
+        /// Which bit of the octet: 0 to 7.
+        public var bit: UInt8
+
+        public init(octet: Int, bit: UInt8) {
+            self.octet = octet
+            self.bit = bit
+        }
+    }
+
+    static let octetCount = 64
+    private var octets: [UInt8]
+
+    /// No commands.
+    public init() { octets = Array(repeating: 0, count: Self.octetCount) }
+
+    /// These commands.
+    public init(_ commands: [any HCICommand.Type]) {
+        self.init()
+        for command in commands { insert(command) }
+    }
+
+    /// Adds a command; one that has no bit is always there and changes nothing.
+    public mutating func insert(_ command: any HCICommand.Type) {
+        guard let bit = command.supportedCommandBit, octets.indices.contains(bit.octet) else { return }
+        octets[bit.octet] |= 1 << bit.bit
+    }
+
+    /// Takes a command away.
+    public mutating func remove(_ command: any HCICommand.Type) {
+        guard let bit = command.supportedCommandBit, octets.indices.contains(bit.octet) else { return }
+        octets[bit.octet] &= ~(1 << bit.bit)
+    }
+
+    /// Whether the controller understands a command.
+    public func contains(_ command: any HCICommand.Type) -> Bool {
+        guard let bit = command.supportedCommandBit else { return true }
+        return octets.indices.contains(bit.octet) && octets[bit.octet] & (1 << bit.bit) != 0
+    }
+
+    init(reading reader: inout ByteReader, _ field: String) throws(ByteDecodingError) {
+        octets = Array(try reader.readBytes(Self.octetCount, field))
+    }
+
+    func encode(to buffer: inout [UInt8]) { buffer.append(contentsOf: octets) }
+}
