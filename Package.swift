@@ -87,7 +87,7 @@ let package = Package(
         ),
         .testTarget(
             name: "PebbleProtocolTests",
-            dependencies: ["PebbleProtocol"],
+            dependencies: ["PebbleProtocol", "ByteCoding"],
             resources: [.copy("Vectors")],
             swiftSettings: strict
         ),

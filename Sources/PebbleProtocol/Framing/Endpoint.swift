@@ -1,0 +1,203 @@
+/// The number in a Pebble Protocol header that says which service a message is for.
+///
+/// Any 16-bit value can arrive, so this is not a closed enumeration; ``definition`` is nil for a number that no
+/// watch knows.
+public struct Endpoint: RawRepresentable, Hashable, Sendable {
+    /// The number on the wire.
+    public let rawValue: UInt16
+
+    /// Any number, known or not.
+    public init(rawValue: UInt16) { self.rawValue = rawValue }
+
+    private init(_ rawValue: UInt16) { self.rawValue = rawValue }
+
+    /// Routing errors, watch to phone only.
+    public static let meta = Endpoint(0x0000)
+    /// Get and set the clock.
+    public static let time = Endpoint(0x000B)
+    /// The watch's firmware, hardware and capabilities.
+    public static let watchVersion = Endpoint(0x0010)
+    /// The phone's operating system and capabilities.
+    public static let phoneVersion = Endpoint(0x0011)
+    /// Firmware update control.
+    public static let systemMessage = Endpoint(0x0012)
+    /// Media control.
+    public static let music = Endpoint(0x0020)
+    /// Calls.
+    public static let phoneControl = Endpoint(0x0021)
+    /// Dictionaries between a watchapp and its companion.
+    public static let appMessage = Endpoint(0x0030)
+    /// Run state before firmware 3.0, in AppMessage's format.
+    public static let launcher = Endpoint(0x0031)
+    /// Title and icon of the Sports and Golf apps.
+    public static let appCustomize = Endpoint(0x0032)
+    /// Makes the watch discoverable.
+    public static let bleControl = Endpoint(0x0033)
+    /// Starts and stops apps and tells which one runs.
+    public static let appRunState = Endpoint(0x0034)
+    /// Album art and notification images.
+    public static let imaging = Endpoint(0x0035)
+    /// Asks the watch to hand over its health data.
+    public static let healthSync = Endpoint(0x038F)
+    /// Logs of firmware 1.x; nothing handles it any more.
+    public static let legacyLogs = Endpoint(0x07D0)
+    /// Liveness.
+    public static let ping = Endpoint(0x07D1)
+    /// Stored system logs.
+    public static let logDump = Endpoint(0x07D2)
+    /// Reboot and its variants.
+    public static let reset = Endpoint(0x07D3)
+    /// Apps of firmware 1.x; nothing handles it any more.
+    public static let legacyApp = Endpoint(0x07D4)
+    /// Live logs of watchapps.
+    public static let appLog = Endpoint(0x07D6)
+    /// Notifications of firmware 1.x; nothing handles it any more.
+    public static let legacyNotification = Endpoint(0x0BB8)
+    /// Notifications of firmware 2.x; nothing handles it any more.
+    public static let extensibleNotification = Endpoint(0x0BC2)
+    /// Resources; nothing handles it any more.
+    public static let resource = Endpoint(0x0FA0)
+    /// The system registry; nothing handles it any more.
+    public static let systemRegistry = Endpoint(0x1388)
+    /// Values written in the factory, such as the watch's colour.
+    public static let factoryRegistry = Endpoint(0x1389)
+    /// App management of firmware 2.x; nothing handles it any more.
+    public static let appManager = Endpoint(0x1770)
+    /// The watch asks for an app's binary.
+    public static let appFetch = Endpoint(0x1771)
+    /// Spooled records.
+    public static let dataLogging = Endpoint(0x1A7A)
+    /// RunKeeper; nothing handles it any more.
+    public static let runKeeper = Endpoint(0x1B58)
+    /// The frame buffer.
+    public static let screenshot = Endpoint(0x1F40)
+    /// Named in one client's list only; nothing handles it.
+    public static let fileInstallManager = Endpoint(0x1FF5)
+    /// Core dumps, files and flash.
+    public static let getBytes = Endpoint(0x2328)
+    /// Voice frames.
+    public static let audioStream = Endpoint(0x2710)
+    /// Dictation sessions.
+    public static let voiceControl = Endpoint(0x2AF8)
+    /// What the user did with a notification or a pin.
+    public static let timelineAction = Endpoint(0x2CB0)
+    /// The launcher's order.
+    public static let appOrder = Endpoint(0xABCD)
+    /// The phone writes the watch's databases.
+    public static let blobDB = Endpoint(0xB1DB)
+    /// The watch writes back its databases.
+    public static let blobDB2 = Endpoint(0xB2DB)
+    /// Uploads of objects.
+    public static let putBytes = Endpoint(0xBEEF)
+    /// Hints on when to poll.
+    public static let pollRemote = Endpoint(0xCAFE)
+    /// The Moddable debugger.
+    public static let xsbug = Endpoint(0xCAFF)
+    /// Buttons and swipes from afar.
+    public static let remoteInput = Endpoint(0xF00D)
+}
+
+extension Endpoint {
+    /// Which sessions may use an endpoint.
+    public enum Access: Sendable {
+        /// Sessions of third-party phone apps too.
+        case any
+        /// The Pebble app's session only.
+        case system
+        /// None: no firmware handles it any more.
+        case obsolete
+    }
+
+    /// What is known of an endpoint.
+    public struct Definition: Sendable {
+        /// Its name in the protocol's own words.
+        public let name: String
+        /// Which sessions may use it.
+        public let access: Access
+        /// Whether recovery firmware has it too.
+        public let isInRecoveryFirmware: Bool
+    }
+
+    /// What is known of this endpoint; nil if no watch ever knew it.
+    public var definition: Definition? { Self.definitions[self] }
+
+    /// What a watch does with the header of a message.
+    public enum Admission: Equatable, Sendable {
+        /// It takes the payload.
+        case allowed
+        /// It answers ``MetaMessage/unhandled(_:)`` and skips the payload.
+        case unhandled
+        /// It answers ``MetaMessage/disallowed(_:)`` and skips the payload.
+        case disallowed
+    }
+
+    /// What a watch does with the header of a message that arrived on a session.
+    public func admission(on session: SessionKind, inRecoveryFirmware: Bool) -> Admission {
+        guard let definition, definition.access != .obsolete,
+            definition.isInRecoveryFirmware || !inRecoveryFirmware
+        else { return .unhandled }
+        switch (definition.access, session) {
+        case (.any, _), (_, .system), (_, .hybrid): return .allowed
+        case (_, .app): return .disallowed
+        }
+    }
+
+    private static let definitions: [Endpoint: Definition] = {
+        func row(_ endpoint: Endpoint, _ name: String, _ access: Access, recovery: Bool) -> (Endpoint, Definition) {
+            (endpoint, Definition(name: name, access: access, isInRecoveryFirmware: recovery))
+        }
+        return Dictionary(uniqueKeysWithValues: [
+            row(.meta, "Meta", .any, recovery: true),
+            row(.time, "Time", .system, recovery: false),
+            row(.watchVersion, "WatchVersion", .any, recovery: true),
+            row(.phoneVersion, "PhoneVersion", .any, recovery: true),
+            row(.systemMessage, "SystemMessage", .system, recovery: true),
+            row(.music, "Music", .system, recovery: false),
+            row(.phoneControl, "PhoneControl", .system, recovery: false),
+            row(.appMessage, "AppMessage", .any, recovery: false),
+            row(.launcher, "Launcher", .any, recovery: false),
+            row(.appCustomize, "AppCustomize", .any, recovery: false),
+            row(.bleControl, "BLEControl", .system, recovery: false),
+            row(.appRunState, "AppRunState", .any, recovery: false),
+            row(.imaging, "Imaging", .system, recovery: false),
+            row(.healthSync, "HealthSync", .system, recovery: false),
+            row(.legacyLogs, "Logs", .obsolete, recovery: false),
+            row(.ping, "Ping", .any, recovery: false),
+            row(.logDump, "LogDump", .system, recovery: true),
+            row(.reset, "Reset", .system, recovery: true),
+            row(.legacyApp, "App", .obsolete, recovery: false),
+            row(.appLog, "AppLog", .system, recovery: false),
+            row(.legacyNotification, "Notification", .obsolete, recovery: false),
+            row(.extensibleNotification, "ExtensibleNotification", .obsolete, recovery: false),
+            row(.resource, "Resource", .obsolete, recovery: false),
+            row(.systemRegistry, "SystemRegistry", .obsolete, recovery: false),
+            row(.factoryRegistry, "FactoryRegistry", .system, recovery: true),
+            row(.appManager, "AppManager", .obsolete, recovery: false),
+            row(.appFetch, "AppFetch", .system, recovery: false),
+            row(.dataLogging, "DataLogging", .system, recovery: false),
+            row(.runKeeper, "RunKeeper", .obsolete, recovery: false),
+            row(.screenshot, "Screenshot", .system, recovery: false),
+            row(.fileInstallManager, "FileInstallManager", .obsolete, recovery: false),
+            row(.getBytes, "GetBytes", .system, recovery: true),
+            row(.audioStream, "AudioStream", .system, recovery: false),
+            row(.voiceControl, "VoiceControl", .system, recovery: false),
+            row(.timelineAction, "TimelineAction", .system, recovery: false),
+            row(.appOrder, "AppOrder", .system, recovery: false),
+            row(.blobDB, "BlobDB", .system, recovery: false),
+            row(.blobDB2, "BlobDB2", .system, recovery: false),
+            row(.putBytes, "PutBytes", .system, recovery: true),
+            row(.pollRemote, "PollRemote", .any, recovery: false),
+            row(.xsbug, "Xsbug", .any, recovery: false),
+            row(.remoteInput, "RemoteInput", .system, recovery: true),
+        ])
+    }()
+}
+
+extension Endpoint: CustomStringConvertible {
+    /// `AppMessage (0x0030)`, or only the number.
+    public var description: String {
+        let digits = String(rawValue, radix: 16, uppercase: true)
+        let number = "0x" + String(repeating: "0", count: 4 - digits.count) + digits
+        return definition.map { "\($0.name) (\(number))" } ?? number
+    }
+}
