@@ -1,0 +1,68 @@
+"""What the tests share: the watch that is tried, on the rig that the test's parameter names."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from fake_watch import FakeWatch
+from rig.controllers import Controllers, controllers
+
+
+@dataclass
+class Rig:
+    """A watch that advertises, and the port where a phone's host attaches."""
+
+    phone_port: int
+    watch_address: str
+    watch_name: str
+    #: Everything between the watch's host and its controller, complete after `stop_watch`.
+    capture: Path
+    stop_watch: Callable[[], Awaitable[None]]
+    #: Bumble's controllers, where the rig has them.
+    controllers: Controllers | None = None
+
+
+@contextlib.asynccontextmanager
+async def fake_watch_rig(folder: Path, *, extended: bool) -> AsyncIterator[Rig]:
+    """The watch that is made of Bumble."""
+    capture = folder / "fake-watch.btsnoop"
+    async with controllers(extended) as room, contextlib.AsyncExitStack() as stack:
+        await stack.enter_async_context(FakeWatch.on(room.watch.port, capture))
+        yield Rig(room.phone.port, FakeWatch.address, FakeWatch.name, capture, stack.aclose, room)
+
+
+RIGS: dict[str, Callable[[Path], contextlib.AbstractAsyncContextManager[Rig]]] = {
+    "self-test": lambda folder: fake_watch_rig(folder, extended=True),
+    "self-test-legacy": lambda folder: fake_watch_rig(folder, extended=False),
+}
+
+
+def on_rigs(*names: str) -> pytest.MarkDecorator:
+    """Runs a test on each of the rigs; in its id is the rig's name, and with it what the test shows there."""
+    return pytest.mark.parametrize("rig", names, indirect=True)
+
+
+@pytest.fixture
+async def rig(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Rig]:
+    async with RIGS[request.param](tmp_path) as rig:
+        yield rig
+        if rig.controllers:
+            assert rig.controllers.faults == []
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--quick", action="store_true", help="leave out the tests marked as slow")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("--quick"):
+        return
+    slow = [item for item in items if item.get_closest_marker("slow")]
+    for item in slow:
+        print(f"left out: {item.nodeid}")
+    config.hook.pytest_deselected(items=slow)
+    items[:] = [item for item in items if item not in slow]

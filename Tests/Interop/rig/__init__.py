@@ -1,0 +1,1 @@
+"""The pieces that interoperability tests are made of. See Tests/README.md."""

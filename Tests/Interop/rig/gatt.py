@@ -1,0 +1,46 @@
+"""UUIDs of the Pebble services and of the standard ones that a watch hosts (watch-over-BLE sections 0.4, 3)."""
+
+from __future__ import annotations
+
+from bumble.core import UUID
+
+
+def pebble(first: str) -> UUID:
+    """PBASE(x): a UUID of the Pebble family by its first 32 bits."""
+    return UUID(f"{first}-328E-0FBB-C642-1AA6699BDADA")
+
+
+GAP_SERVICE = UUID.from_16_bits(0x1800)
+DEVICE_NAME = UUID.from_16_bits(0x2A00)
+APPEARANCE = UUID.from_16_bits(0x2A01)
+GATT_SERVICE = UUID.from_16_bits(0x1801)
+SERVICE_CHANGED = UUID.from_16_bits(0x2A05)
+DATABASE_HASH = UUID.from_16_bits(0x2B2A)
+DEVICE_INFORMATION = UUID.from_16_bits(0x180A)
+MODEL_NUMBER = UUID.from_16_bits(0x2A24)
+SERIAL_NUMBER = UUID.from_16_bits(0x2A25)
+FIRMWARE_REVISION = UUID.from_16_bits(0x2A26)
+SOFTWARE_REVISION = UUID.from_16_bits(0x2A28)
+MANUFACTURER_NAME = UUID.from_16_bits(0x2A29)
+BATTERY_SERVICE = UUID.from_16_bits(0x180F)
+BATTERY_LEVEL = UUID.from_16_bits(0x2A19)
+CCCD = UUID.from_16_bits(0x2902)
+
+PAIRING_SERVICE = UUID.from_16_bits(0xFED9)
+CONNECTIVITY = pebble("00000001")
+TRIGGER_PAIRING = pebble("00000002")
+PAIRING_MTU = pebble("00000003")
+CONNECTION_PARAMETERS = pebble("00000005")
+
+#: Forward PPoGATT: the phone hosts it.
+PPOGATT_SERVICE = pebble("10000000")
+PPOGATT_DATA = pebble("10000001")
+PPOGATT_META = pebble("10000002")
+
+#: Reversed PPoGATT V2: the watch hosts it.
+REVERSED_SERVICE = pebble("40000000")
+REVERSED_DATA = pebble("40000001")
+REVERSED_WRITE = pebble("40000003")
+
+#: What libpebble3 and Gadgetbridge add after PPoGATT.
+DUMMY = UUID("BADBADBA-DBAD-BADB-ADBA-BADBADBADBAD")

@@ -1,0 +1,385 @@
+"""A phone: a Bumble host on an H4 port, which does with a watch what companion apps do."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+
+from bumble import att, gatt, gatt_client, hci
+from bumble.core import UUID
+from bumble.device import Connection, Device, DeviceConfiguration
+from bumble.keys import KeyStore, MemoryKeyStore
+from bumble.pairing import PairingConfig
+from bumble.transport.tcp_client import open_tcp_client_transport
+
+from . import gatt as uuids
+from .pebble import PebbleSession
+from .ppogatt import PhoneTransport
+from .waiting import Mailbox, within
+
+#: An attribute value has at most this many octets, whatever the MTU (Core 5.4, Vol 3, Part F, 3.2.9).
+MAXIMUM_ATTRIBUTE_VALUE = 512
+ATT_CID = 4
+SMP_CID = 6
+
+ANDROID_ADDRESS = "E1:B0:0B:1E:5A:01"
+ANDROID_IRK = bytes.fromhex("a0d1e2f3a4b5c6d7e8f90a1b2c3d4e5f")
+
+#: The meta value of libpebble3 on Android and of Gadgetbridge: PPoGATT 0 to 1, system UUID, hybrid session.
+META_ANDROID = bytes([0, 1]) + bytes(16) + bytes([1])
+#: That of libpebble3 on iOS: the session type is inferred from the UUID.
+META_IOS = bytes([0, 1]) + bytes(16) + bytes([0])
+#: The 18-byte layout, and nothing newer than PPoGATT version 0.
+META_VERSION_0 = bytes([0, 0]) + bytes(16)
+
+
+@dataclass(frozen=True)
+class Report:
+    """One advertising report as the phone's controller gave it to the host."""
+
+    address: hci.Address
+    is_scan_response: bool
+    is_connectable: bool
+    data: bytes
+
+
+@dataclass
+class Attribute:
+    """An attribute of the watch's database. `value`: what a read returned; `error`: the ATT error it returned."""
+
+    handle: int
+    type: UUID
+    value: bytes | None = None
+    error: int | None = None
+
+
+@dataclass
+class Characteristic:
+    uuid: UUID
+    declaration: int
+    handle: int
+    properties: gatt.Characteristic.Properties
+    descriptors: list[Attribute]
+    value: bytes | None = None
+
+
+@dataclass
+class Service:
+    uuid: UUID
+    start: int
+    end: int
+    characteristics: list[Characteristic]
+
+
+@dataclass
+class Database:
+    """The watch's whole database, found in two independent ways: by groups, and attribute by attribute."""
+
+    services: list[Service]
+    attributes: list[Attribute]
+
+    def service(self, uuid: UUID) -> Service:
+        found = [service for service in self.services if service.uuid == uuid]
+        assert len(found) == 1, f"{len(found)} services {uuid} among {self.services}"
+        return found[0]
+
+    def characteristic(self, service: UUID, uuid: UUID) -> Characteristic:
+        found = [each for each in self.service(service).characteristics if each.uuid == uuid]
+        assert len(found) == 1, f"{len(found)} characteristics {uuid} in {self.service(service)}"
+        return found[0]
+
+
+class ForwardChannel:
+    """Forward PPoGATT: the service is the phone's; the watch writes, the phone notifies."""
+
+    def __init__(self, phone: Phone, meta: bytes, *, encrypted: bool) -> None:
+        self.on_packet: Callable[[bytes], None] = lambda _: None
+        self.connection: Connection | None = None
+        #: Each kind of access, in the order in which the watch made them.
+        self.accesses: Mailbox[str] = Mailbox("what the watch did to the phone's PPoGATT service")
+        self._phone = phone
+        permissions = gatt.Characteristic.Permissions
+        properties = gatt.Characteristic.Properties
+        self._data = gatt.Characteristic(
+            uuids.PPOGATT_DATA,
+            properties.WRITE_WITHOUT_RESPONSE | properties.NOTIFY,
+            permissions.WRITEABLE | (permissions.WRITE_REQUIRES_ENCRYPTION if encrypted else permissions(0)),
+            gatt.CharacteristicValue(write=self._written),
+        )
+        self._data.on(gatt.Characteristic.EVENT_SUBSCRIPTION, self._subscribed)
+        self._meta = gatt.Characteristic(
+            uuids.PPOGATT_META,
+            properties.READ,
+            permissions.READABLE | (permissions.READ_REQUIRES_ENCRYPTION if encrypted else permissions(0)),
+            meta,
+        )
+        self._meta.on(gatt.Characteristic.EVENT_READ, lambda *_: self.accesses.put("read meta"))
+        self.service = gatt.Service(uuids.PPOGATT_SERVICE, [self._data, self._meta])
+
+    @property
+    def maximum_packet(self) -> int:
+        assert self.connection is not None
+        return min(self.connection.att_mtu - 3, MAXIMUM_ATTRIBUTE_VALUE)
+
+    def send(self, packet: bytes) -> None:
+        assert self.connection is not None, "the watch has not subscribed"
+        notification = att.ATT_Handle_Value_Notification(attribute_handle=self._data.handle, attribute_value=packet)
+        self.connection.send_l2cap_pdu(ATT_CID, bytes(notification))
+
+    def _subscribed(self, connection: Connection, notify: bool, indicate: bool) -> None:
+        del indicate
+        self.accesses.put("subscribe" if notify else "unsubscribe")
+        self.connection = connection if notify else None
+
+    def _written(self, connection: Connection, value: bytes) -> None:
+        del connection
+        self.on_packet(value)
+
+
+class ReversedChannel:
+    """Reversed PPoGATT V2: the service is the watch's; the phone writes, the watch notifies."""
+
+    def __init__(self, connection: Connection, data: Characteristic, write: Characteristic) -> None:
+        self.on_packet: Callable[[bytes], None] = lambda _: None
+        self._connection = connection
+        self._data = data
+        self._write = write
+
+    async def subscribe(self) -> None:
+        client = self._connection.gatt_client
+        client.notification_subscribers[self._data.handle] = {lambda value: self.on_packet(value)}
+        cccd = next(each for each in self._data.descriptors if each.type == uuids.CCCD)
+        await within(10, "the V2 subscription", client.write_value(cccd.handle, b"\x01\x00", True))
+
+    @property
+    def maximum_packet(self) -> int:
+        return min(self._connection.att_mtu - 3, MAXIMUM_ATTRIBUTE_VALUE)
+
+    def send(self, packet: bytes) -> None:
+        command = att.ATT_Write_Command(attribute_handle=self._write.handle, attribute_value=packet)
+        self._connection.send_l2cap_pdu(ATT_CID, bytes(command))
+
+
+class WatchLink:
+    """A connection to a watch, seen from the phone."""
+
+    def __init__(self, phone: Phone, connection: Connection) -> None:
+        self.connection = connection
+        self._phone = phone
+        self._disconnected: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        connection.on(Connection.EVENT_DISCONNECTION, self._on_disconnection)
+
+    @property
+    def client(self) -> gatt_client.Client:
+        return self.connection.gatt_client
+
+    async def round_trip(self) -> None:
+        """Reads the watch's name: whatever the watch had sent before the answer has arrived with it."""
+        await within(
+            10,
+            "the watch's name",
+            self.client.read_characteristics_by_uuid(uuids.DEVICE_NAME, None),
+        )
+
+    async def exchange_mtu(self, mtu: int) -> int:
+        return await within(10, "the MTU exchange", self.client.request_mtu(mtu))
+
+    async def discover(self) -> Database:
+        """Discovers the whole database."""
+        return await within(30, "the discovery of the database", self._discover())
+
+    async def read_all(self, database: Database) -> None:
+        """Reads every attribute that says it can be read: values with the Read property, and all descriptors."""
+        for service in database.services:
+            for characteristic in service.characteristics:
+                if characteristic.properties & gatt.Characteristic.Properties.READ:
+                    characteristic.value = await self.read(characteristic.handle)
+                for descriptor in characteristic.descriptors:
+                    descriptor.value = await self.read(descriptor.handle)
+
+    async def read(self, handle: int) -> bytes:
+        return await within(10, f"the value of 0x{handle:04X}", self.client.read_value(handle))
+
+    async def write(self, handle: int, value: bytes) -> None:
+        await within(10, f"the write of 0x{handle:04X}", self.client.write_value(handle, value, True))
+
+    async def open_reversed(self, database: Database) -> tuple[PhoneTransport, PebbleSession]:
+        """Opens PPoGATT over the watch's V2 service, as libpebble3 does on Android."""
+        channel = ReversedChannel(
+            self.connection,
+            database.characteristic(uuids.REVERSED_SERVICE, uuids.REVERSED_DATA),
+            database.characteristic(uuids.REVERSED_SERVICE, uuids.REVERSED_WRITE),
+        )
+        transport = PhoneTransport(channel, reversed_roles=True)
+        session = PebbleSession(transport)
+        await channel.subscribe()
+        transport.start()
+        await transport.opened()
+        return transport, session
+
+    async def disconnect(self) -> None:
+        await within(10, "the disconnection", self.connection.disconnect())
+
+    async def disconnected(self, seconds: float = 10) -> int:
+        """The reason, when the link is gone."""
+        return await within(seconds, "the watch to disconnect", asyncio.shield(self._disconnected))
+
+    def _on_disconnection(self, reason: int) -> None:
+        if not self._disconnected.done():
+            self._disconnected.set_result(reason)
+
+    async def _discover(self) -> Database:
+        client = self.client
+        services = []
+        for service in await client.discover_services():
+            characteristics = []
+            for characteristic in await client.discover_characteristics((), service):
+                descriptors = await client.discover_descriptors(characteristic)
+                characteristics.append(
+                    Characteristic(
+                        characteristic.uuid,
+                        characteristic.handle - 1,
+                        characteristic.handle,
+                        characteristic.properties,
+                        [Attribute(each.handle, each.type) for each in descriptors],
+                    )
+                )
+            services.append(Service(service.uuid, service.handle, service.end_group_handle, characteristics))
+        attributes = [Attribute(each.handle, each.type) for each in await client.discover_attributes()]
+        return Database(services, attributes)
+
+
+@dataclass
+class Phone:
+    """A phone whose Bluetooth is on."""
+
+    device: Device
+    #: Everything that advertised while the phone scanned.
+    reports: Mailbox[Report] = field(default_factory=lambda: Mailbox("the advertising reports"))
+    #: Each time that a watch asked to be told of changes in the phone's database.
+    service_changed_subscriptions: Mailbox[bool] = field(
+        default_factory=lambda: Mailbox("the subscriptions to Service Changed")
+    )
+
+    @classmethod
+    @contextlib.asynccontextmanager
+    async def on(
+        cls,
+        port: int,
+        *,
+        address: str = ANDROID_ADDRESS,
+        irk: bytes = ANDROID_IRK,
+        private: bool = False,
+        maximum_mtu: int = 517,
+        keystore: KeyStore | None = None,
+        pairing: PairingConfig | None = None,
+    ) -> AsyncIterator[Phone]:
+        """Switches a phone on at the H4 port of a controller.
+
+        `private`: it connects from a resolvable private address, a new one each time it is switched on; `address` is
+        then only its identity. `maximum_mtu`: the largest ATT MTU that it agrees to. `keystore`: where its bonds are;
+        `pairing`: how it pairs.
+        """
+        transport = await within(
+            10,
+            f"the controller at port {port}",
+            open_tcp_client_transport(f"127.0.0.1:{port}"),
+        )
+        try:
+            transport.sink.transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            configuration = DeviceConfiguration(
+                name="Rig phone",
+                address=hci.Address(address),
+                irk=irk,
+                le_privacy_enabled=private,
+                le_rpa_timeout=0,
+            )
+            device = Device.from_config_with_hci(configuration, transport.source, transport.sink)
+            device.keystore = keystore or MemoryKeyStore()
+            device.pairing_config_factory = lambda _: pairing or PairingConfig()
+            device.gatt_server.max_mtu = maximum_mtu
+            phone = cls(device)
+            phone._service_changed.on(
+                gatt.Characteristic.EVENT_SUBSCRIPTION,
+                lambda _, __, indicate: phone.service_changed_subscriptions.put(indicate),
+            )
+            device.host.on("advertising_report", phone._on_report)
+            await within(20, "the phone's controller to start", device.power_on())
+            yield phone
+        finally:
+            await transport.close()
+
+    def host_ppogatt(self, meta: bytes = META_ANDROID, *, encrypted: bool = False) -> ForwardChannel:
+        """Adds the PPoGATT service, and after it the dummy service, as companion apps do."""
+        channel = ForwardChannel(self, meta, encrypted=encrypted)
+        self.device.add_service(channel.service)
+        self.device.add_service(
+            gatt.Service(
+                uuids.DUMMY,
+                [
+                    gatt.Characteristic(
+                        uuids.DUMMY,
+                        gatt.Characteristic.Properties.READ,
+                        gatt.Characteristic.Permissions.READABLE,
+                        b"",
+                    )
+                ],
+            )
+        )
+        return channel
+
+    async def indicate_service_changed(self, first: int, last: int) -> None:
+        """Tells everybody who subscribed that the phone's database has changed in a range of handles."""
+        await within(
+            30,
+            "the watch to confirm Service Changed",
+            self.device.indicate_subscribers(
+                self._service_changed, first.to_bytes(2, "little") + last.to_bytes(2, "little")
+            ),
+        )
+
+    async def scan(self, address: str, *, scan_response: bool = False, seconds: float = 15) -> Report:
+        """The first report from `address` (of its scan response, if so asked). Ends the scan."""
+        wanted = "a scan response" if scan_response else "an advertisement"
+        await within(10, "the scan to start", self.device.start_scanning(active=True))
+        try:
+            return await self.reports.take(
+                seconds,
+                f"{wanted} from {address}",
+                lambda report: report.address.to_string(False) == address and report.is_scan_response == scan_response,
+            )
+        finally:
+            await within(10, "the scan to stop", self.device.stop_scanning())
+
+    async def connect(self, address: str) -> WatchLink:
+        """Connects to the random address `address`."""
+        connection = await within(
+            20,
+            f"a connection to {address}",
+            self.device.connect_le(hci.Address(address), timeout=15),
+        )
+        return WatchLink(self, connection)
+
+    @property
+    def _service_changed(self) -> gatt.Characteristic[bytes]:
+        assert self.device.gatt_service is not None
+        characteristic = self.device.gatt_service.service_changed_characteristic
+        assert characteristic is not None
+        return characteristic
+
+    def _on_report(
+        self,
+        report: hci.HCI_LE_Advertising_Report_Event.Report | hci.HCI_LE_Extended_Advertising_Report_Event.Report,
+    ) -> None:
+        if isinstance(report, hci.HCI_LE_Extended_Advertising_Report_Event.Report):
+            kinds = hci.HCI_LE_Extended_Advertising_Report_Event.EventType
+            is_scan_response = bool(report.event_type & kinds.SCAN_RESPONSE)
+            is_connectable = bool(report.event_type & kinds.CONNECTABLE_ADVERTISING)
+        else:
+            legacy = hci.HCI_LE_Advertising_Report_Event.EventType
+            is_scan_response = report.event_type == legacy.SCAN_RSP
+            is_connectable = report.event_type == legacy.ADV_IND
+        self.reports.put(Report(report.address, is_scan_response, is_connectable, bytes(report.data)))
