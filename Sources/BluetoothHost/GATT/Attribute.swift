@@ -10,6 +10,8 @@ public struct Attribute: Sendable {
         case owner
         /// With each connection: a client characteristic configuration. The index is into `clientConfigurations`.
         case clientConfiguration(Int)
+        /// With each connection: the client's supported features.
+        case clientSupportedFeatures
     }
 
     /// What the attribute is called on the air.

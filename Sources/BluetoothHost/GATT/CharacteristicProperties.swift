@@ -22,12 +22,12 @@ public struct CharacteristicProperties: OptionSet, Hashable, Sendable {
 
     /// The properties field of the declaration.
     var declared: UInt8 {
-        let extended = extendedBits == 0 ? self : union(.extendedProperties)
-        return UInt8(truncatingIfNeeded: extended.rawValue)
+        UInt8(truncatingIfNeeded: extended == nil ? rawValue : union(.extendedProperties).rawValue)
     }
 
-    /// The value of the extended properties descriptor; 0 when there is none.
-    var extendedBits: UInt16 { rawValue >> 8 }
+    /// The value of the extended properties descriptor, which is there when one of its bits is set or it was asked
+    /// for; nil when there is none.
+    var extended: UInt16? { rawValue >> 8 == 0 && !contains(.extendedProperties) ? nil : rawValue >> 8 }
 
     /// What a client can subscribe to.
     var subscriptions: Subscription {

@@ -139,7 +139,7 @@ extension GATTDatabase {
     func storedValue(of attribute: Attribute) -> [UInt8]? {
         switch attribute.content {
         case .constant(let slot), .stored(let slot): values.indices.contains(slot) ? values[slot] : nil
-        case .owner, .clientConfiguration: nil
+        case .owner, .clientConfiguration, .clientSupportedFeatures: nil
         }
     }
 

@@ -102,9 +102,9 @@ struct GATTDatabaseLayout {
                 )
             )
         }
-        if properties.extendedBits != 0 {
+        if let extended = properties.extended {
             var value: [UInt8] = []
-            value.appendLittleEndian(properties.extendedBits)
+            value.appendLittleEndian(extended)
             _ = try add(.characteristicExtendedProperties, constant: value)
         }
         for descriptor in characteristic.descriptors { try add(descriptor) }
@@ -153,6 +153,8 @@ struct GATTDatabaseLayout {
         switch value.source {
         case .owner:
             content = .owner
+        case .clientSupportedFeatures:
+            content = .clientSupportedFeatures
         case .stored(let bytes):
             guard bytes.count <= value.maximumLength else { throw .valueTooLong(type) }
             content = .stored(values.count)

@@ -124,6 +124,7 @@ public struct AttributeValue: Sendable, Hashable {
     enum Source: Sendable, Hashable {
         case stored([UInt8])
         case owner
+        case clientSupportedFeatures
     }
 
     var source: Source
@@ -159,6 +160,14 @@ public struct AttributeValue: Sendable, Hashable {
 
     /// The owner answers every read and takes every write.
     public static let askOwner = askOwner(maximumLength: ATT.maximumValueLength)
+
+    /// The value of the Client Supported Features characteristic, which each client has for itself
+    /// (Core 5.4, Vol 3, Part G, 7.2). Its first byte has all the bits that there are.
+    public static let clientSupportedFeatures = AttributeValue(
+        .clientSupportedFeatures,
+        maximumLength: ATT.maximumValueLength,
+        isFixedLength: false
+    )
 }
 
 extension AttributeValue: ExpressibleByArrayLiteral, ExpressibleByStringLiteral {

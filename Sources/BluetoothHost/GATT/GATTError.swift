@@ -16,6 +16,10 @@ public enum GATTError: Error, Hashable, Sendable {
     case notSubscribed(AttributeHandle)
     /// The link does not meet what sending the value requires.
     case insufficientSecurity(AttributeHandle, ATTError)
+    /// The client caches the database and does not know of a change to it yet.
+    case clientOutOfSync(AttributeHandle)
+    /// The client did not say that it takes several values in one notification.
+    case multipleNotificationsNotSupported
     /// The connection's queue is full; an event says when there is room again.
     case queueFull
     /// The MTU of this connection has been exchanged, or is being exchanged.
@@ -32,6 +36,9 @@ extension GATTError: CustomStringConvertible {
         case .invalidValueLength(let handle, let length): "attribute \(handle) cannot have a value of \(length) bytes"
         case .notSubscribed(let handle): "the client did not subscribe to attribute \(handle)"
         case .insufficientSecurity(let handle, let error): "attribute \(handle) may not be sent: \(error)"
+        case .clientOutOfSync(let handle):
+            "attribute \(handle) may not be sent before the client knows that the database changed"
+        case .multipleNotificationsNotSupported: "the client does not take several values in one notification"
         case .queueFull: "the connection's queue is full"
         case .mtuAlreadyExchanged: "the MTU is exchanged once a connection"
         }

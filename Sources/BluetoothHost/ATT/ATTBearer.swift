@@ -1,0 +1,86 @@
+import BluetoothHCI
+import ByteCoding
+
+/// One ATT bearer: its MTU, its link's security, and the PDUs that wait to leave in the order of their sending.
+///
+/// PDUs that an answer follows are few by the protocol's own rule. Those that none follows, notifications and
+/// commands, are held to a limit here.
+struct ATTBearer: Sendable {
+    let connection: ConnectionHandle
+    /// The MTU in force.
+    private(set) var mtu = ATT.defaultMTU
+    var security: LinkSecurity
+    /// False once a transaction has timed out: nothing more may be sent or taken
+    /// (Core 5.4, Vol 3, Part F, 3.3.3).
+    private(set) var isOpen = true
+
+    private var outbox = PacketQueue()
+    private let unansweredLimit: Int
+    /// How many notifications and commands wait in the outbox.
+    private var unansweredCount = 0
+    private var roomIsWanted = false
+
+    init(connection: ConnectionHandle, security: LinkSecurity, unansweredLimit: Int) {
+        self.connection = connection
+        self.security = security
+        self.unansweredLimit = max(1, unansweredLimit)
+    }
+
+    /// Puts the smaller of two MTUs in force, but never less than the default
+    /// (Core 5.4, Vol 3, Part F, 3.4.2.2).
+    /// - Returns: whether that changed anything.
+    mutating func agreeOnMTU(_ own: Int, _ peer: Int) -> Bool {
+        let agreed = max(ATT.defaultMTU, min(own, peer))
+        defer { mtu = agreed }
+        return agreed != mtu
+    }
+
+    /// Queues a PDU that ends or begins a transaction.
+    mutating func send(_ opcode: ATTOpcode, _ write: (inout [UInt8]) -> Void = { _ in }) {
+        send { buffer in
+            buffer.append(opcode.rawValue)
+            write(&buffer)
+        }
+    }
+
+    /// Queues a PDU that ends or begins a transaction and is written from its opcode on, unless that fails.
+    mutating func send<Failure: Error>(_ write: (inout [UInt8]) throws(Failure) -> Void) throws(Failure) {
+        guard isOpen else { return }
+        try outbox.append(write)
+    }
+
+    /// Queues a notification or a command, if there is room.
+    mutating func sendUnanswered(_ opcode: ATTOpcode, _ write: (inout [UInt8]) -> Void) throws(GATTError) {
+        guard isOpen else { throw .notConnected(connection) }
+        guard unansweredCount < unansweredLimit else {
+            roomIsWanted = true
+            throw .queueFull
+        }
+        unansweredCount += 1
+        send(opcode, write)
+    }
+
+    /// Takes the oldest PDU into `buffer`, which is swapped for one to be used again.
+    /// - Returns: what kind of PDU it is; nil, with `buffer` untouched, when none waits.
+    mutating func nextPDU(into buffer: inout [UInt8]) -> ATTOpcode.Role? {
+        guard outbox.popFirst(into: &buffer), let opcode = buffer.first.flatMap(ATTOpcode.init(rawValue:)) else {
+            return nil
+        }
+        if opcode.role == .notification || opcode.role == .command { unansweredCount -= 1 }
+        return opcode.role
+    }
+
+    /// Whether somebody was turned away for want of room, and half of the room is free again. Says so once.
+    mutating func takeRoomNotice() -> Bool {
+        guard roomIsWanted, unansweredCount <= unansweredLimit / 2 else { return false }
+        roomIsWanted = false
+        return true
+    }
+
+    /// Gives the bearer up, with everything that waits.
+    mutating func close() {
+        isOpen = false
+        outbox.removeAll()
+        unansweredCount = 0
+    }
+}

@@ -1,0 +1,264 @@
+import BluetoothHCI
+import ByteCoding
+import DequeModule
+
+/// The client's side of one connection: one procedure runs, with one request under way, and others wait.
+struct GATTClientSession: Sendable {
+    private struct Running: Sendable {
+        let id: GATTProcedureID
+        var procedure: any ClientProcedure
+        /// The opcode of the request under way.
+        var opcode: ATTOpcode
+        /// The MTU that the request was written for.
+        var mtu: Int
+        /// When the response is due.
+        var deadline: Duration
+    }
+
+    private var running: Running?
+    private var waiting = Deque<(id: GATTProcedureID, procedure: GATTProcedure)>()
+    /// The MTU is exchanged once a connection: Core 5.4, Vol 3, Part F, 3.4.2.1.
+    private var mtuExchangeWasStarted = false
+    /// Whether the confirmation of an indication has not left yet.
+    private var confirmationWaits = false
+
+    /// When the response under way is due.
+    var deadline: Duration? { running?.deadline }
+}
+
+// MARK: - Procedures
+
+extension GATTClientSession {
+    /// Starts a procedure, or lets it wait for those in front of it.
+    mutating func start(
+        _ procedure: GATTProcedure,
+        _ id: GATTProcedureID,
+        over bearer: inout ATTBearer,
+        _ events: inout Deque<GATTEvent>,
+        ownMTU: Int,
+        at now: Duration
+    ) throws(GATTError) {
+        guard bearer.isOpen else { throw .notConnected(bearer.connection) }
+        guard waiting.count < GATTLimits.waitingProcedures else { throw .queueFull }
+        if procedure == .exchangeMTU {
+            guard !mtuExchangeWasStarted else { throw .mtuAlreadyExchanged }
+            mtuExchangeWasStarted = true
+        }
+        waiting.append((id, procedure))
+        startNext(over: &bearer, &events, ownMTU: ownMTU, at: now)
+    }
+
+    /// Ends every procedure with an error.
+    mutating func fail(_ error: GATTProcedureError, over bearer: ATTBearer, _ events: inout Deque<GATTEvent>) {
+        let ids = (running.map { [$0.id] } ?? []) + waiting.map(\.id)
+        running = nil
+        waiting.removeAll()
+        for id in ids { report(id, .failure(error), over: bearer, &events) }
+    }
+
+    /// The request has left: its 30 seconds begin.
+    mutating func requestLeft(at now: Duration) { running?.deadline = now + ATT.transactionTimeout }
+
+    mutating func receiveResponse(
+        _ pdu: ArraySlice<UInt8>,
+        _ opcode: ATTOpcode,
+        over bearer: inout ATTBearer,
+        _ events: inout Deque<GATTEvent>,
+        ownMTU: Int,
+        at now: Duration
+    ) {
+        guard running != nil else {
+            events.append(.pduIgnored(bearer.connection, .unexpectedResponse(opcode: opcode.rawValue)))
+            return
+        }
+        do throws(GATTProcedureError) {
+            switch try step(pdu, opcode, bearer) {
+            case .request:
+                try sendRequest(over: &bearer, at: now)
+            case .end(.mtu(let serverMTU)):
+                let hasChanged = bearer.agreeOnMTU(ownMTU, serverMTU)
+                end(.success(.mtu(bearer.mtu)), over: bearer, &events)
+                if hasChanged { events.append(.mtuChanged(bearer.connection, mtu: bearer.mtu)) }
+            case .end(let response):
+                end(.success(response), over: bearer, &events)
+            }
+        } catch {
+            end(.failure(error), over: bearer, &events)
+        }
+        startNext(over: &bearer, &events, ownMTU: ownMTU, at: now)
+    }
+
+    private mutating func step(
+        _ pdu: ArraySlice<UInt8>,
+        _ opcode: ATTOpcode,
+        _ bearer: ATTBearer
+    ) throws(GATTProcedureError) -> ClientStep {
+        guard let request = running?.opcode, let mtu = running?.mtu else {
+            throw .unexpectedResponse(opcode: opcode.rawValue)
+        }
+        // Every response's opcode is its request's plus one (Core 5.4, Vol 3, Part F, 3.4.8).
+        guard opcode == .errorResponse || opcode.rawValue == request.rawValue | 1 else {
+            throw .unexpectedResponse(opcode: opcode.rawValue)
+        }
+        let response: ATTResponse
+        do throws(ByteDecodingError) {
+            guard pdu.count <= bearer.mtu else { throw ByteDecodingError("pdu", .invalidLength(pdu.count)) }
+            var reader = ByteReader(pdu.dropFirst())
+            response = try ATTResponse(opcode, reading: &reader)
+        } catch {
+            throw .malformedResponse(error)
+        }
+        let step: ClientStep?
+        if case .error(let error) = response {
+            guard error.requestOpcode == request.rawValue else {
+                throw .unexpectedResponse(opcode: opcode.rawValue)
+            }
+            step = try running?.procedure.receive(error)
+        } else {
+            step = try running?.procedure.receive(response, mtu: mtu)
+        }
+        guard let step else { throw .unexpectedResponse(opcode: opcode.rawValue) }
+        return step
+    }
+
+    private mutating func startNext(
+        over bearer: inout ATTBearer,
+        _ events: inout Deque<GATTEvent>,
+        ownMTU: Int,
+        at now: Duration
+    ) {
+        while running == nil, let next = waiting.popFirst() {
+            running = Running(
+                id: next.id,
+                procedure: next.procedure.begin(ownMTU: ownMTU),
+                opcode: .errorResponse,
+                mtu: bearer.mtu,
+                deadline: now + ATT.transactionTimeout
+            )
+            do throws(GATTProcedureError) {
+                try sendRequest(over: &bearer, at: now)
+            } catch {
+                end(.failure(error), over: bearer, &events)
+            }
+        }
+    }
+
+    private mutating func sendRequest(over bearer: inout ATTBearer, at now: Duration) throws(GATTProcedureError) {
+        let mtu = bearer.mtu
+        var opcode: ATTOpcode?
+        try bearer.send { buffer throws(GATTProcedureError) in
+            try running?.procedure.appendRequest(to: &buffer, mtu: mtu)
+            opcode = buffer.first.flatMap(ATTOpcode.init(rawValue:))
+        }
+        if let opcode { running?.opcode = opcode }
+        running?.mtu = mtu
+        running?.deadline = now + ATT.transactionTimeout
+    }
+
+    private mutating func end(
+        _ result: Result<GATTResponse, GATTProcedureError>,
+        over bearer: ATTBearer,
+        _ events: inout Deque<GATTEvent>
+    ) {
+        guard let id = running?.id else { return }
+        running = nil
+        report(id, result, over: bearer, &events)
+    }
+
+    private func report(
+        _ id: GATTProcedureID,
+        _ result: Result<GATTResponse, GATTProcedureError>,
+        over bearer: ATTBearer,
+        _ events: inout Deque<GATTEvent>
+    ) {
+        let ended = GATTProcedureResult(connection: bearer.connection, id: id, result: result)
+        events.append(.procedureEnded(ended))
+    }
+}
+
+// MARK: - Values that the server sends by itself
+
+extension GATTClientSession {
+    mutating func receiveNotification(
+        _ pdu: ArraySlice<UInt8>,
+        _ opcode: ATTOpcode,
+        over bearer: ATTBearer,
+        _ events: inout Deque<GATTEvent>
+    ) {
+        var reader = ByteReader(pdu.dropFirst())
+        do throws(ByteDecodingError) {
+            if opcode == .multipleHandleValueNotification {
+                var trial = reader
+                while !trial.isEmpty { _ = try HandleValue(readingTupleFrom: &trial) }
+                while !reader.isEmpty {
+                    report(try HandleValue(readingTupleFrom: &reader), isIndication: false, over: bearer, &events)
+                }
+            } else {
+                report(try HandleValue(readingAllOf: &reader), isIndication: false, over: bearer, &events)
+            }
+        } catch {
+            events.append(.pduIgnored(bearer.connection, .malformed(opcode: opcode.rawValue, error)))
+        }
+    }
+
+    /// Takes an indication, and confirms it.
+    mutating func receiveIndication(
+        _ pdu: ArraySlice<UInt8>,
+        over bearer: inout ATTBearer,
+        _ events: inout Deque<GATTEvent>
+    ) {
+        var reader = ByteReader(pdu.dropFirst())
+        do throws(ByteDecodingError) {
+            let value = try HandleValue(readingAllOf: &reader)
+            guard !confirmationWaits else {
+                events.append(.pduIgnored(bearer.connection, .indicationOutOfTurn(value.handle)))
+                return
+            }
+            confirmationWaits = true
+            bearer.send(.handleValueConfirmation)
+            report(value, isIndication: true, over: bearer, &events)
+        } catch {
+            let opcode = ATTOpcode.handleValueIndication.rawValue
+            events.append(.pduIgnored(bearer.connection, .malformed(opcode: opcode, error)))
+        }
+    }
+
+    /// The confirmation has left: the server may indicate again.
+    mutating func confirmationLeft() { confirmationWaits = false }
+
+    private func report(
+        _ value: HandleValue,
+        isIndication: Bool,
+        over bearer: ATTBearer,
+        _ events: inout Deque<GATTEvent>
+    ) {
+        let received = ReceivedValue(
+            connection: bearer.connection,
+            handle: value.handle,
+            value: value.value,
+            isIndication: isIndication
+        )
+        events.append(.valueReceived(received))
+    }
+}
+
+extension HandleValue {
+    /// Reads a handle, and everything behind it as the value.
+    fileprivate init(readingAllOf reader: inout ByteReader) throws(ByteDecodingError) {
+        self.init(try AttributeHandle(reading: &reader), reader.readRemaining())
+    }
+
+    /// Reads a handle, a length, and a value of that length.
+    fileprivate init(readingTupleFrom reader: inout ByteReader) throws(ByteDecodingError) {
+        let handle = try AttributeHandle(reading: &reader)
+        let length: UInt16 = try reader.readLittleEndian("value_length")
+        self.init(handle, try reader.readBytes(Int(length), "value"))
+    }
+}
+
+extension GATTProcedureError {
+    /// The error for a response that a procedure cannot use.
+    static func unexpectedResponse(_ response: ATTResponse) -> GATTProcedureError {
+        .unexpectedResponse(opcode: response.opcode.rawValue)
+    }
+}

@@ -1,0 +1,104 @@
+import BluetoothHCI
+import ByteCoding
+import DequeModule
+
+/// Both roles on one connection's bearer, which tell their PDUs apart by the opcode.
+struct GATTConnection: Sendable {
+    var bearer: ATTBearer
+    var server: GATTServerSession
+    var client = GATTClientSession()
+
+    /// When the first of the transactions under way times out.
+    var deadline: Duration? {
+        guard let indication = server.indications.deadline else { return client.deadline }
+        guard let request = client.deadline else { return indication }
+        return min(indication, request)
+    }
+
+    mutating func receive(
+        _ pdu: ArraySlice<UInt8>,
+        _ database: inout GATTDatabase,
+        _ events: inout Deque<GATTEvent>,
+        ownMTU: Int,
+        at now: Duration
+    ) {
+        guard bearer.isOpen else { return }
+        guard let rawOpcode = pdu.first else {
+            events.append(.pduIgnored(bearer.connection, .empty))
+            return
+        }
+        let opcode = ATTOpcode(rawValue: rawOpcode)
+        switch opcode?.role ?? (rawOpcode & ATTOpcode.commandFlag == 0 ? .request : .command) {
+        case .request:
+            server.receiveRequest(pdu, over: &bearer, &database, &events, ownMTU: ownMTU)
+        case .response:
+            guard let opcode else { return }
+            client.receiveResponse(pdu, opcode, over: &bearer, &events, ownMTU: ownMTU, at: now)
+        case .command where pdu.count <= bearer.mtu:
+            receiveCommand(pdu, opcode, &database, &events)
+        case .notification where pdu.count <= bearer.mtu:
+            guard let opcode else { return }
+            client.receiveNotification(pdu, opcode, over: bearer, &events)
+        case .indication where pdu.count <= bearer.mtu:
+            client.receiveIndication(pdu, over: &bearer, &events)
+        case .confirmation where pdu.count <= bearer.mtu:
+            server.receiveConfirmation(pdu, over: &bearer, &events, at: now)
+        case .command, .notification, .indication, .confirmation:
+            let ignored = IgnoredPDU.tooLong(opcode: rawOpcode, length: pdu.count)
+            events.append(.pduIgnored(bearer.connection, ignored))
+        }
+    }
+
+    private mutating func receiveCommand(
+        _ pdu: ArraySlice<UInt8>,
+        _ opcode: ATTOpcode?,
+        _ database: inout GATTDatabase,
+        _ events: inout Deque<GATTEvent>
+    ) {
+        // Signed writes need keys that an encrypted link makes superfluous; without them, they are ignored
+        // (Core 5.4, Vol 3, Part F, 3.4.5.4).
+        guard opcode == .writeCommand else {
+            let ignored = IgnoredPDU.unsupportedCommand(opcode: pdu.first ?? 0)
+            events.append(.pduIgnored(bearer.connection, ignored))
+            return
+        }
+        var reader = ByteReader(pdu.dropFirst())
+        do throws(ByteDecodingError) {
+            let handle = try AttributeHandle(reading: &reader)
+            let link = GATTServerSession.Link(bearer)
+            server.writeCommand(reader.readRemaining(), to: handle, link, &database, &events)
+        } catch {
+            let ignored = IgnoredPDU.malformed(opcode: ATTOpcode.writeCommand.rawValue, error)
+            events.append(.pduIgnored(bearer.connection, ignored))
+        }
+    }
+
+    /// Takes the next PDU for the peer into `buffer`; what waited for it to leave goes on.
+    mutating func nextPDU(
+        into buffer: inout [UInt8],
+        _ database: inout GATTDatabase,
+        _ events: inout Deque<GATTEvent>,
+        ownMTU: Int,
+        at now: Duration
+    ) -> Bool {
+        guard let role = bearer.nextPDU(into: &buffer) else { return false }
+        switch role {
+        case .request: client.requestLeft(at: now)
+        case .response: server.responseLeft(over: &bearer, &database, &events, ownMTU: ownMTU)
+        case .indication: server.indications.indicationLeft(at: now)
+        case .confirmation: client.confirmationLeft()
+        case .notification, .command:
+            if bearer.takeRoomNotice() { events.append(.roomToSend(bearer.connection)) }
+        }
+        return true
+    }
+
+    mutating func advance(to now: Duration, _ events: inout Deque<GATTEvent>) {
+        guard let deadline, deadline <= now else { return }
+        bearer.close()
+        server.indications.removeAll()
+        server.prepared.removeAll()
+        client.fail(.timedOut, over: bearer, &events)
+        events.append(.transactionTimedOut(bearer.connection))
+    }
+}

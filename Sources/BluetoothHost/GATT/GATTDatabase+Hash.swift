@@ -1,0 +1,24 @@
+import ByteCoding
+
+extension GATTDatabase {
+    /// The message whose AES-CMAC with a key of zeros, least significant byte first, is the Database Hash: what
+    /// clients may cache of the published attributes (Core 5.4, Vol 3, Part G, 7.3.1).
+    public var hashInput: [UInt8] {
+        var message: [UInt8] = []
+        for attribute in attributes(in: .all) {
+            switch attribute.type {
+            case .primaryService, .secondaryService, .include, .characteristic, .characteristicExtendedProperties:
+                message.append(attribute.handle)
+                message.append(attribute.type)
+                message.append(contentsOf: storedValue(of: attribute) ?? [])
+            case .characteristicUserDescription, .clientCharacteristicConfiguration,
+                .serverCharacteristicConfiguration, .characteristicPresentationFormat, .characteristicAggregateFormat:
+                message.append(attribute.handle)
+                message.append(attribute.type)
+            default:
+                break
+            }
+        }
+        return message
+    }
+}

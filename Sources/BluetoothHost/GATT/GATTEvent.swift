@@ -1,0 +1,170 @@
+import BluetoothHCI
+import ByteCoding
+
+/// What the GATT layer has to tell its owner.
+public enum GATTEvent: Sendable {
+    /// The MTU of a connection's bearer changed.
+    case mtuChanged(ConnectionHandle, mtu: Int)
+    /// A procedure timed out after 30 s: the bearer is dead, and only a new connection helps
+    /// (Core 5.4, Vol 3, Part F, 3.3.3).
+    case transactionTimedOut(ConnectionHandle)
+    /// The connection's queue has room again for notifications and commands, after one was turned away.
+    case roomToSend(ConnectionHandle)
+    /// The peer sent something that got no answer, as the specification says.
+    case pduIgnored(ConnectionHandle, IgnoredPDU)
+
+    // MARK: As a server
+
+    /// A client reads a value that only the owner knows: answer with `respond(to:with:)` or `refuse(_:with:)`.
+    case readRequested(ReadRequest)
+    /// A client writes a value that only the owner keeps: answer with `respond(to:)` or `refuse(_:with:)`.
+    case writeRequested(WriteRequest)
+    /// A client executes prepared writes of which some are for the owner, who takes all of them with
+    /// `respond(to:)` or none with `refuse(_:with:at:)`.
+    case executeWriteRequested(ExecuteWriteRequest)
+    /// A client wrote a value that the database keeps, or sent the owner a write command. There is no answer.
+    case written(AttributeWrite)
+    /// A client subscribed, unsubscribed, or had its subscription restored.
+    case subscriptionChanged(SubscriptionChange)
+    /// A client confirmed the indication of a value.
+    case indicationConfirmed(ConnectionHandle, AttributeHandle)
+    /// A client's request was refused. The end of a discovery (Attribute Not Found) is not reported.
+    case requestRefused(ConnectionHandle, ATTErrorResponse)
+
+    // MARK: As a client
+
+    /// A procedure that was started on this side has ended.
+    case procedureEnded(GATTProcedureResult)
+    /// The server notified or indicated a value; indications have been confirmed.
+    case valueReceived(ReceivedValue)
+}
+
+/// Why a PDU was not answered.
+public enum IgnoredPDU: Equatable, Sendable {
+    /// It had no opcode.
+    case empty
+    /// It was longer than the MTU in force.
+    case tooLong(opcode: UInt8, length: Int)
+    /// It could not be read.
+    case malformed(opcode: UInt8, ByteDecodingError)
+    /// A command that this server does not know, or a signed one, which it does not take.
+    case unsupportedCommand(opcode: UInt8)
+    /// A command that would have been refused, had it been a request.
+    case refusedCommand(ATTErrorResponse)
+    /// A request that came before the responses to several earlier ones.
+    case requestOutOfTurn(opcode: UInt8)
+    /// A response to nothing that was asked.
+    case unexpectedResponse(opcode: UInt8)
+    /// A confirmation of nothing that was indicated.
+    case unexpectedConfirmation
+    /// An indication that came before the one in front of it was confirmed.
+    case indicationOutOfTurn(AttributeHandle)
+}
+
+extension IgnoredPDU: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .empty: "PDU without an opcode"
+        case .tooLong(let opcode, let length): "PDU 0x\([opcode].hexadecimal) of \(length) bytes exceeds the MTU"
+        case .malformed(let opcode, let error): "PDU 0x\([opcode].hexadecimal) is malformed: \(error)"
+        case .unsupportedCommand(let opcode): "command 0x\([opcode].hexadecimal) is not supported"
+        case .refusedCommand(let error): "command refused: \(error)"
+        case .requestOutOfTurn(let opcode): "request 0x\([opcode].hexadecimal) did not wait for earlier responses"
+        case .unexpectedResponse(let opcode): "response 0x\([opcode].hexadecimal) to no request"
+        case .unexpectedConfirmation: "confirmation of no indication"
+        case .indicationOutOfTurn(let handle): "indication of \(handle) did not wait for the last confirmation"
+        }
+    }
+}
+
+/// A value that a client wrote and that needs no answer.
+public struct AttributeWrite: Hashable, Sendable {
+    public let connection: ConnectionHandle
+    public let handle: AttributeHandle
+    /// What was written, in the storage of the PDU that brought it where there was only one.
+    public let value: ArraySlice<UInt8>
+}
+
+/// A value that a server sent by itself.
+public struct ReceivedValue: Hashable, Sendable {
+    public let connection: ConnectionHandle
+    public let handle: AttributeHandle
+    /// The value, in the storage of the PDU that brought it.
+    public let value: ArraySlice<UInt8>
+    /// Whether it was indicated, and so confirmed, rather than notified.
+    public let isIndication: Bool
+}
+
+/// A client's request that waits for the owner's answer. Other PDUs pass it meanwhile.
+public protocol GATTRequest: Sendable {
+    /// The client's connection.
+    var connection: ConnectionHandle { get }
+    /// Tells the request from every other one of its connection.
+    var id: GATTRequestID { get }
+}
+
+/// A request that is either accepted or refused.
+public protocol GATTWriteRequest: GATTRequest {}
+
+/// Tells one request of a connection from another.
+public struct GATTRequestID: Hashable, Sendable {
+    let rawValue: UInt32
+}
+
+/// A client reads a value that only the owner knows.
+public struct ReadRequest: GATTRequest, Hashable {
+    public let connection: ConnectionHandle
+    public let id: GATTRequestID
+    public let handle: AttributeHandle
+    /// Where in the value the client goes on reading; the owner answers with the whole value all the same.
+    public let offset: Int
+}
+
+/// A client writes a value that only the owner keeps, and waits for the result.
+public struct WriteRequest: GATTWriteRequest, Hashable {
+    public let connection: ConnectionHandle
+    public let id: GATTRequestID
+    public let handle: AttributeHandle
+    /// The whole new value, in the storage of the PDU that brought it.
+    public let value: ArraySlice<UInt8>
+}
+
+/// A client executes prepared writes: all of them are to happen, or none.
+public struct ExecuteWriteRequest: GATTWriteRequest, Hashable {
+    /// A stretch of bytes of one value.
+    public struct Write: Hashable, Sendable {
+        public let handle: AttributeHandle
+        /// Where in the value the bytes belong.
+        public let offset: Int
+        public internal(set) var value: [UInt8]
+    }
+
+    public let connection: ConnectionHandle
+    public let id: GATTRequestID
+    /// The writes to values that only the owner keeps, in the client's order; parts that follow each other in
+    /// one value are joined.
+    public let writes: [Write]
+}
+
+/// What a client asks to be sent of a characteristic has been set.
+public struct SubscriptionChange: GATTWriteRequest, Hashable {
+    /// Why a subscription changed.
+    public enum Cause: Hashable, Sendable {
+        /// The client wrote its configuration; the answer has been given.
+        case written
+        /// The client wrote its configuration and waits for the owner: see
+        /// `Characteristic.ownerAnswersSubscriptions`. The new subscription is in force already, so that a
+        /// notification can go out in front of the answer; a refusal brings back the previous one.
+        case requested
+        /// The state of a bonded client was restored.
+        case restored
+    }
+
+    public let connection: ConnectionHandle
+    public let id: GATTRequestID
+    /// The characteristic value.
+    public let handle: AttributeHandle
+    public let previous: Subscription
+    public let current: Subscription
+    public let cause: Cause
+}

@@ -1,0 +1,306 @@
+import BluetoothHCI
+import ByteCoding
+import DequeModule
+
+/// The Generic Attribute Profile in both roles on every connection: PDUs and time flow in, PDUs and events are
+/// drained.
+///
+/// Each connection has one bearer, the fixed L2CAP channel. The owner passes on what the channel receives, and
+/// takes PDUs for it whenever there is room for one.
+public struct GATTLayer: Sendable {
+    /// What can be chosen about the layer.
+    public struct Configuration: Sendable {
+        /// The MTU that this side can take, offered in both roles; 23 to 517.
+        public var maximumMTU: Int
+        /// How many notifications and commands may wait on one connection.
+        public var queueLimit: Int
+
+        public init(maximumMTU: Int = ATT.maximumMTU, queueLimit: Int = 32) {
+            self.maximumMTU = maximumMTU
+            self.queueLimit = queueLimit
+        }
+    }
+
+    /// The attributes that this side offers.
+    public private(set) var database: GATTDatabase
+    private let ownMTU: Int
+    private let queueLimit: Int
+    private var connections: [GATTConnection] = []
+    private var events = Deque<GATTEvent>()
+    private var lastProcedureID: UInt64 = 0
+    /// The latest time that the layer was told.
+    private var latest = Duration.zero
+
+    public init(database: GATTDatabase, configuration: Configuration = Configuration()) {
+        self.database = database
+        ownMTU = min(max(configuration.maximumMTU, ATT.defaultMTU), ATT.maximumMTU)
+        queueLimit = configuration.queueLimit
+    }
+
+    private func index(of connection: ConnectionHandle) -> Int? {
+        connections.firstIndex { $0.bearer.connection == connection }
+    }
+
+    private func requireIndex(of connection: ConnectionHandle) throws(GATTError) -> Int {
+        guard let index = index(of: connection), connections[index].bearer.isOpen else {
+            throw .notConnected(connection)
+        }
+        return index
+    }
+}
+
+// MARK: - Connections, bytes and time
+
+extension GATTLayer {
+    /// A connection has come up, and with it its bearer.
+    public mutating func connectionOpened(
+        _ connection: ConnectionHandle,
+        security: LinkSecurity = .none,
+        at now: Duration
+    ) {
+        connectionClosed(connection)
+        latest = max(latest, now)
+        connections.append(
+            GATTConnection(
+                bearer: ATTBearer(connection: connection, security: security, unansweredLimit: queueLimit),
+                server: GATTServerSession(database)
+            )
+        )
+    }
+
+    /// A connection has gone: its procedures end, and prepared writes are forgotten.
+    /// - Returns: what is to be kept if the client is bonded.
+    @discardableResult
+    public mutating func connectionClosed(_ connection: ConnectionHandle) -> GATTClientState? {
+        guard let index = index(of: connection) else { return nil }
+        let state = clientState(of: connection)
+        connections[index].client.fail(.disconnected, over: connections[index].bearer, &events)
+        connections.remove(at: index)
+        return state
+    }
+
+    /// The link's encryption, or what is known about the peer, has changed.
+    public mutating func securityChanged(_ connection: ConnectionHandle, to security: LinkSecurity) {
+        guard let index = index(of: connection) else { return }
+        connections[index].bearer.security = security
+    }
+
+    /// Takes one whole PDU from the peer.
+    public mutating func receive(_ pdu: ArraySlice<UInt8>, on connection: ConnectionHandle, at now: Duration) {
+        latest = max(latest, now)
+        guard let index = index(of: connection) else { return }
+        connections[index].receive(pdu, &database, &events, ownMTU: ownMTU, at: latest)
+    }
+
+    /// Takes the next PDU for the peer into `buffer`, whose storage is kept for a later one.
+    /// - Returns: false, with `buffer` untouched, when none waits.
+    public mutating func nextPDU(for connection: ConnectionHandle, into buffer: inout [UInt8]) -> Bool {
+        guard let index = index(of: connection) else { return false }
+        return connections[index].nextPDU(into: &buffer, &database, &events, ownMTU: ownMTU, at: latest)
+    }
+
+    /// Takes the oldest event.
+    public mutating func nextEvent() -> GATTEvent? { events.popFirst() }
+
+    /// When `advance(to:)` has something to do, unless a PDU comes first.
+    public var nextDeadline: Duration? { connections.lazy.compactMap(\.deadline).min() }
+
+    /// Lets time pass: a bearer whose transaction took 30 s is given up.
+    public mutating func advance(to now: Duration) {
+        latest = max(latest, now)
+        for index in connections.indices { connections[index].advance(to: latest, &events) }
+    }
+
+    /// The MTU in force on a connection; nil when there is no such connection.
+    public func mtu(of connection: ConnectionHandle) -> Int? {
+        index(of: connection).map { connections[$0].bearer.mtu }
+    }
+}
+
+// MARK: - Server: values
+
+extension GATTLayer {
+    /// Replaces a value that the database keeps. Clients are told by `notify` and `indicate`.
+    public mutating func setValue(
+        _ value: some Collection<UInt8>,
+        of handle: AttributeHandle
+    ) throws(GATTError) {
+        try database.setValue(value, of: handle)
+    }
+
+    /// Shows a service to clients or hides it. Every client is out of sync with the database until it learns of
+    /// the change, for instance by an indication of Service Changed.
+    /// - Returns: the range that has changed; nil when nothing did.
+    public mutating func setPublished(
+        _ isPublished: Bool,
+        service name: AttributeName
+    ) throws(GATTError) -> AttributeHandleRange? {
+        guard let range = try database.setPublished(isPublished, service: name) else { return nil }
+        for index in connections.indices { connections[index].server.awareness.databaseChanged() }
+        return range
+    }
+
+    /// Queues a notification of a characteristic value, cut off at the MTU less 3.
+    ///
+    /// The client must have subscribed, unless `evenIfNotSubscribed`, and the link must be as secure as subscribing
+    /// requires. `GATTError.queueFull` is followed by `GATTEvent.roomToSend`.
+    public mutating func notify(
+        _ value: ArraySlice<UInt8>,
+        of handle: AttributeHandle,
+        on connection: ConnectionHandle,
+        evenIfNotSubscribed: Bool = false
+    ) throws(GATTError) {
+        let index = try requireIndex(of: connection)
+        try connections[index].notify(value, of: handle, evenIfNotSubscribed: evenIfNotSubscribed, database)
+    }
+
+    /// Queues one notification of two values or more, all of which must fit into the MTU, for a client that said
+    /// that it takes such.
+    public mutating func notify(_ values: [HandleValue], on connection: ConnectionHandle) throws(GATTError) {
+        let index = try requireIndex(of: connection)
+        try connections[index].notify(values, database)
+    }
+
+    /// Queues an indication of a characteristic value, cut off at the MTU less 3. The client's confirmation is
+    /// reported as `GATTEvent.indicationConfirmed`.
+    public mutating func indicate(
+        _ value: ArraySlice<UInt8>,
+        of handle: AttributeHandle,
+        on connection: ConnectionHandle,
+        at now: Duration
+    ) throws(GATTError) {
+        let index = try requireIndex(of: connection)
+        latest = max(latest, now)
+        try connections[index].indicate(value, of: handle, database, at: latest)
+    }
+
+    /// What a client has subscribed to of a characteristic value.
+    public func subscription(to handle: AttributeHandle, on connection: ConnectionHandle) -> Subscription {
+        guard let slot = database.attribute(at: handle)?.subscription, let index = index(of: connection) else {
+            return []
+        }
+        let subscriptions = connections[index].server.subscriptions
+        return subscriptions.indices.contains(slot) ? subscriptions[slot] : []
+    }
+
+    /// The connections whose clients have subscribed to a characteristic value.
+    public func subscribers(of handle: AttributeHandle) -> [ConnectionHandle] {
+        connections.map(\.bearer.connection).filter { !subscription(to: handle, on: $0).isEmpty }
+    }
+}
+
+// MARK: - Server: the owner's answers
+
+extension GATTLayer {
+    /// Answers a read with the whole value, of which the client gets what it asked for.
+    /// - Returns: false when the request has been answered, or its connection is gone.
+    @discardableResult
+    public mutating func respond(to request: ReadRequest, with value: ArraySlice<UInt8>) -> Bool {
+        resume(request) { session, question, link, database, _ throws(ATTRefusal) in
+            try session.resume(question, with: value, link, database)
+        }
+    }
+
+    /// Accepts a write.
+    /// - Returns: false when the request has been answered, or its connection is gone.
+    @discardableResult
+    public mutating func respond(to request: some GATTWriteRequest) -> Bool {
+        resume(request) { session, question, link, database, events throws(ATTRefusal) in
+            try session.resumeAccepted(question, link, &database, &events)
+        }
+    }
+
+    /// Refuses a request, at its own attribute or, for an execution of writes, at the one given.
+    /// - Returns: false when the request has been answered, or its connection is gone.
+    @discardableResult
+    public mutating func refuse(
+        _ request: some GATTRequest,
+        with error: ATTError,
+        at handle: AttributeHandle? = nil
+    ) -> Bool {
+        resume(request) { session, question, _, _, _ throws(ATTRefusal) in
+            throw session.resumeRefused(question, with: error, at: handle)
+        }
+    }
+
+    private mutating func resume(_ request: some GATTRequest, _ resume: GATTServerSession.Resumption) -> Bool {
+        guard let index = index(of: request.connection) else { return false }
+        return connections[index].resume(request.id, &database, &events, resume)
+    }
+}
+
+// MARK: - Server: what bonds keep
+
+/// What a server keeps about a bonded client between connections.
+public struct GATTClientState: Hashable, Sendable {
+    /// The client characteristic configurations that are not 0, by their descriptors' handles.
+    public var subscriptions: [AttributeHandle: Subscription]
+    /// The client's supported features (Core 5.4, Vol 3, Part G, 7.2).
+    public var supportedFeatures: UInt8
+    /// Whether the client knows the database as it is.
+    public var isChangeAware: Bool
+
+    public init(
+        subscriptions: [AttributeHandle: Subscription] = [:],
+        supportedFeatures: UInt8 = 0,
+        isChangeAware: Bool = true
+    ) {
+        self.subscriptions = subscriptions
+        self.supportedFeatures = supportedFeatures
+        self.isChangeAware = isChangeAware
+    }
+}
+
+extension GATTLayer {
+    /// What is to be kept about a connection's client if it is bonded; nil when there is no such connection.
+    public func clientState(of connection: ConnectionHandle) -> GATTClientState? {
+        guard let index = index(of: connection) else { return nil }
+        let server = connections[index].server
+        var state = GATTClientState(
+            supportedFeatures: server.awareness.features,
+            isChangeAware: server.awareness.isAware
+        )
+        for (configuration, subscription) in zip(database.clientConfigurations, server.subscriptions)
+        where !subscription.isEmpty {
+            state.subscriptions[configuration.handle] = subscription
+        }
+        return state
+    }
+
+    /// Gives a bonded client back what was kept about it. Each subscription is reported as
+    /// `GATTEvent.subscriptionChanged`; those to what the database no longer offers are dropped.
+    public mutating func restore(_ state: GATTClientState, on connection: ConnectionHandle) throws(GATTError) {
+        let index = try requireIndex(of: connection)
+        connections[index].server.restore(state, connection, database, &events)
+    }
+}
+
+// MARK: - Client
+
+extension GATTLayer {
+    /// Starts a procedure with the server at the other end, behind those that were started before.
+    /// - Returns: what the `GATTEvent.procedureEnded` will name.
+    @discardableResult
+    public mutating func start(
+        _ procedure: GATTProcedure,
+        on connection: ConnectionHandle,
+        at now: Duration
+    ) throws(GATTError) -> GATTProcedureID {
+        let index = try requireIndex(of: connection)
+        latest = max(latest, now)
+        let id = GATTProcedureID(rawValue: lastProcedureID &+ 1)
+        try connections[index].start(procedure, id, &events, ownMTU: ownMTU, at: latest)
+        lastProcedureID = id.rawValue
+        return id
+    }
+
+    /// Queues a write command. `GATTError.queueFull` is followed by `GATTEvent.roomToSend`.
+    public mutating func writeWithoutResponse(
+        _ value: ArraySlice<UInt8>,
+        to handle: AttributeHandle,
+        on connection: ConnectionHandle
+    ) throws(GATTError) {
+        let index = try requireIndex(of: connection)
+        try connections[index].writeWithoutResponse(value, to: handle)
+    }
+}

@@ -1,0 +1,149 @@
+import BluetoothHCI
+import ByteCoding
+
+/// Something to do to the server at the other end of a connection: a procedure of Core 5.4, Vol 3, Part G, 4.
+///
+/// Each ends with one `GATTEvent.procedureEnded`. Procedures of one connection run one after the other.
+public enum GATTProcedure: Hashable, Sendable {
+    /// Agrees on the MTU, once a connection. Result: `.mtu`.
+    case exchangeMTU
+    /// Result: `.services`.
+    case discoverAllPrimaryServices
+    /// Result: `.services`.
+    case discoverPrimaryServices(BluetoothUUID)
+    /// Services that those in the range include. Result: `.includedServices`.
+    case findIncludedServices(in: AttributeHandleRange)
+    /// Characteristics of a service, of all kinds or of one. Result: `.characteristics`.
+    case discoverCharacteristics(in: AttributeHandleRange, uuid: BluetoothUUID? = nil)
+    /// Every attribute in a range, which are descriptors if the range is that behind a characteristic value.
+    /// Result: `.descriptors`.
+    case discoverDescriptors(in: AttributeHandleRange)
+    /// Reads a value, or its beginning if it does not fit into the MTU. Result: `.value`.
+    case read(AttributeHandle)
+    /// Reads a value of any length. Result: `.value`.
+    case readLong(AttributeHandle)
+    /// Reads the values of every attribute of a type. Result: `.values`.
+    case readByUUID(BluetoothUUID, in: AttributeHandleRange = .all)
+    /// Reads two values or more, whose lengths the caller knows. Result: `.value`, all of them joined.
+    case readMultiple([AttributeHandle])
+    /// Reads two values or more. Result: `.values`, of which the last may be cut off.
+    case readMultipleVariable([AttributeHandle])
+    /// Writes a value that fits into the MTU. Result: `.written`.
+    case write(AttributeHandle, ArraySlice<UInt8>)
+    /// Writes a value of any length, in parts that take effect together. Result: `.written`.
+    case writeLong(AttributeHandle, ArraySlice<UInt8>)
+    /// Writes several values that take effect together, each checked for having arrived unharmed.
+    /// Result: `.written`.
+    case writeReliably([HandleValue])
+    /// Writes a client characteristic configuration. Result: `.written`.
+    case subscribe(clientConfiguration: AttributeHandle, Subscription)
+}
+
+/// A value and the handle of the attribute that has it, or is to have it.
+public struct HandleValue: Hashable, Sendable {
+    public let handle: AttributeHandle
+    public let value: ArraySlice<UInt8>
+
+    public init(_ handle: AttributeHandle, _ value: ArraySlice<UInt8>) {
+        self.handle = handle
+        self.value = value
+    }
+}
+
+/// Tells one started procedure from every other, on all connections.
+public struct GATTProcedureID: Hashable, Sendable {
+    let rawValue: UInt64
+}
+
+/// How a procedure ended.
+public struct GATTProcedureResult: Sendable {
+    public let connection: ConnectionHandle
+    public let id: GATTProcedureID
+    public let result: Result<GATTResponse, GATTProcedureError>
+}
+
+/// What a procedure found out or did.
+public enum GATTResponse: Hashable, Sendable {
+    /// The MTU in force now.
+    case mtu(Int)
+    case services([DiscoveredService])
+    case includedServices([DiscoveredInclude])
+    case characteristics([DiscoveredCharacteristic])
+    case descriptors([DiscoveredDescriptor])
+    /// A value, in the storage of the PDU that brought it where it was one.
+    case value(ArraySlice<UInt8>)
+    case values([HandleValue])
+    case written
+}
+
+/// A service of the other side.
+public struct DiscoveredService: Hashable, Sendable {
+    public let uuid: BluetoothUUID
+    /// The handles of the service declaration and of everything that belongs to it.
+    public let range: AttributeHandleRange
+}
+
+/// An inclusion of one service in another.
+public struct DiscoveredInclude: Hashable, Sendable {
+    /// The include declaration.
+    public let handle: AttributeHandle
+    /// The included service.
+    public let service: DiscoveredService
+}
+
+/// A characteristic of the other side.
+public struct DiscoveredCharacteristic: Hashable, Sendable {
+    public let uuid: BluetoothUUID
+    public let properties: CharacteristicProperties
+    /// The characteristic declaration.
+    public let declaration: AttributeHandle
+    /// The characteristic value.
+    public let value: AttributeHandle
+}
+
+/// An attribute of the other side, of which no more is known than its type.
+public struct DiscoveredDescriptor: Hashable, Sendable {
+    public let uuid: BluetoothUUID
+    public let handle: AttributeHandle
+}
+
+/// Why a procedure did not reach its end.
+public enum GATTProcedureError: Error, Equatable, Sendable {
+    /// The server refused it.
+    case refused(ATTErrorResponse)
+    /// The server did not answer for 30 s. The connection's bearer is dead.
+    case timedOut
+    /// The connection was closed first.
+    case disconnected
+    /// The server answered with another response than the one that was due.
+    case unexpectedResponse(opcode: UInt8)
+    /// The server's response cannot be read.
+    case malformedResponse(ByteDecodingError)
+    /// The server's response lies outside what was asked for, or repeats what was answered before.
+    case handleOutOfRange(AttributeHandle)
+    /// The server goes on and on.
+    case tooManyResults
+    /// The server's value is longer than any value can be.
+    case valueTooLong
+    /// The value does not fit into the MTU: it needs `writeLong`.
+    case valueExceedsMTU
+    /// The server repeated a prepared write differently; nothing was written.
+    case writeNotEchoed(AttributeHandle)
+}
+
+extension GATTProcedureError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .refused(let error): "refused: \(error)"
+        case .timedOut: "no response within \(ATT.transactionTimeout)"
+        case .disconnected: "the connection was closed"
+        case .unexpectedResponse(let opcode): "unexpected response 0x\([opcode].hexadecimal)"
+        case .malformedResponse(let error): "malformed response: \(error)"
+        case .handleOutOfRange(let handle): "the response holds handle \(handle), which was not due"
+        case .tooManyResults: "more than \(GATTLimits.collectedItems) results"
+        case .valueTooLong: "a value of more than \(ATT.maximumValueLength) bytes"
+        case .valueExceedsMTU: "the value does not fit into the MTU"
+        case .writeNotEchoed(let handle): "a prepared write of \(handle) was not repeated faithfully"
+        }
+    }
+}

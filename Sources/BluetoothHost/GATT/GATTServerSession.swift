@@ -1,0 +1,258 @@
+import BluetoothHCI
+import ByteCoding
+import DequeModule
+
+/// Why a request is refused, and at which attribute.
+struct ATTRefusal: Error {
+    let error: ATTError
+    let handle: AttributeHandle
+
+    init(_ error: ATTError, at handle: AttributeHandle = .none) {
+        self.error = error
+        self.handle = handle
+    }
+}
+
+/// The server's side of one connection.
+///
+/// A client has one request under way at a time. It stays so from its arrival until its response has left, which
+/// may include asking the owner; the few requests that a hasty client sends meanwhile wait their turn.
+struct GATTServerSession: Sendable {
+    /// What a handler needs to know of the bearer.
+    struct Link {
+        let connection: ConnectionHandle
+        let mtu: Int
+        let security: LinkSecurity
+
+        init(_ bearer: ATTBearer) {
+            connection = bearer.connection
+            mtu = bearer.mtu
+            security = bearer.security
+        }
+    }
+
+    /// Goes on with a request when the owner has answered.
+    typealias Resumption = (
+        inout GATTServerSession, Question, Link, inout GATTDatabase, inout Deque<GATTEvent>
+    ) throws(ATTRefusal) -> Outcome
+
+    /// What a handler leaves to be done.
+    enum Outcome {
+        /// `response` is complete.
+        case respond
+        /// The owner is to be asked.
+        case ask(Question, GATTEvent)
+    }
+
+    /// What the owner was asked.
+    struct Question {
+        enum Kind {
+            case read
+            case readBlob(offset: Int)
+            case readByType
+            case readMultiple(remaining: AttributeHandleList, isVariable: Bool)
+            case write
+            case subscribe(slot: Int, previous: Subscription)
+            case executeWrite(StagedWrites)
+        }
+
+        let id: GATTRequestID
+        let handle: AttributeHandle
+        let kind: Kind
+    }
+
+    private enum Transaction {
+        case none
+        case asking(Question)
+        /// The response waits to leave.
+        case responding
+    }
+
+    private var transaction = Transaction.none
+    /// The opcode of the request under way, for an error response.
+    private var requestOpcode: UInt8 = 0
+    private var waitingRequests = Deque<ArraySlice<UInt8>>()
+    private var lastRequestID: UInt32 = 0
+    /// The response under construction, without its opcode.
+    var response: [UInt8] = []
+    var prepared = PreparedWrites()
+    /// The client characteristic configurations, in the order of the database's.
+    var subscriptions: [Subscription]
+    var awareness = ChangeAwareness()
+    var indications = IndicationQueue()
+
+    init(_ database: GATTDatabase) {
+        subscriptions = Array(repeating: [], count: database.clientConfigurations.count)
+    }
+
+    mutating func makeRequestID() -> GATTRequestID {
+        lastRequestID &+= 1
+        return GATTRequestID(rawValue: lastRequestID)
+    }
+}
+
+// MARK: - Requests
+
+extension GATTServerSession {
+    /// Takes a request, or anything with an unknown opcode that is not a command.
+    mutating func receiveRequest(
+        _ pdu: ArraySlice<UInt8>,
+        over bearer: inout ATTBearer,
+        _ database: inout GATTDatabase,
+        _ events: inout Deque<GATTEvent>,
+        ownMTU: Int
+    ) {
+        guard case .none = transaction else {
+            if waitingRequests.count < GATTLimits.waitingRequests {
+                waitingRequests.append(pdu)
+            } else {
+                let ignored = IgnoredPDU.requestOutOfTurn(opcode: pdu.first ?? 0)
+                events.append(.pduIgnored(bearer.connection, ignored))
+            }
+            return
+        }
+        serve(pdu, over: &bearer, &database, &events, ownMTU: ownMTU)
+    }
+
+    /// The response has left: the next waiting request has its turn.
+    mutating func responseLeft(
+        over bearer: inout ATTBearer,
+        _ database: inout GATTDatabase,
+        _ events: inout Deque<GATTEvent>,
+        ownMTU: Int
+    ) {
+        transaction = .none
+        guard let pdu = waitingRequests.popFirst() else { return }
+        serve(pdu, over: &bearer, &database, &events, ownMTU: ownMTU)
+    }
+
+    /// Takes the owner's answer to a question: what `resume` makes of it goes out.
+    /// - Returns: false when the request is not waiting for an answer.
+    mutating func resume(
+        _ id: GATTRequestID,
+        over bearer: inout ATTBearer,
+        _ database: inout GATTDatabase,
+        _ events: inout Deque<GATTEvent>,
+        _ resume: Resumption
+    ) -> Bool {
+        guard case .asking(let question) = transaction, question.id == id else { return false }
+        let link = Link(bearer)
+        do throws(ATTRefusal) {
+            finish(try resume(&self, question, link, &database, &events), over: &bearer, &events)
+        } catch {
+            refuse(error, over: &bearer, &events)
+        }
+        return true
+    }
+
+    private mutating func serve(
+        _ pdu: ArraySlice<UInt8>,
+        over bearer: inout ATTBearer,
+        _ database: inout GATTDatabase,
+        _ events: inout Deque<GATTEvent>,
+        ownMTU: Int
+    ) {
+        response.removeAll(keepingCapacity: true)
+        requestOpcode = pdu.first ?? 0
+        let link = Link(bearer)
+        do throws(ATTRefusal) {
+            let request = try decode(pdu, mtu: bearer.mtu)
+            try awareness.receive(request)
+            let outcome = try answer(request, link, &database, &events, ownMTU: ownMTU)
+            finish(outcome, over: &bearer, &events)
+            // In force once the response is on its way: Core 5.4, Vol 3, Part F, 3.4.2.2.
+            if case .exchangeMTU(let clientMTU) = request, bearer.agreeOnMTU(ownMTU, clientMTU) {
+                events.append(.mtuChanged(bearer.connection, mtu: bearer.mtu))
+            }
+        } catch {
+            refuse(error, over: &bearer, &events)
+        }
+    }
+
+    private func decode(_ pdu: ArraySlice<UInt8>, mtu: Int) throws(ATTRefusal) -> ATTRequest {
+        guard let opcode = ATTOpcode(rawValue: requestOpcode) else { throw ATTRefusal(.requestNotSupported) }
+        guard pdu.count <= mtu else { throw ATTRefusal(.invalidPDU) }
+        do throws(ByteDecodingError) {
+            var reader = ByteReader(pdu.dropFirst())
+            guard let request = try ATTRequest(opcode, reading: &reader) else {
+                throw ByteDecodingError("opcode", .invalidValue(UInt64(requestOpcode)))
+            }
+            return request
+        } catch {
+            throw ATTRefusal(.invalidPDU)
+        }
+    }
+
+    private mutating func answer(
+        _ request: ATTRequest,
+        _ link: Link,
+        _ database: inout GATTDatabase,
+        _ events: inout Deque<GATTEvent>,
+        ownMTU: Int
+    ) throws(ATTRefusal) -> Outcome {
+        switch request {
+        case .exchangeMTU:
+            response.appendLittleEndian(UInt16(clamping: ownMTU))
+            return .respond
+        case .findInformation(let handles):
+            return try findInformation(handles, link, database)
+        case .findByTypeValue(let handles, let type, let value):
+            return try findByTypeValue(handles, type, value, link, database)
+        case .readByGroupType(let handles, let type):
+            return try readByGroupType(handles, type, link, database)
+        case .readByType(let handles, let type):
+            return try readByType(handles, type, link, database)
+        case .read(let handle):
+            return try read(handle, link, database)
+        case .readBlob(let handle, let offset):
+            return try readBlob(handle, offset, link, database)
+        case .readMultiple(let handles):
+            return try readMultiple(handles, isVariable: false, link, database)
+        case .readMultipleVariable(let handles):
+            return try readMultiple(handles, isVariable: true, link, database)
+        case .write(let handle, let value):
+            return try write(value, to: handle, link, &database, &events)
+        case .prepareWrite(let handle, let offset, let value):
+            return try prepareWrite(value, at: offset, to: handle, link, database)
+        case .executeWrite(let isCancelled):
+            return try executeWrite(isCancelled: isCancelled, link, &database, &events)
+        }
+    }
+
+    private mutating func finish(
+        _ outcome: Outcome,
+        over bearer: inout ATTBearer,
+        _ events: inout Deque<GATTEvent>
+    ) {
+        switch outcome {
+        case .respond:
+            transaction = .responding
+            // Every response's opcode is its request's plus one (Core 5.4, Vol 3, Part F, 3.4.8).
+            guard let opcode = ATTOpcode(rawValue: requestOpcode | 1) else { return }
+            bearer.send(opcode) { $0.append(contentsOf: response) }
+        case .ask(let question, let event):
+            transaction = .asking(question)
+            events.append(event)
+        }
+    }
+
+    private mutating func refuse(
+        _ refusal: ATTRefusal,
+        over bearer: inout ATTBearer,
+        _ events: inout Deque<GATTEvent>
+    ) {
+        transaction = .responding
+        bearer.send(.errorResponse) { [requestOpcode] buffer in
+            buffer.append(requestOpcode)
+            buffer.append(refusal.handle)
+            buffer.append(refusal.error.rawValue)
+        }
+        guard refusal.error != .attributeNotFound else { return }
+        let response = ATTErrorResponse(
+            requestOpcode: requestOpcode,
+            handle: refusal.handle,
+            error: refusal.error
+        )
+        events.append(.requestRefused(bearer.connection, response))
+    }
+}
