@@ -55,10 +55,17 @@ let package = Package(
             dependencies: ["ByteCoding", "BluetoothHCI", "BluetoothHost", "PebbleProtocol", collections],
             swiftSettings: strict
         ),
-        .target(name: "LinuxBluetooth", dependencies: ["ByteCoding", "BluetoothHCI"], swiftSettings: strict),
+        .systemLibrary(name: "CLinux"),
+        .target(
+            name: "LinuxBluetooth",
+            dependencies: ["ByteCoding", "BluetoothHCI", "CLinux"],
+            swiftSettings: strict
+        ),
         .target(
             name: "Daemon",
-            dependencies: ["BluetoothHCI", "BluetoothHost", "PebbleWatch", "LinuxBluetooth", "AirSimulator", logging],
+            dependencies: [
+                "BluetoothHCI", "BluetoothHost", "PebbleWatch", "LinuxBluetooth", "AirSimulator", "CLinux", logging,
+            ],
             swiftSettings: strict
         ),
         .executableTarget(
@@ -104,7 +111,7 @@ let package = Package(
         ),
         .testTarget(
             name: "LinuxBluetoothTests",
-            dependencies: ["LinuxBluetooth", "BluetoothHCI"],
+            dependencies: ["LinuxBluetooth", "BluetoothHCI", "ByteCoding"],
             swiftSettings: strict
         ),
     ],

@@ -1,0 +1,135 @@
+import BluetoothHCI
+import ByteCoding
+import Glibc
+
+/// The btsnoop file format, version 1, as Wireshark reads it.
+///
+/// A 16-byte header, then records: original length, included length, flags, cumulative drops (32 bits each), time stamp
+/// (64 bits, microseconds since the year 0), then the packet. Integers are big-endian.
+/// Source: RFC 1761, whose layout btsnoop has, and Wireshark's `wiretap/btsnoop.c`.
+public enum Btsnoop {
+    /// What every file begins with.
+    static let identification: [UInt8] = Array("btsnoop".utf8) + [0]
+    /// The only version there is.
+    static let version: UInt32 = 1
+    /// HCI UART (H4): each packet begins with its type byte.
+    static let dataLinkH4: UInt32 = 1002
+    /// What a header of a record takes.
+    static let recordHeaderSize = 24
+    /// From 0000-01-01 to 1970-01-01, both midnight UTC, proleptic Gregorian.
+    static let unixEpochMicroseconds: Int64 = 0x00DC_DDB3_0F2F_8000
+
+    /// Which way a packet went.
+    public enum Direction: UInt32, Hashable, Sendable {
+        /// From the host to the controller.
+        case sent = 0
+        /// From the controller to the host.
+        case received = 1
+    }
+
+    /// Flag of commands and events, as opposed to data.
+    static let commandOrEvent: UInt32 = 1 << 1
+}
+
+/// Writes packets into a btsnoop file.
+///
+/// Records are collected and written whole with one system call each time `flush` is called, so that a process that is
+/// killed leaves a file of whole records.
+public final class BtsnoopWriter {
+    /// Why a capture file cannot be made or went wrong.
+    public struct CaptureError: Error, Hashable, Sendable, CustomStringConvertible {
+        /// The file.
+        public let path: String
+        /// Why not.
+        public let cause: SystemError
+
+        public var description: String { "cannot write the capture file \(path): \(cause)" }
+
+        /// What a person can do about it.
+        public var advice: String {
+            switch cause.code {
+            case ENOENT, ENOTDIR: "the folder is not there: create it first, or name another file"
+            case EACCES, EPERM, EROFS: "choose a file in a folder that you may write to"
+            case EISDIR: "the path is a folder: name a file in it"
+            case ENOSPC, EDQUOT: "make room on that disk, or name a file on another"
+            default: "name another file"
+            }
+        }
+    }
+
+    /// How much may wait for `flush` before `record` flushes by itself.
+    static let bufferLimit = 64 * 1024
+
+    /// The file's name.
+    public let path: String
+    private let file: FileDescriptor
+    private var buffer: [UInt8] = []
+    private var written: off_t = 0
+
+    /// Creates the file, or empties the one that is there, and writes its header.
+    public init(path: String) throws(CaptureError) {
+        self.path = path
+        do {
+            file = try .checking(open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644))
+        } catch {
+            throw CaptureError(path: path, cause: error)
+        }
+        buffer.reserveCapacity(Self.bufferLimit)
+        buffer += Btsnoop.identification
+        buffer.appendBigEndian(Btsnoop.version)
+        buffer.appendBigEndian(Btsnoop.dataLinkH4)
+        try flush()
+    }
+
+    /// Adds a packet, type byte first; `time` is what has passed since 1970-01-01 00:00 UTC.
+    public func record(
+        _ packet: ArraySlice<UInt8>,
+        _ direction: Btsnoop.Direction,
+        at time: Duration
+    ) throws(CaptureError) {
+        if buffer.count + Btsnoop.recordHeaderSize + packet.count > Self.bufferLimit { try flush() }
+        let length = UInt32(clamping: packet.count)
+        buffer.appendBigEndian(length)
+        buffer.appendBigEndian(length)
+        buffer.appendBigEndian(direction.rawValue | (Self.isData(packet) ? 0 : Btsnoop.commandOrEvent))
+        buffer.appendBigEndian(UInt32(0))
+        buffer.appendBigEndian(Btsnoop.unixEpochMicroseconds &+ time.wholeMicroseconds)
+        buffer += packet
+    }
+
+    /// Hands every record so far to the kernel, which keeps them if this process dies.
+    public func flush() throws(CaptureError) {
+        var start = 0
+        while start < buffer.count {
+            let count = buffer.withUnsafeBytes {
+                write(file.number, $0.baseAddress?.advanced(by: start), $0.count - start)
+            }
+            if count >= 0 {
+                start += count
+            } else if !SystemError.last.isInterrupted {
+                let error = SystemError.last
+                // No half a record at the end: what was written before this call is all that stays.
+                ftruncate(file.number, written)
+                buffer.removeAll(keepingCapacity: true)
+                throw CaptureError(path: path, cause: error)
+            }
+        }
+        written += off_t(start)
+        buffer.removeAll(keepingCapacity: true)
+    }
+
+    private static func isData(_ packet: ArraySlice<UInt8>) -> Bool {
+        switch packet.first.flatMap(HCIPacketType.init(rawValue:)) {
+        case .acl, .sco, .iso: true
+        case .command, .event, nil: false
+        }
+    }
+}
+
+extension Duration {
+    /// Rounded towards zero.
+    fileprivate var wholeMicroseconds: Int64 {
+        let (seconds, attoseconds) = components
+        return seconds &* 1_000_000 &+ attoseconds / 1_000_000_000_000
+    }
+}
