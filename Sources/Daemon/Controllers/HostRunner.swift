@@ -1,0 +1,106 @@
+import BluetoothHCI
+import ByteCoding
+import LinuxBluetooth
+import Logging
+
+/// A host that the loop can run to its end: it tells what happened, and can be asked to stop.
+public protocol LoopHost: HCIHost {
+    associatedtype Event
+    /// Takes the oldest event that nobody has taken yet.
+    mutating func nextEvent() -> Event?
+    /// Begins to take leave: stops advertising and scanning, and disconnects whoever is connected.
+    mutating func beginShutdown(at now: Duration)
+    /// Whether nobody is connected any more.
+    var isShutDown: Bool { get }
+}
+
+/// Any host, with what the loop adds to it: its packets are captured and traced, and its events handed on.
+public protocol HostRunning: AnyObject {
+    /// Begins the conversation with a controller.
+    func start(at now: Duration)
+    /// Hands a packet from the controller to the host.
+    func receive(_ packet: ArraySlice<UInt8>, at now: Duration)
+    /// Lets time pass.
+    func advance(to now: Duration)
+    /// When `advance` has something to do next.
+    var nextDeadline: Duration? { get }
+    /// Takes the next packet for the controller.
+    func nextPacket(into buffer: inout [UInt8], at now: Duration) -> Bool
+    /// Begins to take leave.
+    func beginShutdown(at now: Duration)
+    /// Whether nobody is connected any more.
+    var isShutDown: Bool { get }
+    /// Replaces the host with a new one, for a controller that knows nothing of the old one.
+    func replaceHost(at now: Duration)
+}
+
+/// Runs one kind of host.
+public final class HostRunner<Host: LoopHost>: HostRunning {
+    /// The host. Whoever changes it from outside the loop's calls leaves a turn of the loop to deal with it.
+    public var host: Host
+    private let makeHost: () -> Host
+    private let capture: PacketCapture?
+    /// nil unless packets are traced: then nothing is formatted, nor asked for every packet.
+    private let trace: Logger?
+    private let handleEvent: (Host.Event, Duration) -> Void
+
+    /// - Parameters:
+    ///   - makeHost: makes the host, and another one for a controller that came back.
+    ///   - capture: where the host's packets are recorded, if anywhere.
+    ///   - log: shows every packet at level `trace`.
+    ///   - handleEvent: is given every event, in order, with the time at which the host was left to say it.
+    public init(
+        capture: PacketCapture? = nil,
+        log: Logger,
+        makeHost: @escaping () -> Host,
+        handleEvent: @escaping (Host.Event, Duration) -> Void
+    ) {
+        host = makeHost()
+        self.makeHost = makeHost
+        self.capture = capture
+        trace = log.logLevel <= .trace ? log : nil
+        self.handleEvent = handleEvent
+    }
+
+    public func start(at now: Duration) {
+        host.start(at: now)
+        handOnEvents(at: now)
+    }
+
+    public func receive(_ packet: ArraySlice<UInt8>, at now: Duration) {
+        trace?.trace("< \(packet.hexadecimal)")
+        capture?.record(packet, .received, at: now)
+        host.receive(packet, at: now)
+        handOnEvents(at: now)
+    }
+
+    public func advance(to now: Duration) {
+        host.advance(to: now)
+        handOnEvents(at: now)
+    }
+
+    public var nextDeadline: Duration? { host.nextDeadline }
+
+    public func nextPacket(into buffer: inout [UInt8], at now: Duration) -> Bool {
+        guard host.nextPacket(into: &buffer) else { return false }
+        trace?.trace("> \(buffer.hexadecimal)")
+        capture?.record(buffer[...], .sent, at: now)
+        return true
+    }
+
+    public func beginShutdown(at now: Duration) {
+        host.beginShutdown(at: now)
+        handOnEvents(at: now)
+    }
+
+    public var isShutDown: Bool { host.isShutDown }
+
+    public func replaceHost(at now: Duration) {
+        handOnEvents(at: now)
+        host = makeHost()
+    }
+
+    private func handOnEvents(at now: Duration) {
+        while let event = host.nextEvent() { handleEvent(event, now) }
+    }
+}

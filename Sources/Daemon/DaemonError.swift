@@ -1,0 +1,39 @@
+import Glibc
+
+/// What a process says with its exit status.
+///
+/// Source: sysexits(3head).
+public enum ExitStatus: Int32, Sendable {
+    case success = 0
+    /// The command line is wrong.
+    case usage = 64
+    /// Something that is needed, such as the controller, is not there or does not answer.
+    case unavailable = 69
+    /// The operating system refused something that it normally grants.
+    case systemError = 71
+    /// A file cannot be created.
+    case cannotCreate = 73
+    /// Reading or writing failed half-way.
+    case inputOutput = 74
+    /// This user may not do that.
+    case notPermitted = 77
+}
+
+/// An end that the person at the terminal has to know about: what happened and where, and what to do next.
+public struct DaemonError: Error, Sendable, CustomStringConvertible {
+    /// How the process ends.
+    public let status: ExitStatus
+    /// What happened, and where.
+    public let what: String
+    /// What to do next.
+    public let advice: String
+
+    /// Describes an end.
+    public init(_ status: ExitStatus, _ what: String, advice: String) {
+        self.status = status
+        self.what = what
+        self.advice = advice
+    }
+
+    public var description: String { "\(what)\n\(advice)" }
+}

@@ -1,0 +1,136 @@
+import Logging
+
+/// What the loop runs: something with descriptors to poll, packets to move and deadlines to keep.
+public protocol LoopMember: AnyObject {
+    /// Begins. Called once, first of all.
+    func start(at now: Duration) throws(DaemonError)
+    /// Says which descriptors matter in this turn.
+    func addPollRequests(to set: inout PollSet)
+    /// Reads what the ready ones of those descriptors have.
+    func takeInput(_ set: borrowing PollSet, at now: Duration) throws(DaemonError)
+    /// Moves packets between machines and descriptors.
+    /// - Returns: whether there was more to move than a fair share; the loop comes back without waiting.
+    func moveOutput(at now: Duration) throws(DaemonError) -> Bool
+    /// Lets time pass.
+    func advance(to now: Duration) throws(DaemonError)
+    /// When `advance` has something to do next; nil for never.
+    var nextDeadline: Duration? { get }
+    /// Begins to come to a clean end.
+    func beginStop(at now: Duration)
+    /// Whether the clean end is reached.
+    var isStopped: Bool { get }
+}
+
+/// The one loop of the process: it waits for descriptors and deadlines, and then takes input before it sends output, and
+/// sends output before it lets time pass, so that an answer that has arrived in time counts even if the loop was late.
+public final class EventLoop {
+    /// How the loop came to its end.
+    public enum Outcome: Hashable, Sendable {
+        /// Asked to, and every member ended cleanly.
+        case stopped
+        /// Asked to, and a member did not come to its end in time.
+        case stopTimedOut
+        /// A second signal came while the members were ending.
+        case killed(StopSignals.Signal)
+    }
+
+    /// How long the members have for a clean end.
+    public static let stopPatience: Duration = .seconds(3)
+    /// The shortest wait when a deadline that has passed does not move: a machine is wrong, but the processor stays free.
+    static let stuckDeadlineWait: Duration = .milliseconds(10)
+
+    /// The loop's time.
+    public let clock: MonotonicClock
+    private let signals: StopSignals?
+    private let log: Logger
+    private var members: [any LoopMember] = []
+    private var set = PollSet()
+    private var stopDeadline: Duration?
+    private var stuckDeadline: Duration?
+    /// How many times the loop has waited: tests see by it that it does not spin.
+    private(set) var turns = 0
+
+    /// A loop without members. Without `signals` only `requestStop` ends it.
+    public init(clock: MonotonicClock, signals: StopSignals?, log: Logger) {
+        self.clock = clock
+        self.signals = signals
+        self.log = log
+    }
+
+    /// Adds a member, before `run`.
+    public func add(_ member: any LoopMember) { members.append(member) }
+
+    /// Asks every member to come to a clean end; `run` returns when they have, or when their time is over.
+    public func requestStop() {
+        guard stopDeadline == nil else { return }
+        let now = clock.now
+        stopDeadline = now + Self.stopPatience
+        for member in members { member.beginStop(at: now) }
+    }
+
+    /// Runs until a stop is requested or a member fails.
+    public func run() throws(DaemonError) -> Outcome {
+        for member in members { try member.start(at: clock.now) }
+        while true {
+            let isBusy = try moveOutput(at: clock.now)
+            if let deadline = stopDeadline {
+                if members.allSatisfy(\.isStopped) { return .stopped }
+                if clock.now >= deadline { return .stopTimedOut }
+            }
+            let signalToken = preparePollSet()
+            set.wait(atMost: isBusy ? .zero : timeToWait())
+            turns &+= 1
+            if let signalToken, set.isReadable(signalToken), let signal = takeSignals() { return .killed(signal) }
+            let now = clock.now
+            for member in members { try member.takeInput(set, at: now) }
+            _ = try moveOutput(at: now)
+            for member in members { try member.advance(to: now) }
+        }
+    }
+
+    private func moveOutput(at now: Duration) throws(DaemonError) -> Bool {
+        var isBusy = false
+        for member in members where try member.moveOutput(at: now) { isBusy = true }
+        return isBusy
+    }
+
+    private func preparePollSet() -> PollSet.Token? {
+        set.removeAll()
+        let token = signals.map { set.add($0.descriptor, reading: true, writing: false) }
+        for member in members { member.addPollRequests(to: &set) }
+        return token
+    }
+
+    private func timeToWait() -> Duration? {
+        var earliest = stopDeadline
+        for member in members {
+            if let deadline = member.nextDeadline { earliest = min(earliest ?? deadline, deadline) }
+        }
+        guard let earliest else { return nil }
+        let wait = earliest - clock.now
+        guard wait <= .zero else {
+            stuckDeadline = nil
+            return wait
+        }
+        // A deadline that is still the earliest after time has passed beyond it.
+        if earliest == stuckDeadline {
+            log.debug("a deadline at \(earliest) has passed and does not move")
+            return Self.stuckDeadlineWait
+        }
+        stuckDeadline = earliest
+        return .zero
+    }
+
+    /// - Returns: the signal that ends the process at once.
+    private func takeSignals() -> StopSignals.Signal? {
+        while let signal = signals?.next() {
+            if stopDeadline != nil {
+                log.notice("\(signal) again: ending at once")
+                return signal
+            }
+            log.notice("\(signal): ending; once more to end at once")
+            requestStop()
+        }
+        return nil
+    }
+}

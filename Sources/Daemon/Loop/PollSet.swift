@@ -1,0 +1,49 @@
+import CLinux
+import Glibc
+import LinuxBluetooth
+
+/// The descriptors that one turn of the loop waits for, and which of them are ready.
+public struct PollSet: ~Copyable {
+    /// Finds a request's answer again. Valid until the next turn.
+    public struct Token: Sendable {
+        fileprivate let index: Int
+    }
+
+    private var requests: [pollfd] = []
+
+    init() {}
+
+    /// Forgets the last turn.
+    mutating func removeAll() { requests.removeAll(keepingCapacity: true) }
+
+    /// Asks for one descriptor.
+    public mutating func add(_ descriptor: Int32, reading: Bool, writing: Bool) -> Token {
+        let events = (reading ? POLLIN : 0) | (writing ? POLLOUT : 0)
+        requests.append(pollfd(fd: descriptor, events: Int16(events), revents: 0))
+        return Token(index: requests.count - 1)
+    }
+
+    /// Whether there is something to be read, the end of the stream or an error included.
+    public func isReadable(_ token: Token) -> Bool { answer(token) & (POLLIN | POLLHUP | POLLERR | POLLNVAL) != 0 }
+
+    /// Whether something can be written, or an attempt to connect has come to its end.
+    public func isWritable(_ token: Token) -> Bool { answer(token) & (POLLOUT | POLLHUP | POLLERR | POLLNVAL) != 0 }
+
+    private func answer(_ token: Token) -> Int32 {
+        requests.indices.contains(token.index) ? Int32(requests[token.index].revents) : 0
+    }
+
+    /// Waits until a descriptor is ready, a signal comes in or the time is over; nil waits for as long as it takes.
+    mutating func wait(atMost time: Duration?) {
+        // A day is as good as for ever, and fits any clock.
+        let (seconds, attoseconds) = min(max(time ?? .seconds(86_400), .zero), .seconds(86_400)).components
+        var limit = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
+        let result = requests.withUnsafeMutableBufferPointer { buffer in
+            ppoll(buffer.baseAddress, nfds_t(buffer.count), &limit, nil)
+        }
+        if result < 0 {
+            // Interrupted by a signal: nothing is known to be ready, and the loop asks again.
+            for index in requests.indices { requests[index].revents = 0 }
+        }
+    }
+}
