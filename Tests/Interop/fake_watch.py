@@ -23,8 +23,8 @@ from bumble.snoop import BtSnooper
 from bumble.transport.tcp_client import open_tcp_client_transport
 from rig import gatt as uuids
 from rig import vectors
+from rig.security import ATT_CID, pairing
 
-ATT_CID = 4
 SERIAL = b"2DQ0135B3424"
 ECHO_APP = UUID("2C1D6F5E-8F3A-4C57-9D0E-EC0EC0EC0EC0").to_bytes(force_128=True)[::-1]
 ADDRESS = "C4:D3:AF:55:12:34"
@@ -188,7 +188,7 @@ class FakeWatch:
         *,
         encrypted: bool = False,
         keystore: KeyStore | None = None,
-        pairing: PairingConfig | None = None,
+        pairs: PairingConfig | None = None,
     ) -> AsyncIterator[FakeWatch]:
         """Switches the watch on at the H4 port of a controller. `encrypted`: PPoGATT needs an encrypted link."""
         transport = await open_tcp_client_transport(f"127.0.0.1:{port}")
@@ -206,7 +206,7 @@ class FakeWatch:
             if capture:
                 device.host.snooper = BtSnooper(stack.enter_context(capture.open("wb")))
             device.keystore = keystore or MemoryKeyStore()
-            device.pairing_config_factory = lambda _: pairing or PairingConfig()
+            device.pairing_config_factory = lambda _: pairs or pairing()
             watch = cls(device, encrypted=encrypted)
             await device.power_on()
             await device.start_advertising(
@@ -214,6 +214,8 @@ class FakeWatch:
                 advertising_data=vectors.over_the_air("adv_discovery_pebbleos"),
                 scan_response_data=vectors.over_the_air("scanrsp_pebbleos_asterix"),
                 auto_restart=True,
+                advertising_interval_min=20,
+                advertising_interval_max=20,
             )
             try:
                 yield watch
@@ -243,7 +245,7 @@ class FakeWatch:
             uuids.CONNECTIVITY,
             READ | NOTIFY,
             READABLE,
-            gatt.CharacteristicValue(read=self._read_connectivity),
+            gatt.CharacteristicValue(read=self._connectivity_for),
         )
         changed = gatt.Characteristic(
             uuids.SERVICE_CHANGED,
@@ -275,7 +277,12 @@ class FakeWatch:
                     uuids.PAIRING_SERVICE,
                     [
                         self._connectivity,
-                        gatt.Characteristic(uuids.TRIGGER_PAIRING, READ | WRITE, READABLE | WRITEABLE, b""),
+                        gatt.Characteristic(
+                            uuids.TRIGGER_PAIRING,
+                            READ | WRITE,
+                            READABLE | WRITEABLE,
+                            gatt.CharacteristicValue(read=lambda _: b"", write=self._on_trigger),
+                        ),
                     ],
                 ),
                 gatt.Service(uuids.BATTERY_SERVICE, [value(uuids.BATTERY_LEVEL, b"\x64", READ | NOTIFY)]),
@@ -289,10 +296,25 @@ class FakeWatch:
             ]
         )
 
-    def _read_connectivity(self, connection: Connection) -> bytes:
-        return vectors.over_the_air(
-            "pps_conn_bonded_encrypted" if connection.is_encrypted else "pps_conn_unpaired_fresh"
+    async def _connectivity_for(self, connection: Connection) -> bytes:
+        """Connectivity Status as this phone sees it (section 3.4)."""
+        assert self.device.keystore is not None
+        bonds = await self.device.keystore.get_all()
+        bonded = str(connection.peer_address) in [name for name, _ in bonds]
+        bits = 0b1_0001 | bonded << 1 | connection.is_encrypted << 2 | bool(bonds) << 3
+        return bytes([bits, 0, 0, 0])
+
+    async def _notify_connectivity(self, connection: Connection) -> None:
+        """Whether or not the phone has subscribed, as the real watch does."""
+        notification = att.ATT_Handle_Value_Notification(
+            attribute_handle=self._connectivity.handle, attribute_value=await self._connectivity_for(connection)
         )
+        connection.send_l2cap_pdu(ATT_CID, bytes(notification))
+
+    def _on_trigger(self, connection: Connection, value: bytes) -> None:
+        """Trigger Pairing (section 3.5): bit 1 asks for no Security Request, bit 2 for one in any case."""
+        if value[0] & 4 or not (connection.is_encrypted or value[0] & 2):
+            self.device.request_pairing(connection)
 
     def _on_write(self, connection: Connection, packet: bytes) -> None:
         del connection
@@ -301,12 +323,13 @@ class FakeWatch:
 
     def _on_connection(self, connection: Connection) -> None:
         self._transport = None
+        connection.on(Connection.EVENT_CONNECTION_ENCRYPTION_CHANGE, lambda: self._on_encryption(connection))
+        if not self._encrypted:
+            self._spawn(self._open_forward(connection))
+
+    def _on_encryption(self, connection: Connection) -> None:
+        self._spawn(self._notify_connectivity(connection))
         if self._encrypted:
-            connection.on(
-                Connection.EVENT_CONNECTION_ENCRYPTION_CHANGE,
-                lambda: self._spawn(self._open_forward(connection)),
-            )
-        else:
             self._spawn(self._open_forward(connection))
 
     def _on_reversed_subscription(self, connection: Connection, notify: bool, indicate: bool) -> None:

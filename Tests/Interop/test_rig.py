@@ -212,7 +212,7 @@ def python(script: str) -> list[str]:
 
 async def test_a_program_that_ends_too_early_is_noticed(tmp_path: Path) -> None:
     program = await Program.start(python("print('oops'); raise SystemExit(3)"), tmp_path / "log")
-    with pytest.raises(UnexpectedExit, match="(?s)status 3 before it printed /ready/.*oops"):
+    with pytest.raises(UnexpectedExit, match=r"(?s)status 3 before it printed /ready/.*oops"):
         await program.wait_for_line("ready", 20)
     assert (tmp_path / "log").read_text() == "oops\n"
 
@@ -229,7 +229,7 @@ async def test_a_program_that_will_not_end_is_killed(tmp_path: Path) -> None:
     script = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up'); signal.pause()"
     program = await Program.start(python(script), tmp_path / "log")
     await program.wait_for_line("up", 20)
-    with pytest.raises(GaveUp, match="did not end within 0.1 s of SIGTERM"):
+    with pytest.raises(GaveUp, match=r"did not end within 0\.1 s of SIGTERM"):
         await program.stop(0.1)
     assert not program.is_running
 
@@ -245,8 +245,9 @@ async def test_controllers_notice_what_is_no_hci() -> None:
 
 
 SUMMARIZE = vectors.REPOSITORY / "Tests" / "summarize.py"
-GOOD_XML = '<testsuites><testsuite><testcase classname="A" name="a"/><testcase classname="A" name="b"/></testsuite></testsuites>'
-BAD_XML = '<testsuite><testcase classname="A" name="a"/><testcase classname="A" name="b"><failure/><error/></testcase></testsuite>'
+CASES = '<testcase classname="A" name="a"/><testcase classname="A" name="b">'
+GOOD_XML = f"<testsuites><testsuite>{CASES}</testcase></testsuite></testsuites>"
+BAD_XML = f"<testsuites><testsuite>{CASES}<failure/><error/></testcase></testsuite></testsuites>"
 
 
 @pytest.mark.parametrize(

@@ -9,22 +9,21 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 
 from bumble import att, gatt, gatt_client, hci
-from bumble.core import UUID
+from bumble.core import UUID, ProtocolError
 from bumble.device import Connection, Device, DeviceConfiguration
-from bumble.keys import KeyStore, MemoryKeyStore
+from bumble.keys import KeyStore, MemoryKeyStore, PairingKeys
 from bumble.pairing import PairingConfig
+from bumble.smp import AuthReq
 from bumble.transport.tcp_client import open_tcp_client_transport
 
 from . import gatt as uuids
 from .pebble import PebbleSession
 from .ppogatt import PhoneTransport
+from .security import ATT_CID, PairingRefused, encrypt, pairing
 from .waiting import Mailbox, within
 
 #: An attribute value has at most this many octets, whatever the MTU (Core 5.4, Vol 3, Part F, 3.2.9).
 MAXIMUM_ATTRIBUTE_VALUE = 512
-ATT_CID = 4
-SMP_CID = 6
-
 ANDROID_ADDRESS = "E1:B0:0B:1E:5A:01"
 ANDROID_IRK = bytes.fromhex("a0d1e2f3a4b5c6d7e8f90a1b2c3d4e5f")
 
@@ -142,17 +141,14 @@ class ForwardChannel:
 class ReversedChannel:
     """Reversed PPoGATT V2: the service is the watch's; the phone writes, the watch notifies."""
 
-    def __init__(self, connection: Connection, data: Characteristic, write: Characteristic) -> None:
+    def __init__(self, connection: Connection, write: Characteristic) -> None:
         self.on_packet: Callable[[bytes], None] = lambda _: None
         self._connection = connection
-        self._data = data
         self._write = write
 
-    async def subscribe(self) -> None:
-        client = self._connection.gatt_client
-        client.notification_subscribers[self._data.handle] = {lambda value: self.on_packet(value)}
-        cccd = next(each for each in self._data.descriptors if each.type == uuids.CCCD)
-        await within(10, "the V2 subscription", client.write_value(cccd.handle, b"\x01\x00", True))
+    def receive(self, packet: bytes) -> None:
+        """A notification from the watch."""
+        self.on_packet(packet)
 
     @property
     def maximum_packet(self) -> int:
@@ -170,7 +166,13 @@ class WatchLink:
         self.connection = connection
         self._phone = phone
         self._disconnected: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        #: The authentication requirements of each Security Request from the watch.
+        self.security_requests: Mailbox[AuthReq] = Mailbox("the watch's Security Requests")
         connection.on(Connection.EVENT_DISCONNECTION, self._on_disconnection)
+        connection.on(
+            Connection.EVENT_SECURITY_REQUEST,
+            lambda requirements: self.security_requests.put(AuthReq(requirements)),
+        )
 
     @property
     def client(self) -> gatt_client.Client:
@@ -206,16 +208,40 @@ class WatchLink:
     async def write(self, handle: int, value: bytes) -> None:
         await within(10, f"the write of 0x{handle:04X}", self.client.write_value(handle, value, True))
 
+    def listen(self, handle: int) -> Mailbox[bytes]:
+        """What the watch notifies or indicates of a value from now on. Writes no CCCD."""
+        values: Mailbox[bytes] = Mailbox(f"what the watch said of 0x{handle:04X}")
+        for subscribers in (self.client.notification_subscribers, self.client.indication_subscribers):
+            subscribers.setdefault(handle, set()).add(values.put)
+        return values
+
+    async def subscribe(self, characteristic: Characteristic, bits: int = 1) -> None:
+        """Writes the CCCD: 1 for notifications, 2 for indications."""
+        cccd = next(each for each in characteristic.descriptors if each.type == uuids.CCCD)
+        await self.write(cccd.handle, bits.to_bytes(2, "little"))
+
+    async def pair(self, seconds: float = 20) -> None:
+        """Pairs as the initiator. Raises PairingRefused, whoever refused."""
+        try:
+            await within(seconds, "pairing to end", self.connection.pair())
+        except ProtocolError as error:
+            raise PairingRefused(error.error_code) from error
+
+    async def encrypt(self) -> None:
+        """Encrypts the link with the key in the phone's store. Raises EncryptionRefused."""
+        keys = await self._phone.bond_with(self.connection.peer_address)
+        assert keys is not None and keys.ltk is not None, "the phone has no bond with this watch"
+        await encrypt(self.connection, keys.ltk.value)
+
     async def open_reversed(self, database: Database) -> tuple[PhoneTransport, PebbleSession]:
         """Opens PPoGATT over the watch's V2 service, as libpebble3 does on Android."""
-        channel = ReversedChannel(
-            self.connection,
-            database.characteristic(uuids.REVERSED_SERVICE, uuids.REVERSED_DATA),
-            database.characteristic(uuids.REVERSED_SERVICE, uuids.REVERSED_WRITE),
-        )
+        data = database.characteristic(uuids.REVERSED_SERVICE, uuids.REVERSED_DATA)
+        write = database.characteristic(uuids.REVERSED_SERVICE, uuids.REVERSED_WRITE)
+        channel = ReversedChannel(self.connection, write)
         transport = PhoneTransport(channel, reversed_roles=True)
         session = PebbleSession(transport)
-        await channel.subscribe()
+        self.client.notification_subscribers[data.handle] = {channel.receive}
+        await self.subscribe(data)
         transport.start()
         await transport.opened()
         return transport, session
@@ -275,13 +301,13 @@ class Phone:
         private: bool = False,
         maximum_mtu: int = 517,
         keystore: KeyStore | None = None,
-        pairing: PairingConfig | None = None,
+        pairs: PairingConfig | None = None,
     ) -> AsyncIterator[Phone]:
         """Switches a phone on at the H4 port of a controller.
 
         `private`: it connects from a resolvable private address, a new one each time it is switched on; `address` is
         then only its identity. `maximum_mtu`: the largest ATT MTU that it agrees to. `keystore`: where its bonds are;
-        `pairing`: how it pairs.
+        `pairs`: how it pairs.
         """
         transport = await within(
             10,
@@ -299,7 +325,7 @@ class Phone:
             )
             device = Device.from_config_with_hci(configuration, transport.source, transport.sink)
             device.keystore = keystore or MemoryKeyStore()
-            device.pairing_config_factory = lambda _: pairing or PairingConfig()
+            device.pairing_config_factory = lambda _: pairs or pairing()
             device.gatt_server.max_mtu = maximum_mtu
             phone = cls(device)
             phone._service_changed.on(
@@ -353,6 +379,24 @@ class Phone:
             )
         finally:
             await within(10, "the scan to stop", self.device.stop_scanning())
+
+    async def bond_with(self, watch: hci.Address | str) -> PairingKeys | None:
+        """The keys that the phone keeps for a watch."""
+        assert self.device.keystore is not None
+        return await self.device.keystore.get(str(watch))
+
+    async def forget(self, watch: hci.Address | str) -> None:
+        """Deletes the phone's bond with a watch."""
+        assert self.device.keystore is not None
+        await self.device.keystore.delete(str(watch))
+        await self.device.refresh_resolving_list()
+
+    async def change_address(self) -> hci.Address:
+        """Takes a new resolvable private address, as phones do every quarter of an hour. Not while connected."""
+        address = hci.Address.generate_private_address(self.device.irk)
+        await self.device.send_sync_command(hci.HCI_LE_Set_Random_Address_Command(random_address=address))
+        self.device.random_address = address
+        return address
 
     async def connect(self, address: str) -> WatchLink:
         """Connects to the random address `address`."""
