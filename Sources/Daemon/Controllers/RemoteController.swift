@@ -166,8 +166,7 @@ public final class RemoteController: LoopMember {
     }
 
     private func reportGarbage(on stream: H4Stream) {
-        let count = stream.takeGarbageCount()
-        guard count > 0 else { return }
-        log.warning("skipped \(count) bytes from the controller that begin no HCI packet")
+        guard let garbage = stream.takeGarbage() else { return }
+        log.warning("the controller at \(address): \(garbage)")
     }
 }
