@@ -1,0 +1,101 @@
+import BluetoothHCI
+
+/// Resolvable private addresses: 24 bits of hash below 24 bits of *prand*, whose two highest are 01.
+///
+/// Source: Core 5.4, Vol 6, Part B, 1.3.2.2 and 1.3.2.3.
+extension DeviceAddress {
+    /// The address that a key and a random number make.
+    /// - Parameter random: of which 22 bits are taken; should they be all zeros or all ones, which the Core forbids,
+    ///   the lowest is flipped.
+    init(resolvableBy key: IdentityResolvingKey, random: UInt32) {
+        let mask: UInt32 = 0x3F_FFFF
+        var part = random & mask
+        if part == 0 || part == mask { part ^= 1 }
+        let prand = 0x40_0000 | part
+        self.init(UInt64(prand) << 24 | UInt64(CryptoToolbox.ah(key, prand: prand)))
+    }
+
+    /// Whether this is an address that the key made.
+    func isResolvable(by key: IdentityResolvingKey) -> Bool {
+        guard isResolvablePrivate else { return false }
+        let prand = UInt32(truncatingIfNeeded: value >> 24)
+        return CryptoToolbox.ah(key, prand: prand) == UInt32(truncatingIfNeeded: value & 0xFF_FFFF)
+    }
+}
+
+/// Tells whose address a private address is, and remembers the answers.
+struct IdentityResolver: Sendable {
+    /// The keys to try, oldest bond first.
+    private var keys: [(identity: LEAddress, key: IdentityResolvingKey)] = []
+    /// Answers that were worked out, misses included: an advertiser is heard many times with one address.
+    private var answers: [DeviceAddress: LEAddress?] = [:]
+
+    /// How many answers are remembered. When there are more, all are forgotten: it is only a cache.
+    static let cacheSize = 256
+
+    /// Knows nobody.
+    init() {}
+
+    /// Replaces all keys.
+    mutating func setKeys(_ keys: [(identity: LEAddress, key: IdentityResolvingKey)]) {
+        self.keys = keys
+        answers.removeAll()
+    }
+
+    /// Who the device is that uses a random address; nil if no key explains the address.
+    mutating func identity(of address: DeviceAddress) -> LEAddress? {
+        guard address.isResolvablePrivate, !keys.isEmpty else { return nil }
+        if let answer = answers[address] { return answer }
+        let answer = keys.first { address.isResolvable(by: $0.key) }?.identity
+        if answers.count >= Self.cacheSize { answers.removeAll(keepingCapacity: true) }
+        answers[address] = .some(answer)
+        return answer
+    }
+}
+
+/// This device's own resolvable private address, which changes from time to time.
+///
+/// Source: Core 5.4, Vol 3, Part C, 10.7.
+public struct PrivateAddressRotation: Sendable {
+    private let key: IdentityResolvingKey
+    private let lifetime: Duration
+
+    /// The address to use now.
+    public private(set) var address: DeviceAddress
+    /// When it is time for the next one.
+    public private(set) var nextDeadline: Duration?
+
+    /// How long an address is used when nothing else is said (TGAP(private_addr_int): Core 5.4, Vol 3, Part C,
+    /// appendix A).
+    public static let defaultLifetime = Duration.seconds(15 * 60)
+
+    /// Starts with a fresh address.
+    public init(
+        key: IdentityResolvingKey,
+        lifetime: Duration = Self.defaultLifetime,
+        randomness: inout any RandomNumberGenerator & Sendable,
+        at now: Duration
+    ) {
+        self.key = key
+        self.lifetime = lifetime
+        address = DeviceAddress(resolvableBy: key, random: randomness.next32())
+        nextDeadline = now + lifetime
+    }
+
+    /// Lets time pass.
+    /// - Returns: whether the address changed.
+    public mutating func advance(
+        to now: Duration,
+        randomness: inout any RandomNumberGenerator & Sendable
+    ) -> Bool {
+        guard let deadline = nextDeadline, now >= deadline else { return false }
+        address = DeviceAddress(resolvableBy: key, random: randomness.next32())
+        nextDeadline = now + lifetime
+        return true
+    }
+}
+
+extension RandomNumberGenerator {
+    /// 32 random bits.
+    fileprivate mutating func next32() -> UInt32 { UInt32(truncatingIfNeeded: next()) }
+}

@@ -1,0 +1,113 @@
+import BluetoothHCI
+
+/// Whom this device knows.
+extension SecurityManager {
+    /// All bonds, in the order in which they came.
+    public var bonds: [Bond] { Array(bondList.bonds) }
+
+    /// The bond with an identity.
+    public func bond(with identity: LEAddress) -> Bond? { bondList[identity.withoutIdentityType] }
+
+    /// The owner has the bond in its store, where a power cut does not reach it.
+    ///
+    /// Until then links with the peer can use its keys, but are not said to be bonded.
+    public mutating func bondStored(_ identity: LEAddress) {
+        bondList.markStored(identity.withoutIdentityType)
+        refreshBondedLinks()
+    }
+
+    /// Forgets a peer. A link with it stays as it is; the next one has no keys.
+    public mutating func deleteBond(_ identity: LEAddress) {
+        let identity = identity.withoutIdentityType
+        bondList.remove(identity)
+        resolver.setKeys(bondList.identityResolvingKeys)
+        for (handle, link) in links where link.identity == identity { links[handle]?.identity = nil }
+        refreshBondedLinks()
+    }
+
+    /// Changes what the owner keeps with a bond. The owner stores it.
+    public mutating func setMetadata(_ metadata: Bond.Metadata, of identity: LEAddress) {
+        bondList.setMetadata(metadata, of: identity.withoutIdentityType)
+    }
+
+    /// Who uses an address: itself if it identifies a device, or the bonded device whose private address it is.
+    /// - Returns: nil for a private address that no key explains.
+    public mutating func identity(of address: LEAddress) -> LEAddress? {
+        address.isIdentity ? address.withoutIdentityType : resolver.identity(of: address.address)
+    }
+
+    /// A new resolvable private address of this device, and when it will be time for the next.
+    /// - Returns: nil if the configuration has no identity to hide.
+    public mutating func makePrivateAddressRotation(
+        lifetime: Duration = PrivateAddressRotation.defaultLifetime,
+        at now: Duration
+    ) -> PrivateAddressRotation? {
+        configuration.identity.map { identity in
+            PrivateAddressRotation(
+                key: identity.identityResolvingKey,
+                lifetime: lifetime,
+                randomness: &randomness,
+                at: now
+            )
+        }
+    }
+
+    /// The bond with the peer of a link, if its keys may be used.
+    func usableBond(of link: SecurityLink) -> Bond? {
+        guard let bond = link.identity.flatMap({ bondList[$0] }), configuration.isSatisfied(by: bond) else {
+            return nil
+        }
+        return bond
+    }
+
+    /// Whether a link's peer has a bond that is in the store and may be used.
+    func isBonded(_ link: SecurityLink) -> Bool {
+        usableBond(of: link).map { bondList.isStored($0.identity) } ?? false
+    }
+
+    /// Tells the news to all links whose peers are bonded since, or not any more.
+    func refreshedSecurity(of link: SecurityLink) -> LinkSecurity {
+        var security = link.security
+        security.isBonded = isBonded(link)
+        return security
+    }
+
+    private mutating func refreshBondedLinks() {
+        for handle in links.keys.sorted() {
+            guard let link = links[handle] else { continue }
+            let security = refreshedSecurity(of: link)
+            guard security != link.security else { continue }
+            links[handle]?.security = security
+            events.append(.securityChanged(handle, security))
+        }
+    }
+
+    // MARK: Out of band data
+
+    /// How many peers there can be out of band data of.
+    static let maximumOutOfBandPeers = 8
+
+    /// What was learned about a peer out of band, to be used in the next pairing with it; nil forgets it.
+    ///
+    /// A pairing with it counts as protected against a man in the middle, so hand in only what came over a channel
+    /// that nobody else can listen to or write on. Of more than a few peers nothing is kept.
+    /// - Parameter peer: the address that the peer will pair with.
+    public mutating func setOutOfBandData(_ data: PeerOutOfBandData?, of peer: LEAddress) {
+        let peer = peer.withoutIdentityType
+        guard data == nil || peerOutOfBandData[peer] != nil || peerOutOfBandData.count < Self.maximumOutOfBandPeers
+        else { return }
+        peerOutOfBandData[peer] = data
+    }
+
+    /// Makes what this device can tell a peer out of band. It counts for pairings with LE Secure Connections until one
+    /// that used it completes, or until this is called again.
+    /// - Returns: nil if the source of randomness is broken.
+    public mutating func makeOutOfBandData() -> OutOfBandData? {
+        guard let keyPair = P256KeyPair(from: &randomness) else { return nil }
+        let random = UInt128.random(in: 0...UInt128.max, using: &randomness)
+        let x = keyPair.publicKey.x
+        let data = OutOfBandData(confirm: CryptoToolbox.f4(x, x, random, 0), random: random)
+        localOutOfBand = (keyPair, data)
+        return data
+    }
+}

@@ -1,0 +1,175 @@
+import BluetoothHCI
+import ByteCoding
+import DequeModule
+
+/// The Security Manager of all links of this device: pairing, bonds, encryption and private addresses.
+///
+/// It does no I/O. In come the links as they open and close, the commands that arrive on the Security Manager channel
+/// (CID 6), the controller's events about encryption, the user's answers, and the time. Out come, by being asked for,
+/// commands for the channel, actions for the controller, and events for the owner.
+///
+/// Source: Core 5.4, Vol 3, Part H.
+public struct SecurityManager: Sendable {
+    /// What this device can do, wants, and insists on. A change counts from the next pairing on.
+    public var configuration: Configuration
+
+    /// Whether devices may pair that this one has no bond with. One that has a bond may always pair again, at the same
+    /// strength or a higher one, since it may have lost its keys.
+    public var isPairable: Bool
+
+    var links: [ConnectionHandle: SecurityLink] = [:]
+    var bondList: BondList
+    var resolver = IdentityResolver()
+    var attempts: RepeatedAttempts
+    var randomness: any RandomNumberGenerator & Sendable
+    var peerOutOfBandData: [LEAddress: PeerOutOfBandData] = [:]
+    var localOutOfBand: (keyPair: P256KeyPair, data: OutOfBandData)?
+    var promptSerial: UInt32 = 0
+    var events = Deque<SecurityEvent>()
+    var actions = Deque<SecurityAction>()
+
+    /// Starts without links.
+    /// - Parameters:
+    ///   - bonds: those that the store has.
+    ///   - randomness: where keys, nonces and passkeys come from. It has to be cryptographically secure on a real
+    ///     radio.
+    public init(
+        configuration: Configuration,
+        bonds: [Bond] = [],
+        isPairable: Bool = true,
+        randomness: any RandomNumberGenerator & Sendable
+    ) {
+        self.configuration = configuration
+        self.isPairable = isPairable
+        self.randomness = randomness
+        bondList = BondList(stored: bonds)
+        attempts = RepeatedAttempts(configuration.repeatedAttempts)
+        resolver.setKeys(bondList.identityResolvingKeys)
+    }
+
+    // MARK: Links
+
+    /// A link came to be.
+    /// - Parameters:
+    ///   - role: what this device is on the link.
+    ///   - ownAddress: this device's address as it was on the air.
+    ///   - peerAddress: the peer's address as it was on the air, even if the controller resolved it.
+    ///   - resolvedIdentity: who the controller says the peer is, if it resolved its address.
+    public mutating func connectionOpened(
+        _ handle: ConnectionHandle,
+        role: PairingRole,
+        ownAddress: LEAddress,
+        peerAddress: LEAddress,
+        resolvedIdentity: LEAddress? = nil
+    ) {
+        var link = SecurityLink(handle, role: role, ownAddress: ownAddress, peerAddress: peerAddress)
+        let identity = resolvedIdentity?.withoutIdentityType ?? self.identity(of: peerAddress)
+        link.identity = identity.flatMap { bondList.contains($0) ? $0 : nil }
+        link.security.isBonded = isBonded(link)
+        links[handle] = link
+    }
+
+    /// A link is gone. A pairing that was going on came to nothing.
+    public mutating func connectionClosed(_ handle: ConnectionHandle) {
+        guard let link = links.removeValue(forKey: handle) else { return }
+        if link.procedure != nil { events.append(.pairingFailed(handle, .disconnected)) }
+    }
+
+    /// What is known about the security of a link: what attribute permissions are checked against.
+    public func security(of handle: ConnectionHandle) -> LinkSecurity? { links[handle]?.security }
+
+    /// Who the peer of a link is, if there is a bond with it.
+    public func identity(on handle: ConnectionHandle) -> LEAddress? { links[handle]?.identity }
+
+    // MARK: Input
+
+    /// Takes one command of the peer: everything that an L2CAP frame on CID 6 carried.
+    public mutating func receive(_ bytes: ArraySlice<UInt8>, on handle: ConnectionHandle, at now: Duration) {
+        guard var link = links[handle], !link.hasTimedOut else { return }
+        // A newer version of the Core may have more commands: ignored, as 3.3 demands.
+        if let code = bytes.first, SMPCode(rawValue: code) == nil { return }
+        do throws(PairingFailedReason) {
+            try handlePDU(decode(bytes), on: &link, at: now)
+        } catch {
+            // A request that is refused is worth knowing about; a stray command of no pairing is not.
+            let isRequest = link.procedure == nil && bytes.first == SMPCode.pairingRequest.rawValue
+            refuse(error, on: &link, at: now)
+            if isRequest { events.append(.pairingFailed(handle, .refused(error))) }
+        }
+        links[handle] = link
+    }
+
+    private func decode(_ bytes: ArraySlice<UInt8>) throws(PairingFailedReason) -> SMPPDU {
+        do {
+            return try SMPPDU(decoding: bytes)
+        } catch {
+            // Never answer a Pairing Failed with another one: two such devices would never stop.
+            if bytes.first == SMPCode.pairingFailed.rawValue { return .pairingFailed(.unspecifiedReason) }
+            throw .invalidParameters
+        }
+    }
+
+    /// The controller says that the encryption of a link changed, or that its key was renewed (Encryption Change,
+    /// Encryption Key Refresh Complete), or that this failed.
+    public mutating func encryptionChanged(
+        on handle: ConnectionHandle,
+        status: HCIStatus,
+        isEncrypted: Bool,
+        at now: Duration
+    ) {
+        guard var link = links[handle] else { return }
+        let source = link.keySource
+        link.keySource = nil
+        if status != .success {
+            encryptionFailed(status, source, on: &link, at: now)
+        } else if isEncrypted {
+            encrypted(with: source, on: &link, at: now)
+        } else {
+            setSecurity(of: &link, isAuthenticated: false, keySize: nil)
+            if let pairing = link.pairing, case .distributingKeys = pairing.phase {
+                refuse(.unspecifiedReason, on: &link, at: now)
+            }
+        }
+        links[handle] = link
+    }
+
+    /// The controller asks which key a link is to be encrypted with (LE Long Term Key Request).
+    public mutating func longTermKeyRequested(on handle: ConnectionHandle, name: LongTermKeyName) {
+        guard var link = links[handle], let (key, source) = longTermKey(called: name, for: link) else {
+            actions.append(.rejectLongTermKeyRequest(handle))
+            return
+        }
+        link.keySource = source
+        actions.append(.replyLongTermKey(handle, key))
+        links[handle] = link
+    }
+
+    /// Lets time pass.
+    public mutating func advance(to now: Duration) {
+        for handle in links.keys.sorted() {
+            guard var link = links[handle], let deadline = link.deadline, now >= deadline else { continue }
+            if link.pairing != nil { attempts.failed(link.peer, at: now) }
+            link.timeOut()
+            events.append(.pairingFailed(handle, .timedOut))
+            links[handle] = link
+        }
+    }
+
+    /// When `advance(to:)` has something to do next.
+    public var nextDeadline: Duration? { links.values.compactMap(\.deadline).min() }
+
+    // MARK: Output
+
+    /// Takes the next command that is to be sent on a link's Security Manager channel into `buffer`, replacing its
+    /// content.
+    /// - Returns: false when nothing is waiting.
+    public mutating func nextPDU(for handle: ConnectionHandle, into buffer: inout [UInt8]) -> Bool {
+        links[handle]?.nextPDU(into: &buffer) ?? false
+    }
+
+    /// Takes the next thing that the controller has to do.
+    public mutating func nextAction() -> SecurityAction? { actions.popFirst() }
+
+    /// Takes the next event.
+    public mutating func nextEvent() -> SecurityEvent? { events.popFirst() }
+}
