@@ -26,6 +26,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     ],
     targets: [
         .target(name: "ByteCoding", swiftSettings: core),
@@ -44,6 +45,14 @@ let package = Package(
             name: "PebbleWatch",
             dependencies: ["ByteCoding", "BluetoothHCI", "BluetoothHost", "PebbleProtocol", collections],
             swiftSettings: core
+        ),
+        .target(
+            name: "WatchStorage",
+            dependencies: [
+                "ByteCoding", "BluetoothHCI", "BluetoothHost", "PebbleWatch",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            swiftSettings: strict
         ),
         .target(
             name: "AirSimulator",
@@ -102,6 +111,17 @@ let package = Package(
             name: "PebbleWatchTests",
             dependencies: ["PebbleWatch", "PebblePhone", "AirSimulator"],
             resources: [.copy("Vectors")],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "StorageWriter",
+            dependencies: ["WatchStorage"],
+            path: "Tests/StorageWriter",
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "WatchStorageTests",
+            dependencies: ["WatchStorage", "StorageWriter"],
             swiftSettings: strict
         ),
         .testTarget(

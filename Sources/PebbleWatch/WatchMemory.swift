@@ -1,0 +1,94 @@
+import BluetoothHCI
+import BluetoothHost
+
+/// What the watch remembers from one run to the next.
+public struct WatchMemory: Sendable, Equatable {
+    /// Who the watch is on the air; nil before the first start.
+    public var identity: OwnIdentity?
+    /// The phones that have paired.
+    public var phones: [RememberedPhone]
+
+    /// A memory; without arguments that of a watch fresh from the factory.
+    public init(identity: OwnIdentity? = nil, phones: [RememberedPhone] = []) {
+        self.identity = identity
+        self.phones = phones
+    }
+}
+
+/// The watch's own address and the key that its private addresses are made with. Phones know the watch by them, so
+/// they must never change while a bond exists.
+public struct OwnIdentity: Sendable, Hashable {
+    /// A static random address.
+    public var address: LEAddress
+    public var identityResolvingKey: IdentityResolvingKey
+
+    /// Pairs an address with its key.
+    public init(address: LEAddress, identityResolvingKey: IdentityResolvingKey) {
+        self.address = address
+        self.identityResolvingKey = identityResolvingKey
+    }
+}
+
+/// A phone that has paired, and what it knows of the watch's database.
+public struct RememberedPhone: Sendable, Equatable {
+    public var bond: Bond
+    /// Its subscriptions and what it said about caching.
+    public var client: GATTClientState
+    /// The Database Hash of the database that it last saw; nil if it has seen none.
+    public var seenDatabaseHash: [UInt8]?
+
+    /// A phone; with a bond alone, one that has subscribed to nothing yet.
+    public init(
+        bond: Bond,
+        client: GATTClientState = GATTClientState(),
+        seenDatabaseHash: [UInt8]? = nil
+    ) {
+        self.bond = bond
+        self.client = client
+        self.seenDatabaseHash = seenDatabaseHash
+    }
+}
+
+/// One change of the memory, which a store carries out whole or not at all.
+public enum MemoryChange: Sendable, Equatable {
+    /// The watch chose who it is.
+    case identity(OwnIdentity)
+    /// A phone paired. `replacingOthers` forgets every other phone in the same step.
+    case bond(Bond, replacingOthers: Bool)
+    /// A phone is forgotten, with everything that is kept about it.
+    case forget(LEAddress)
+    /// A bonded phone subscribed, unsubscribed, or saw a database. Ignored for a phone that is not bonded.
+    case client(LEAddress, GATTClientState, seenDatabaseHash: [UInt8]?)
+}
+
+/// Why a store could not do what it was asked; the text is for whoever runs the watch.
+public enum WatchStoreError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// The place cannot be used at all.
+    case unusable(path: String, reason: String)
+    /// There is no room for the change.
+    case full(path: String)
+    /// The place can be read but not written.
+    case readOnly(path: String)
+    /// What is stored there cannot be understood.
+    case corrupt(path: String, reason: String)
+
+    public var description: String {
+        switch self {
+        case .unusable(let path, let reason): "\(path) cannot be used: \(reason)"
+        case .full(let path): "\(path): no space is left; what changed is remembered only until the watch stops"
+        case .readOnly(let path): "\(path) is read-only; what changed is remembered only until the watch stops"
+        case .corrupt(let path, let reason): "\(path) is damaged: \(reason)"
+        }
+    }
+}
+
+/// Where a watch keeps its memory.
+///
+/// A change that `apply` has returned from survives anything: the end of the process, a power cut, a torn write. A
+/// change that it threw for, or never returned from, is there whole or not at all.
+public protocol WatchStore: AnyObject {
+    /// Everything that is remembered.
+    func load() throws(WatchStoreError) -> WatchMemory
+    /// Carries out one change.
+    func apply(_ change: MemoryChange) throws(WatchStoreError)
+}
