@@ -91,7 +91,7 @@ extension Samples {
         .init(.dataBufferOverflow(.init(linkType: 1)), "04 1a 01 01"),
         .init(.unknown(HCIEventCode(rawValue: 0x77), parameters: [1, 2, 3]), "04 77 03 010203"),
         .init(.unknown(.vendor, parameters: []), "04 ff 00"),
-        .init(.unknownLE(LESubevent(rawValue: 0x30), parameters: [0xAA]), "04 3e 02 30 aa"),
+        .init(.unknownLE(LESubevent(rawValue: 0x70), parameters: [0xAA]), "04 3e 02 70 aa"),
     ]
 
     static let leEvents: [EventSample] = [
