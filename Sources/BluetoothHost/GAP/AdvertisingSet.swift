@@ -1,0 +1,99 @@
+import BluetoothHCI
+
+/// The name that a host's owner gives to an advertising set.
+public struct AdvertisingSetID: RawRepresentable, Hashable, Sendable {
+    public let rawValue: UInt8
+    public init(rawValue: UInt8) { self.rawValue = rawValue }
+}
+
+/// Something to advertise: to whom, how often, and what.
+public struct AdvertisingSet: Hashable, Sendable {
+    /// What those who hear it may do.
+    public enum Kind: Hashable, Sendable {
+        /// Anyone may connect, and ask for the scan response.
+        case connectable
+        /// Only this device may connect; there is no data. With a high duty cycle it ends by itself after 1.28 s.
+        case directed(LEAddress, isHighDutyCycle: Bool)
+        /// Anyone may ask for the scan response; nobody may connect.
+        case scannable
+        /// It is only to be heard.
+        case nonConnectable
+    }
+
+    /// Which set it is: one that is started again takes the place of the one before.
+    public var id: AdvertisingSetID
+    /// What those who hear it may do.
+    public var kind: Kind
+    /// The shortest time between advertising events.
+    public var intervalMinimum: AdvertisingInterval
+    /// The longest time between advertising events.
+    public var intervalMaximum: AdvertisingInterval
+    /// The address to advertise with; nil for the host's own.
+    public var ownAddress: LEAddress?
+    /// Whose requests are answered.
+    public var filterPolicy: AdvertisingFilterPolicy
+    /// AD structures, at most 31 octets.
+    public var data: [UInt8]
+    /// AD structures for whoever asks, at most 31 octets.
+    public var scanResponse: [UInt8]
+
+    public init(
+        id: AdvertisingSetID,
+        kind: Kind,
+        interval: AdvertisingInterval,
+        intervalMaximum: AdvertisingInterval? = nil,
+        ownAddress: LEAddress? = nil,
+        filterPolicy: AdvertisingFilterPolicy = .anyone,
+        data: [UInt8],
+        scanResponse: [UInt8] = []
+    ) {
+        self.id = id
+        self.kind = kind
+        intervalMinimum = interval
+        self.intervalMaximum = intervalMaximum ?? interval
+        self.ownAddress = ownAddress
+        self.filterPolicy = filterPolicy
+        self.data = data
+        self.scanResponse = scanResponse
+    }
+
+    /// Whether a connection may come of it.
+    public var isConnectable: Bool {
+        switch kind {
+        case .connectable, .directed: true
+        case .scannable, .nonConnectable: false
+        }
+    }
+
+    /// Whether there is somebody to answer with the scan response.
+    var isScannable: Bool {
+        switch kind {
+        case .connectable, .scannable: true
+        case .directed, .nonConnectable: false
+        }
+    }
+
+    var isDirected: Bool {
+        if case .directed = kind { true } else { false }
+    }
+
+    /// Whether a controller could take it at all.
+    var isValid: Bool {
+        let interval = AdvertisingInterval.legacyRange
+        guard data.count <= AdvertisingBytes.capacity, scanResponse.count <= AdvertisingBytes.capacity else {
+            return false
+        }
+        return interval.contains(intervalMinimum.rawValue) && interval.contains(intervalMaximum.rawValue)
+            && intervalMinimum <= intervalMaximum
+    }
+}
+
+/// Why an advertising set is not on the air any more.
+public enum AdvertisingEnd: Hashable, Sendable {
+    /// It was stopped.
+    case stopped
+    /// Somebody connected; `connected` says who.
+    case connected(ConnectionHandle)
+    /// The controller ended it, for instance because directed advertising was not answered.
+    case controller(HCIStatus)
+}

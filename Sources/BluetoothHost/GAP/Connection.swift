@@ -1,0 +1,80 @@
+import BluetoothHCI
+
+/// What is known about a connection.
+public struct Connection: Hashable, Sendable {
+    /// What it is called.
+    public let handle: ConnectionHandle
+    /// Which side of it this device is.
+    public let role: ConnectionRole
+    /// The peer: its identity address, if the controller resolved it.
+    public let peer: LEAddress
+    /// The peer's address as it was on the air.
+    public let peerAddressOnAir: LEAddress
+    /// This device's address as it was on the air.
+    public internal(set) var ownAddress: LEAddress
+    /// The time between connection events.
+    public internal(set) var interval: ConnectionInterval
+    /// How many connection events the peripheral may skip.
+    public internal(set) var latency: UInt16
+    /// How long the link may hear nothing.
+    public internal(set) var supervisionTimeout: SupervisionTimeout
+    /// The PHYs in use.
+    public internal(set) var phys = LinkPHYs.le1M
+    /// The most that is transmitted in one link layer packet.
+    public internal(set) var transmitLength = DataLength.minimum
+    /// The most that is received in one link layer packet.
+    public internal(set) var receiveLength = DataLength.minimum
+    /// What the peer's link layer can do; nil until it said so, or if it did not.
+    public internal(set) var remoteFeatures: LEFeatures?
+    /// What is known about the link's security.
+    public internal(set) var security = LinkSecurity.none
+}
+
+/// Why connection parameters stayed as they were.
+public enum ParameterUpdateFailure: Hashable, Sendable {
+    /// The Core does not allow such parameters; nothing was sent.
+    case invalid
+    /// The peer said no.
+    case rejectedByPeer
+    /// The peer did not answer.
+    case notAnswered
+    /// The controller said no, or the peer's controller did.
+    case controller(HCIStatus)
+}
+
+/// Which connection parameters a peer gets that asks for them.
+public struct AcceptableParameters: Hashable, Sendable {
+    /// The shortest interval that is accepted.
+    public var intervalMinimum: ConnectionInterval
+    /// The longest interval that is accepted.
+    public var intervalMaximum: ConnectionInterval
+    /// The most connection events that the peripheral may skip.
+    public var maximumLatency: UInt16
+
+    /// All that the Core allows.
+    public static let all = AcceptableParameters(
+        intervalMinimum: ConnectionInterval(rawValue: ConnectionInterval.validRange.lowerBound),
+        intervalMaximum: ConnectionInterval(rawValue: ConnectionInterval.validRange.upperBound),
+        maximumLatency: ConnectionParameters.maximumLatency
+    )
+
+    public init(intervalMinimum: ConnectionInterval, intervalMaximum: ConnectionInterval, maximumLatency: UInt16) {
+        self.intervalMinimum = intervalMinimum
+        self.intervalMaximum = intervalMaximum
+        self.maximumLatency = maximumLatency
+    }
+
+    /// Whether parameters are allowed and within these limits, so that the intersection of intervals is not empty.
+    func accepts(_ parameters: ConnectionParameters) -> Bool {
+        parameters.areValid && parameters.latency <= maximumLatency
+            && parameters.intervalMaximum >= intervalMinimum && parameters.intervalMinimum <= intervalMaximum
+    }
+
+    /// What is granted of parameters that are accepted.
+    func granted(_ parameters: ConnectionParameters) -> ConnectionParameters {
+        var granted = parameters
+        granted.intervalMinimum = max(parameters.intervalMinimum, intervalMinimum)
+        granted.intervalMaximum = min(parameters.intervalMaximum, intervalMaximum)
+        return granted
+    }
+}

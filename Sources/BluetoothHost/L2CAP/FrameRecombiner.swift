@@ -1,0 +1,122 @@
+import ByteCoding
+
+/// Puts the L2CAP frames of one connection together from the ACL packets that they arrive in.
+///
+/// A frame that is whole in one packet, as nearly all are, is passed on in the packet's own storage. What is held
+/// back of others is bounded by the longest payload taken.
+///
+/// Source: Core 5.4, Vol 3, Part A, 7.2.2.
+struct FrameRecombiner: Sendable {
+    /// What was wrong with a packet, or with the frame that it ended. Whatever it belonged to is dropped.
+    enum Problem: Hashable, Sendable {
+        /// It continues no frame.
+        case continuationWithoutStart(count: Int)
+        /// A new frame began before the last one was whole.
+        case frameCutShort(needed: Int, available: Int)
+        /// It brought more than the frame's length.
+        case frameOverrun(needed: Int, available: Int)
+        /// The frame is longer than any that is taken.
+        case frameTooLong(Int)
+    }
+
+    /// What came of a packet.
+    struct Outcome: Hashable, Sendable {
+        var frame: L2CAPFrame?
+        var problem: Problem?
+    }
+
+    private enum State {
+        /// No frame has begun.
+        case idle
+        /// `buffer` holds the beginning of a frame.
+        case collecting
+        /// A frame has begun that is thrown away.
+        case skipping
+    }
+
+    private var state = State.idle
+    /// Kept from frame to frame, and emptied only when the next one needs it: a frame that was passed on may still be
+    /// in it.
+    private var buffer: [UInt8] = []
+
+    /// How many bytes of an unfinished frame are held back.
+    var bufferedCount: Int { state == .collecting ? buffer.count : 0 }
+
+    /// Takes the data of the next packet.
+    mutating func receive(_ data: ArraySlice<UInt8>, isStart: Bool) -> Outcome {
+        var outcome = Outcome()
+        if isStart {
+            if state == .collecting {
+                let needed = Self.header(of: buffer[...])?.frameCount ?? L2CAPFrame.headerSize
+                outcome.problem = .frameCutShort(needed: needed, available: buffer.count)
+            }
+            state = .idle
+            if let frame = wholeFrame(in: data) {
+                outcome.frame = frame
+                return outcome
+            }
+            buffer.removeAll(keepingCapacity: true)
+            state = .collecting
+        }
+        switch state {
+        case .idle: outcome.problem = .continuationWithoutStart(count: data.count)
+        case .collecting: collect(data, &outcome)
+        case .skipping: break
+        }
+        return outcome
+    }
+
+    /// The frame that is exactly what one packet holds.
+    private func wholeFrame(in data: ArraySlice<UInt8>) -> L2CAPFrame? {
+        guard let header = Self.header(of: data), data.count == header.frameCount, !header.isTooLong else { return nil }
+        return L2CAPFrame(channel: header.channel, payload: data.dropFirst(L2CAPFrame.headerSize))
+    }
+
+    private mutating func collect(_ data: ArraySlice<UInt8>, _ outcome: inout Outcome) {
+        let limit = L2CAPFrame.headerSize + L2CAPFrame.maximumPayload
+        let available = buffer.count + data.count
+        buffer.append(contentsOf: data.prefix(max(0, limit - buffer.count)))
+        guard let header = Self.header(of: buffer[...]) else { return }
+        if header.isTooLong {
+            outcome.problem = .frameTooLong(header.payloadCount)
+            state = .skipping
+        } else if available > header.frameCount {
+            outcome.problem = .frameOverrun(needed: header.frameCount, available: available)
+            state = .skipping
+        } else if available == header.frameCount {
+            outcome.frame = L2CAPFrame(channel: header.channel, payload: buffer.dropFirst(L2CAPFrame.headerSize))
+            state = .idle
+        }
+    }
+
+    private struct Header {
+        let payloadCount: Int
+        let channel: ChannelID
+        var frameCount: Int { L2CAPFrame.headerSize + payloadCount }
+        var isTooLong: Bool { payloadCount > L2CAPFrame.maximumPayload }
+    }
+
+    /// Reads the header of a frame; nil while it is not whole.
+    private static func header(of bytes: ArraySlice<UInt8>) -> Header? {
+        guard bytes.count >= L2CAPFrame.headerSize else { return nil }
+        var reader = ByteReader(bytes)
+        guard let count = try? reader.readLittleEndian("l2cap.length", as: UInt16.self),
+            let channel = try? ChannelID(reading: &reader, "l2cap.cid")
+        else { return nil }
+        return Header(payloadCount: Int(count), channel: channel)
+    }
+}
+
+extension FrameRecombiner.Problem: CustomStringConvertible {
+    var description: String {
+        switch self {
+        case .continuationWithoutStart(let count): "dropped \(count) bytes that continue no frame"
+        case .frameCutShort(let needed, let available):
+            "dropped \(available) bytes of a frame of \(needed), since another one began"
+        case .frameOverrun(let needed, let available):
+            "dropped a frame of \(needed) bytes, since \(available) came"
+        case .frameTooLong(let count):
+            "dropped a frame with \(count) bytes of payload; at most \(L2CAPFrame.maximumPayload) are taken"
+        }
+    }
+}

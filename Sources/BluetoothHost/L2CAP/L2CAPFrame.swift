@@ -1,0 +1,41 @@
+import ByteCoding
+
+/// The number of an L2CAP channel.
+///
+/// Source: Core 5.4, Vol 3, Part A, 2.1.
+public struct ChannelID: RawRepresentable, Hashable, Sendable {
+    public let rawValue: UInt16
+    public init(rawValue: UInt16) { self.rawValue = rawValue }
+
+    /// The Attribute Protocol.
+    public static let attribute = ChannelID(rawValue: 0x0004)
+    /// LE signaling.
+    public static let signaling = ChannelID(rawValue: 0x0005)
+    /// The Security Manager.
+    public static let securityManager = ChannelID(rawValue: 0x0006)
+}
+
+extension ChannelID: CustomStringConvertible {
+    public var description: String { "0x" + [UInt8(rawValue >> 8), UInt8(truncatingIfNeeded: rawValue)].hexadecimal }
+}
+
+/// An L2CAP PDU: what one side of a channel says to the other at once.
+///
+/// Layout: length of the payload (2), channel (2), payload.
+///
+/// Source: Core 5.4, Vol 3, Part A, 3.1.
+struct L2CAPFrame: Hashable, Sendable {
+    let channel: ChannelID
+    let payload: ArraySlice<UInt8>
+
+    /// How many octets come before the payload.
+    static let headerSize = 4
+    /// The longest payload that is taken from a peer: more than any channel here has use for.
+    static let maximumPayload = 2048
+
+    /// Appends the header of a frame.
+    static func encodeHeader(payloadCount: Int, channel: ChannelID, to buffer: inout [UInt8]) {
+        buffer.appendLittleEndian(UInt16(clamping: payloadCount))
+        buffer.appendLittleEndian(channel.rawValue)
+    }
+}

@@ -1,0 +1,104 @@
+import BluetoothHCI
+import ByteCoding
+
+/// L2CAP: frames from ACL packets to the channels, and back.
+extension LEHost {
+    // MARK: Inbound
+
+    mutating func receive(_ packet: ACLPacket) {
+        guard let index = link(packet.handle) else {
+            counters.unknownConnectionPackets += 1
+            return log(.warning, "l2cap", "dropped a packet of connection \(packet.handle), which does not exist")
+        }
+        // Data cannot come before the controller has said all about how the connection was made.
+        announce(index)
+        let outcome = links[index].recombiner.receive(packet.data, isStart: packet.boundary != .continuing)
+        if let problem = outcome.problem {
+            counters.droppedFrames += 1
+            log(.warning, "l2cap", "connection \(packet.handle): \(problem)")
+        }
+        if let frame = outcome.frame { receive(frame, index) }
+    }
+
+    private mutating func receive(_ frame: L2CAPFrame, _ index: Int) {
+        let handle = links[index].connection.handle
+        switch frame.channel {
+        case .attribute: gatt.receive(frame.payload, on: handle, at: now)
+        case .signaling: receiveSignaling(frame.payload, index)
+        case .securityManager: receiveSecurity(frame.payload, index)
+        default:
+            counters.unknownChannelFrames += 1
+            log(
+                .warning,
+                "l2cap",
+                "connection \(handle): ignored \(frame.payload.count) bytes on channel \(frame.channel), which is not open"
+            )
+        }
+    }
+
+    private mutating func receiveSignaling(_ payload: ArraySlice<UInt8>, _ index: Int) {
+        let handle = links[index].connection.handle
+        let input = links[index].signaling.receive(payload, role: links[index].connection.role)
+        switch input {
+        case .updateRequested(let parameters, let identifier):
+            parametersRequested(index, parameters, identifier: identifier)
+        case .updateAnswered(let isAccepted): updateAnswered(index, isAccepted: isAccepted)
+        case .creditBased(let code, _, let identifier): refuseCreditBased(code, identifier, index)
+        case .handled(let problem):
+            if let problem { log(.warning, "l2cap", "connection \(handle): \(problem)") }
+        }
+    }
+
+    /// There are no credit-based channels: whatever asks for one is not understood.
+    private mutating func refuseCreditBased(_ code: CreditBasedCode, _ identifier: UInt8, _ index: Int) {
+        if !code.isResponse { links[index].signaling.reject(identifier, .commandNotUnderstood) }
+        log(.info, "l2cap", "connection \(links[index].connection.handle): refused \(code) of a credit-based channel")
+    }
+
+    // MARK: Outbound
+
+    /// Takes the next ACL packet into `buffer`, if the controller has room for one: connections take turns, and what
+    /// they have to say is asked for only when it can be sent.
+    mutating func nextACLPacket(into buffer: inout [UInt8]) -> Bool {
+        guard isReady, buffers.free > 0 else { return false }
+        let share = buffers.share(of: links.count)
+        for turn in links.indices {
+            let index = (nextLinkToServe + turn) % links.count
+            guard links[index].outstandingPackets < share else { continue }
+            guard links[index].outbound.isActive || links[index].nextFrame(&gatt) else { continue }
+            let handle = links[index].connection.handle
+            links[index].outbound.nextPacket(handle: handle, dataLength: buffers.dataLength, into: &buffer)
+            links[index].outstandingPackets += 1
+            buffers.take()
+            nextLinkToServe = (index + 1) % links.count
+            return true
+        }
+        return false
+    }
+
+    /// The controller has sent packets, or dropped them, and has room again.
+    mutating func packetsCompleted(_ list: CompletedPacketsList) {
+        for entry in list {
+            guard let index = link(entry.handle) else {
+                // A controller may count packets of a connection that it has just ended; they were returned then.
+                log(
+                    .debug,
+                    "hci",
+                    "\(entry.count) packets completed on connection \(entry.handle), which does not exist"
+                )
+                continue
+            }
+            let count = min(Int(entry.count), links[index].outstandingPackets)
+            if count < Int(entry.count) {
+                counters.excessCompletedPackets += Int(entry.count) - count
+                log(
+                    .warning,
+                    "hci",
+                    "connection \(entry.handle): \(entry.count) packets completed, \(count) were outstanding"
+                )
+            }
+            links[index].outstandingPackets -= count
+            buffers.giveBack(count)
+        }
+    }
+}

@@ -1,0 +1,154 @@
+import BluetoothHCI
+import ByteCoding
+
+/// The LE signaling channel of one connection: what is asked on it, and what waits to be answered.
+///
+/// Source: Core 5.4, Vol 3, Part A, 4.
+struct SignalingChannel: Sendable {
+    /// What the peer said that its owner has to act upon.
+    enum Input: Hashable, Sendable {
+        /// The peripheral asks for other connection parameters: answer with `respondToUpdate`.
+        case updateRequested(ConnectionParameters, identifier: UInt8)
+        /// The central answered what this peripheral asked for.
+        case updateAnswered(isAccepted: Bool)
+        /// Something about a credit-based channel.
+        case creditBased(CreditBasedCode, ArraySlice<UInt8>, identifier: UInt8)
+        /// Nothing has to be done; what was wrong has been answered as the Core says, or ignored.
+        case handled(problem: String?)
+    }
+
+    private struct Request: Sendable {
+        let identifier: UInt8
+        let deadline: Duration
+    }
+
+    /// How long the central may take to answer a request for connection parameters.
+    ///
+    /// Source: Core 5.4, Vol 3, Part C, 9.3.9.2 and appendix A (TGAP(conn_param_timeout)).
+    static let updateTimeout = Duration.seconds(30)
+    /// How many commands may wait to be sent. A peer gets one answer a request, so that only one that does not listen
+    /// makes it more.
+    static let outboundLimit = 16
+
+    private var outbound = PacketQueue()
+    private var lastIdentifier: UInt8 = 0
+    private var updateRequest: Request?
+
+    /// When an answer has taken too long.
+    var nextDeadline: Duration? { updateRequest?.deadline }
+
+    /// Takes the next command to be sent into `buffer`.
+    mutating func nextPDU(into buffer: inout [UInt8]) -> Bool { outbound.popFirst(into: &buffer) }
+
+    /// Asks the central for other connection parameters; only one request waits for its answer at a time.
+    mutating func requestUpdate(_ parameters: ConnectionParameters, at now: Duration) {
+        let identifier = nextIdentifier()
+        updateRequest = Request(identifier: identifier, deadline: now + Self.updateTimeout)
+        send(
+            identifier,
+            .connectionParameterUpdateRequest(
+                intervalMinimum: parameters.intervalMinimum,
+                intervalMaximum: parameters.intervalMaximum,
+                latency: parameters.latency,
+                supervisionTimeout: parameters.supervisionTimeout
+            )
+        )
+    }
+
+    /// Answers the peripheral's request for connection parameters.
+    mutating func respondToUpdate(_ identifier: UInt8, isAccepted: Bool) {
+        send(identifier, .connectionParameterUpdateResponse(isAccepted: isAccepted))
+    }
+
+    /// Says that a command is not understood.
+    mutating func reject(_ identifier: UInt8, _ reason: CommandRejectReason) { send(identifier, .reject(reason)) }
+
+    /// Gives up waiting for an answer that is overdue.
+    /// - Returns: whether there was one.
+    mutating func expire(at now: Duration) -> Bool {
+        guard let request = updateRequest, request.deadline <= now else { return false }
+        updateRequest = nil
+        return true
+    }
+
+    /// Takes one frame.
+    mutating func receive(_ payload: ArraySlice<UInt8>, role: ConnectionRole) -> Input {
+        let pdu: SignalingPDU
+        do {
+            guard payload.count <= SignalingPDU.mtu else { return refuseOverlong(payload) }
+            pdu = try SignalingPDU(decoding: payload)
+        } catch {
+            return refuseMalformed(payload, error)
+        }
+        switch pdu.command {
+        case .reject(let reason): return rejected(pdu.identifier, reason)
+        case .disconnectionRequest(let destination, let source):
+            reject(pdu.identifier, .invalidChannel(local: destination, remote: source))
+            return .handled(problem: "the peer closes channel \(destination), which is not open")
+        case .disconnectionResponse: return .handled(problem: "the peer answers a disconnection nobody asked for")
+        case .connectionParameterUpdateRequest(let minimum, let maximum, let latency, let timeout):
+            guard role == .central else {
+                // Only a peripheral may ask (Core 5.4, Vol 3, Part A, 4.20).
+                reject(pdu.identifier, .commandNotUnderstood)
+                return .handled(problem: "the central asks for connection parameters as if it were the peripheral")
+            }
+            let parameters = ConnectionParameters(
+                intervalMinimum: minimum,
+                intervalMaximum: maximum,
+                latency: latency,
+                supervisionTimeout: timeout
+            )
+            return .updateRequested(parameters, identifier: pdu.identifier)
+        case .connectionParameterUpdateResponse(let isAccepted):
+            guard let request = updateRequest, request.identifier == pdu.identifier else {
+                return .handled(problem: "the peer answers a request for connection parameters that was not made")
+            }
+            updateRequest = nil
+            return .updateAnswered(isAccepted: isAccepted)
+        case .creditBased(let code, let data): return .creditBased(code, data, identifier: pdu.identifier)
+        case .unknown(let code):
+            reject(pdu.identifier, .commandNotUnderstood)
+            return .handled(problem: "signaling command 0x\([code].hexadecimal) is not known")
+        }
+    }
+
+    private mutating func rejected(_ identifier: UInt8, _ reason: CommandRejectReason) -> Input {
+        guard let request = updateRequest, request.identifier == identifier else {
+            return .handled(problem: "the peer rejects a command that was not sent")
+        }
+        updateRequest = nil
+        return .updateAnswered(isAccepted: false)
+    }
+
+    private mutating func refuseOverlong(_ payload: ArraySlice<UInt8>) -> Input {
+        // The identifier is that of the first command in the frame (Core 5.4, Vol 3, Part A, 4.1).
+        if let identifier = Self.identifierToAnswer(payload) {
+            reject(identifier, .signalingMTUExceeded(mtu: UInt16(SignalingPDU.mtu)))
+        }
+        return .handled(problem: "a signaling command of \(payload.count) bytes exceeds the MTU of \(SignalingPDU.mtu)")
+    }
+
+    private mutating func refuseMalformed(_ payload: ArraySlice<UInt8>, _ error: ByteDecodingError) -> Input {
+        if let identifier = Self.identifierToAnswer(payload) { reject(identifier, .commandNotUnderstood) }
+        return .handled(problem: "malformed signaling command: \(error)")
+    }
+
+    /// The identifier of a command that has one and may be answered.
+    private static func identifierToAnswer(_ payload: ArraySlice<UInt8>) -> UInt8? {
+        var reader = ByteReader(payload)
+        guard let code = try? reader.readUInt8("l2cap_signaling.code"), !SignalingPDU.isResponse(code: code),
+            let identifier = try? reader.readUInt8("l2cap_signaling.identifier"), identifier != 0
+        else { return nil }
+        return identifier
+    }
+
+    private mutating func nextIdentifier() -> UInt8 {
+        lastIdentifier = lastIdentifier == UInt8.max ? 1 : lastIdentifier + 1
+        return lastIdentifier
+    }
+
+    private mutating func send(_ identifier: UInt8, _ command: SignalingPDU.Command) {
+        guard outbound.count < Self.outboundLimit else { return }
+        outbound.append { SignalingPDU(identifier: identifier, command: command).encode(to: &$0) }
+    }
+}

@@ -1,0 +1,98 @@
+import BluetoothHCI
+
+/// What a controller said about itself while the host started, and what follows from it.
+public struct ControllerCapabilities: Hashable, Sendable {
+    /// Which versions it implements; nil if it did not say.
+    public internal(set) var version: ReadLocalVersionInformation.ReturnParameters?
+    /// Which commands it understands.
+    public internal(set) var commands = SupportedCommands()
+    /// What its link manager can do; empty on a controller that has LE only and does not say so.
+    public internal(set) var linkManagerFeatures: LMPFeatures = []
+    /// What its link layer can do.
+    public internal(set) var features: LEFeatures = []
+    /// Its public address; nil if it has none.
+    public internal(set) var publicAddress: DeviceAddress?
+    /// The longest ACL data that it takes, in octets.
+    public internal(set) var aclDataLength = 0
+    /// How many ACL packets it can hold.
+    public internal(set) var aclPacketCount = 0
+    /// Which combinations of link layer states are possible; empty if it did not say.
+    public internal(set) var states = LEStates(rawValue: 0)
+    /// How much it can send in one link layer packet.
+    public internal(set) var maximumTransmitLength = DataLength.minimum
+    /// How much data an advertising set can hold, in octets.
+    public internal(set) var maximumAdvertisingDataLength = AdvertisingBytes.capacity
+    /// How many advertising sets there can be.
+    public internal(set) var advertisingSetCount = 1
+    /// How many devices its filter accept list can hold.
+    public internal(set) var filterAcceptListSize = 0
+    /// How many devices its resolving list can hold.
+    public internal(set) var resolvingListSize = 0
+
+    /// Whether advertising, scanning and connecting use the extended commands. The Core forbids to mix them with the
+    /// legacy ones, so they are used when none of the three would be lost.
+    ///
+    /// Source: Core 5.4, Vol 4, Part E, 3.1.1.
+    public var usesExtendedCommands: Bool {
+        let advertising =
+            commands.contains(LESetExtendedAdvertisingParameters.self)
+            && commands.contains(LESetExtendedAdvertisingData.self)
+            && commands.contains(LESetExtendedScanResponseData.self)
+            && commands.contains(LESetExtendedAdvertisingEnable.self)
+            && commands.contains(LESetAdvertisingSetRandomAddress.self)
+        let scanning =
+            commands.contains(LESetExtendedScanParameters.self)
+            && commands.contains(LESetExtendedScanEnable.self)
+        let connecting = commands.contains(LEExtendedCreateConnection.self)
+        guard features.contains(.extendedAdvertising), advertising || scanning || connecting else { return false }
+        return (advertising || !commands.contains(LESetAdvertisingEnable.self))
+            && (scanning || !commands.contains(LESetScanEnable.self))
+            && (connecting || !commands.contains(LECreateConnection.self))
+    }
+
+    /// Whether link layer packets can be longer than 27 octets.
+    public var supportsDataLengthExtension: Bool {
+        features.contains(.dataPacketLengthExtension) && commands.contains(LESetDataLength.self)
+    }
+
+    /// Whether the PHY of a connection can be changed.
+    public var supportsPHYChange: Bool {
+        !features.isDisjoint(with: [.le2MPHY, .leCodedPHY]) && commands.contains(LESetPHY.self)
+    }
+
+    /// Whether a peripheral can ask for connection parameters by the link layer.
+    public var supportsParameterRequest: Bool {
+        features.contains(.connectionParametersRequest) && commands.contains(LEConnectionUpdate.self)
+    }
+
+    /// Whether it has BR/EDR too.
+    var isDualMode: Bool {
+        linkManagerFeatures.contains(.leSupported) && !linkManagerFeatures.contains(.brEDRNotSupported)
+    }
+
+    /// Whether connections are reported with the private addresses.
+    var reportsEnhancedConnections: Bool {
+        usesExtendedCommands || commands.contains(LEAddDeviceToResolvingList.self)
+    }
+
+    /// The LE events that the host wants and the controller can have.
+    var eventMask: LEEventMask {
+        var subevents = [
+            LEConnectionComplete.subevent, LEAdvertisingReport.subevent, LEConnectionUpdateComplete.subevent,
+            LEReadRemoteFeaturesComplete.subevent, LELongTermKeyRequest.subevent,
+        ]
+        if features.contains(.connectionParametersRequest) {
+            subevents.append(LERemoteConnectionParameterRequest.subevent)
+        }
+        if supportsDataLengthExtension { subevents.append(LEDataLengthChange.subevent) }
+        if reportsEnhancedConnections { subevents.append(LEEnhancedConnectionComplete.subevent) }
+        if features.contains(.extendedScannerFilterPolicies) { subevents.append(LEDirectedAdvertisingReport.subevent) }
+        if supportsPHYChange { subevents.append(LEPHYUpdateComplete.subevent) }
+        if usesExtendedCommands {
+            subevents += [
+                LEExtendedAdvertisingReport.subevent, LEScanTimeout.subevent, LEAdvertisingSetTerminated.subevent,
+            ]
+        }
+        return subevents.reduce(into: LEEventMask()) { $0.formUnion(LEEventMask($1)) }
+    }
+}

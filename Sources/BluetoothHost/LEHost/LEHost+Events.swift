@@ -1,0 +1,126 @@
+import BluetoothHCI
+import ByteCoding
+
+/// Commands to the controller, and what it says.
+extension LEHost {
+    /// Queues a command.
+    mutating func send(
+        _ command: any HCICommand,
+        for purpose: CommandPurpose,
+        in sequence: CommandQueue.Sequence? = nil
+    ) {
+        guard !commands.append(command, for: purpose, in: sequence) else { return }
+        log(.error, "hci", "\(type(of: command).name) was not sent: too many commands wait for the controller")
+    }
+
+    mutating func receive(_ event: HCIEvent) {
+        switch event {
+        case .commandComplete(let complete): answered(complete)
+        case .commandStatus(let status):
+            // An answer without parameters, as far as whoever sent the command is concerned.
+            answered(
+                CommandComplete(
+                    commandCredits: status.commandCredits,
+                    opcode: status.opcode,
+                    returnParameters: [status.status.rawValue]
+                )
+            )
+        case .hardwareError(let error): hardwareFailed(code: error.code)
+        case .unknown(let code, let parameters):
+            log(.debug, "hci", "event 0x\([code.rawValue].hexadecimal) is not known: \(parameters.hexadecimal)")
+        case .unknownLE(let code, let parameters):
+            log(.debug, "hci", "LE event 0x\([code.rawValue].hexadecimal) is not known: \(parameters.hexadecimal)")
+        default:
+            guard isReady else {
+                return log(.debug, "hci", "ignored an event that came before the controller was started")
+            }
+            receiveWhenReady(event)
+        }
+    }
+
+    private mutating func receiveWhenReady(_ event: HCIEvent) {
+        switch event {
+        case .numberOfCompletedPackets(let completed): packetsCompleted(completed.packets)
+        case .disconnectionComplete(let disconnection): disconnected(disconnection)
+        case .encryptionChange(let change):
+            encryptionChanged(change.handle, change.status, isEncrypted: change.isEncrypted, keySize: nil)
+        case .encryptionChangeV2(let change):
+            encryptionChanged(
+                change.handle,
+                change.status,
+                isEncrypted: change.isEncrypted,
+                keySize: Int(change.keySize)
+            )
+        case .encryptionKeyRefreshComplete(let refresh):
+            encryptionChanged(refresh.handle, refresh.status, isEncrypted: true, keySize: nil)
+        case .dataBufferOverflow(let overflow):
+            log(.error, "hci", "the controller lost data: its buffers overflowed (link type \(overflow.linkType))")
+        case .leConnectionComplete(let complete): connectionCompleted(complete.outcome)
+        case .leEnhancedConnectionComplete(let complete): connectionCompleted(complete.outcome)
+        case .leAdvertisingReport(let event):
+            for report in event.reports { emit(.advertisingReport(AdvertisingReport(report))) }
+        case .leDirectedAdvertisingReport(let event):
+            for report in event.reports { emit(.advertisingReport(AdvertisingReport(report))) }
+        case .leExtendedAdvertisingReport(let event):
+            for report in event.reports {
+                if let whole = reports.receive(report) { emit(.advertisingReport(whole)) }
+            }
+        case .leScanTimeout: scanningEnded()
+        case .leAdvertisingSetTerminated(let termination): advertisingTerminated(termination)
+        case .leConnectionUpdateComplete(let update): parametersChanged(update)
+        case .leReadRemoteFeaturesComplete(let complete):
+            remoteFeaturesRead(complete.handle, complete.status == .success ? complete.features : nil)
+        case .leLongTermKeyRequest(let request): longTermKeyRequested(request)
+        case .leRemoteConnectionParameterRequest(let request): parametersRequested(request)
+        case .leDataLengthChange(let change): dataLengthChanged(change)
+        case .lePHYUpdateComplete(let update): phyChanged(update)
+        case .leChannelSelectionAlgorithm, .leScanRequestReceived, .readRemoteVersionInformationComplete: break
+        case .commandComplete, .commandStatus, .hardwareError, .unknown, .unknownLE: break
+        }
+    }
+
+    private mutating func answered(_ answer: CommandComplete) {
+        guard let command = commands.receiveAnswer(to: answer.opcode, credits: answer.commandCredits) else {
+            if answer.opcode == Reset.opcode, isReady { return restart(.unexpectedReset) }
+            if answer.opcode != .none { log(.debug, "hci", "an answer to \(answer.opcode), which was not sent") }
+            return
+        }
+        guard let status = answer.status else {
+            counters.malformedPackets += 1
+            return log(.warning, "hci", "the answer to \(answer.opcode) has no status")
+        }
+        switch command.purpose {
+        case .startUp: startUpAnswered(answer)
+        case .prepareAdvertising(let id):
+            if status != .success { advertisingFailed(id, command, status) }
+        case .enableAdvertising(let id):
+            status == .success ? advertisingBegan(id, command) : advertisingFailed(id, command, status)
+        case .disableAdvertising(let id): advertisingDisabled(id, status)
+        case .prepareScanning:
+            if status != .success { scanningFailed(command, status) }
+        case .enableScanning:
+            status == .success ? scanningBegan(command) : scanningFailed(command, status)
+        case .disableScanning: scanningDisabled(status)
+        case .connect:
+            if status != .success { initiationFailed(status) }
+        case .cancelConnecting:
+            // If the connection was made just then, there is nothing to cancel.
+            if status != .success, status != .commandDisallowed { logFailure(of: command, status) }
+        case .disconnect(let handle):
+            if status != .success { disconnectRefused(handle, command, status) }
+        case .updateParameters(let handle):
+            if status != .success { updateRefused(handle, status) }
+        case .readRemoteFeatures(let handle):
+            if status != .success { remoteFeaturesRead(handle, nil) }
+        case .setPHY(let handle):
+            if status != .success, link(handle) != nil { emit(.phyUpdated(handle, .failure(status))) }
+        case .readRSSI(let handle): rssiRead(handle, answer)
+        case .other:
+            if status != .success { logFailure(of: command, status) }
+        }
+    }
+
+    mutating func logFailure(of command: CommandQueue.Answered, _ status: HCIStatus) {
+        log(.warning, "hci", "\(command.opcode) failed: \(status)")
+    }
+}

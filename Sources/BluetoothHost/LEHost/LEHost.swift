@@ -1,0 +1,261 @@
+import BluetoothHCI
+import ByteCoding
+import DequeModule
+
+/// A Bluetooth LE host: everything between a controller and a profile.
+///
+/// It does no I/O. Packets from the controller and the time come in; packets for the controller, events for the owner
+/// and the next deadline are asked for. What the owner calls counts from the time that was handed in last, so it hands
+/// in the time first, with `advance(to:)`, if some has passed.
+///
+/// What is wanted on the air (advertising sets, scanning) survives a restart of the controller; connections do not.
+public struct LEHost: HCIHost, Sendable {
+    enum State: Sendable {
+        case off
+        case starting(StartUp)
+        case ready
+        case failed
+    }
+
+    /// What was chosen about the host.
+    public let configuration: Configuration
+    /// The Generic Attribute Profile on all connections. The owner uses what is meant for it: values, answers and
+    /// procedures; connections, PDUs and time come from the host.
+    public var gatt: GATTLayer
+    /// What the controller said about itself when it was started last.
+    public internal(set) var capabilities = ControllerCapabilities()
+    /// The address that the host is known by; certain from `ready` on.
+    public internal(set) var ownAddress: LEAddress
+    /// How often something went wrong.
+    public internal(set) var counters = LEHostCounters()
+
+    var state = State.off
+    var commands = CommandQueue()
+    var buffers = ACLBuffers()
+    var links: [LELink] = []
+    /// Whose turn it is to send.
+    var nextLinkToServe = 0
+    var advertisers: [Advertiser] = []
+    var scanning = Scanning.off
+    var reports = ExtendedReportAssembler()
+    var initiation: Initiation?
+    /// The random address that the controller has, outside of advertising sets.
+    var controllerRandomAddress: DeviceAddress?
+    var randomness: any RandomNumberGenerator & Sendable
+    /// The latest time that was handed in.
+    var now = Duration.zero
+
+    /// How often the controller has been started without success.
+    private var startAttempts = 0
+    private var events = Deque<LEHostEvent>()
+
+    /// How often a controller that does not answer is reset before it is given up.
+    static let maximumStartAttempts = 3
+    /// How many events may wait before reports and diagnostics are dropped.
+    static let eventLimit = 1024
+
+    /// A host that has not been started.
+    /// - Parameters:
+    ///   - database: the attributes that it offers.
+    ///   - randomness: where a random address comes from, if one has to be made up.
+    public init(
+        configuration: Configuration,
+        database: GATTDatabase,
+        randomness: any RandomNumberGenerator & Sendable
+    ) {
+        self.configuration = configuration
+        self.randomness = randomness
+        gatt = GATTLayer(database: database, configuration: configuration.gatt)
+        ownAddress = configuration.ownAddress
+    }
+
+    /// Whether the controller has been started.
+    public var isReady: Bool {
+        if case .ready = state { true } else { false }
+    }
+
+    /// The connections there are, oldest first.
+    public var connections: [Connection] { links.lazy.filter(\.isAnnounced).map(\.connection) }
+
+    /// A connection; nil if there is none of that handle.
+    public func connection(_ handle: ConnectionHandle) -> Connection? { link(handle).map { links[$0].connection } }
+
+    /// Where a connection is in `links`.
+    func link(_ handle: ConnectionHandle) -> Int? { links.firstIndex { $0.connection.handle == handle } }
+}
+
+// MARK: - Packets and time
+
+extension LEHost {
+    public mutating func start(at now: Duration) {
+        self.now = max(self.now, now)
+        closeEverything(.hardwareFailure)
+        startAttempts = 0
+        reset()
+    }
+
+    public mutating func receive(_ packet: ArraySlice<UInt8>, at now: Duration) {
+        self.now = max(self.now, now)
+        do throws(ByteDecodingError) {
+            var reader = ByteReader(packet)
+            let type = try HCIPacketType(reading: &reader, "h4.type")
+            switch type {
+            case .acl: receive(try ACLPacket(body: reader.remaining))
+            case .event: receive(try HCIEvent(body: reader.remaining))
+            case .command, .sco, .iso: throw ByteDecodingError("h4.type", .invalidValue(UInt64(type.rawValue)))
+            }
+        } catch {
+            counters.malformedPackets += 1
+            log(.warning, "hci", "dropped a malformed packet: \(error): \(packet.prefix(40).hexadecimal)")
+        }
+    }
+
+    public mutating func advance(to now: Duration) {
+        self.now = max(self.now, now)
+        if let opcode = commands.expired(at: self.now) { commandTimedOut(opcode) }
+        gatt.advance(to: self.now)
+        for index in links.indices where links[index].signaling.expire(at: self.now) { updateNotAnswered(index) }
+    }
+
+    public var nextDeadline: Duration? {
+        var deadline = commands.nextDeadline
+        func consider(_ other: Duration?) {
+            guard let other else { return }
+            deadline = deadline.map { min($0, other) } ?? other
+        }
+        consider(gatt.nextDeadline)
+        for link in links { consider(link.signaling.nextDeadline) }
+        return deadline
+    }
+
+    /// Takes the next packet for the controller. This may cause events: a packet that leaves makes room.
+    public mutating func nextPacket(into buffer: inout [UInt8]) -> Bool {
+        commands.nextPacket(into: &buffer, at: now) || nextACLPacket(into: &buffer)
+    }
+
+    /// Takes the oldest event.
+    public mutating func nextEvent() -> LEHostEvent? {
+        events.popFirst() ?? gatt.nextEvent().map(LEHostEvent.gatt)
+    }
+
+    /// Queues an event behind all that happened before it.
+    mutating func emit(_ event: LEHostEvent) {
+        while let earlier = gatt.nextEvent() { events.append(.gatt(earlier)) }
+        switch event {
+        case .advertisingReport, .diagnostic:
+            guard events.count < Self.eventLimit else {
+                counters.lostEvents += 1
+                return
+            }
+        default: break
+        }
+        events.append(event)
+    }
+
+    mutating func log(_ severity: Diagnostic.Severity, _ layer: String, _ message: String) {
+        emit(.diagnostic(Diagnostic(severity: severity, layer: layer, message: message)))
+    }
+}
+
+// MARK: - Starting and starting again
+
+extension LEHost {
+    /// Resets the controller and makes its acquaintance.
+    private mutating func reset() {
+        startAttempts += 1
+        commands.removeAll()
+        let startUp = StartUp(
+            ownAddress: configuration.ownAddress,
+            spareAddress: DeviceAddress(staticRandomFrom: randomness.next()),
+            defaultPHY: configuration.defaultPHY
+        )
+        state = .starting(startUp)
+        continueStartUp(startUp)
+    }
+
+    /// Takes the answer to a command of the start-up sequence.
+    mutating func startUpAnswered(_ answer: CommandComplete) {
+        guard case .starting(var startUp) = state else { return }
+        do throws(StartUpFailure) {
+            if let warning = try startUp.receive(answer) { log(.warning, "hci", warning) }
+            state = .starting(startUp)
+            continueStartUp(startUp)
+        } catch {
+            fail(error)
+        }
+    }
+
+    private mutating func continueStartUp(_ startUp: StartUp) {
+        if let command = startUp.command() {
+            send(command, for: .startUp)
+        } else {
+            becomeReady(startUp)
+        }
+    }
+
+    private mutating func becomeReady(_ startUp: StartUp) {
+        startAttempts = 0
+        state = .ready
+        capabilities = startUp.capabilities
+        ownAddress = startUp.ownAddress
+        controllerRandomAddress = ownAddress.type == .random ? ownAddress.address : nil
+        buffers = ACLBuffers(dataLength: capabilities.aclDataLength, total: capabilities.aclPacketCount)
+        if ownAddress.type != configuration.ownAddress.type.withoutIdentity {
+            log(.warning, "gap", "the controller has no public address; this device is known as \(ownAddress)")
+        }
+        emit(.ready(capabilities))
+        for index in advertisers.indices where advertisers[index].phase == .wanted { putOnAir(index) }
+        if case .wanted(let parameters) = scanning { beginScanning(parameters) }
+    }
+
+    /// The controller is not what it was: everything begins anew.
+    mutating func restart(_ reason: RestartReason) {
+        log(.error, "hci", "starting the controller again: \(reason)")
+        emit(.restarting(reason))
+        closeEverything(.hardwareFailure)
+        reset()
+    }
+
+    private mutating func commandTimedOut(_ opcode: HCIOpcode) {
+        switch state {
+        case .ready: restart(.commandTimeout(opcode))
+        case .starting:
+            guard startAttempts < Self.maximumStartAttempts else { return fail(.notAnswering(opcode)) }
+            log(.warning, "hci", "\(opcode): no answer within \(CommandQueue.timeout); trying again")
+            reset()
+        case .off, .failed: commands.removeAll()
+        }
+    }
+
+    /// The controller says that it failed.
+    mutating func hardwareFailed(code: UInt8) {
+        switch state {
+        case .ready: restart(.hardwareError(code: code))
+        case .starting:
+            guard startAttempts < Self.maximumStartAttempts else { return fail(.notAnswering(Reset.opcode)) }
+            log(.warning, "hci", "hardware error 0x\([code].hexadecimal) while starting; trying again")
+            reset()
+        case .off, .failed: break
+        }
+    }
+
+    private mutating func fail(_ failure: StartUpFailure) {
+        commands.removeAll()
+        state = .failed
+        log(.error, "hci", "\(failure)")
+        emit(.failed(failure))
+    }
+
+    /// All connections are gone, and nothing is on the air; what is wanted there is remembered.
+    private mutating func closeEverything(_ reason: HCIStatus) {
+        while let last = links.last { close(last.connection.handle, reason) }
+        if let lost = initiation {
+            initiation = nil
+            emit(.connectionFailed(lost.peer, reason))
+        }
+        for index in advertisers.indices { advertisers[index].controllerLost() }
+        scanning.controllerLost()
+        reports.removeAll()
+        buffers = ACLBuffers()
+    }
+}

@@ -1,0 +1,27 @@
+import BluetoothHCI
+
+extension LEHost {
+    /// What can be chosen about a host.
+    public struct Configuration: Sendable {
+        /// The address to be known by: a static random one, or `.public`, whose value is the controller's own affair.
+        public var ownAddress: LEAddress
+        /// What can be chosen about the GATT layer.
+        public var gatt: GATTLayer.Configuration
+        /// Which PHYs new connections should use; nil to leave that to the controller.
+        public var defaultPHY: PHYPreferences?
+        /// Which connection parameters a peer gets that asks for them.
+        public var acceptableParameters: AcceptableParameters
+
+        public init(
+            ownAddress: LEAddress,
+            gatt: GATTLayer.Configuration = GATTLayer.Configuration(),
+            defaultPHY: PHYPreferences? = nil,
+            acceptableParameters: AcceptableParameters = .all
+        ) {
+            self.ownAddress = ownAddress
+            self.gatt = gatt
+            self.defaultPHY = defaultPHY
+            self.acceptableParameters = acceptableParameters
+        }
+    }
+}

@@ -1,0 +1,77 @@
+import BluetoothHCI
+
+/// What a host has to tell its owner.
+public enum LEHostEvent: Sendable {
+    /// The controller has been started, or started again: what was wanted on the air is going there.
+    case ready(ControllerCapabilities)
+    /// The controller is being started again; all connections are gone.
+    case restarting(RestartReason)
+    /// The controller cannot be used. `start(at:)` tries again.
+    case failed(StartUpFailure)
+
+    /// A set is on the air.
+    case advertisingStarted(AdvertisingSetID)
+    /// A set could not be put on the air.
+    case advertisingFailed(AdvertisingSetID, HCIStatus)
+    /// A set is not on the air any more.
+    case advertisingEnded(AdvertisingSetID, AdvertisingEnd)
+
+    case scanningStarted
+    case scanningFailed(HCIStatus)
+    case scanningEnded
+    case advertisingReport(AdvertisingReport)
+
+    case connected(Connection)
+    /// What `connect` asked for came to nothing; `.operationCancelledByHost` if it was cancelled.
+    case connectionFailed(LEAddress, HCIStatus)
+    /// What is to be kept of a bonded client's subscriptions; `disconnected` follows.
+    case clientStateToKeep(ConnectionHandle, GATTClientState)
+    case disconnected(ConnectionHandle, HCIStatus)
+
+    case parametersUpdated(ConnectionHandle)
+    case parametersUpdateFailed(ConnectionHandle, ParameterUpdateFailure)
+    case phyUpdated(ConnectionHandle, HCIOutcome<LinkPHYs>)
+    case dataLengthUpdated(ConnectionHandle)
+    /// How strongly the peer is received, in dBm; nil if that is not known.
+    case rssi(ConnectionHandle, dBm: Int8?)
+    case securityChanged(ConnectionHandle, LinkSecurity)
+
+    case gatt(GATTEvent)
+    case diagnostic(Diagnostic)
+}
+
+/// Why a controller is started again.
+public enum RestartReason: Hashable, Sendable {
+    /// It said that it failed, with a code of its manufacturer's.
+    case hardwareError(code: UInt8)
+    /// It did not answer a command in time.
+    case commandTimeout(HCIOpcode)
+    /// It was reset without being asked to.
+    case unexpectedReset
+}
+
+extension RestartReason: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .hardwareError(let code): "hardware error 0x\([code].hexadecimal)"
+        case .commandTimeout(let opcode): "no answer to \(opcode) within \(CommandQueue.timeout)"
+        case .unexpectedReset: "the controller was reset without being asked to"
+        }
+    }
+}
+
+/// How often something went wrong that was dealt with; what diagnostics say in words, as numbers.
+public struct LEHostCounters: Hashable, Sendable {
+    /// Packets from the controller that could not be read.
+    public internal(set) var malformedPackets = 0
+    /// ACL packets of connections that do not exist.
+    public internal(set) var unknownConnectionPackets = 0
+    /// L2CAP frames that were dropped because their packets did not fit together.
+    public internal(set) var droppedFrames = 0
+    /// L2CAP frames on channels that nobody listens to.
+    public internal(set) var unknownChannelFrames = 0
+    /// Packets that the controller says it sent, but that were not sent to it.
+    public internal(set) var excessCompletedPackets = 0
+    /// Reports and diagnostics that were lost because the owner did not take them.
+    public internal(set) var lostEvents = 0
+}

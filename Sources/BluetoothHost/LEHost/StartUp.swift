@@ -1,0 +1,226 @@
+import BluetoothHCI
+import ByteCoding
+
+/// The conversation with which a host makes a controller's acquaintance: one command at a time, each with the answers
+/// to those before it in mind.
+struct StartUp: Sendable {
+    private enum Step: Int, CaseIterable {
+        case reset
+        case version
+        case commands
+        case linkManagerFeatures
+        case publicAddress
+        case features
+        case eventMask
+        case leEventMask
+        case leHostSupport
+        case leBufferSize
+        case bufferSize
+        case states
+        case maximumDataLength
+        case suggestedDataLength
+        case advertisingDataLength
+        case advertisingSetCount
+        case filterAcceptListSize
+        case resolvingListSize
+        case defaultPHY
+        case randomAddress
+    }
+
+    /// What the controller has said so far.
+    private(set) var capabilities = ControllerCapabilities()
+    private var step: Step? = .reset
+    private let wantedAddress: LEAddress
+    private let spareAddress: DeviceAddress
+    private let defaultPHY: PHYPreferences?
+
+    /// - Parameters:
+    ///   - ownAddress: the address to be known by; the value of a public one is the controller's own affair.
+    ///   - spareAddress: a static random address to use if the controller has no public one.
+    ///   - defaultPHY: which PHYs new connections should use; nil to leave that to the controller.
+    init(ownAddress: LEAddress, spareAddress: DeviceAddress, defaultPHY: PHYPreferences?) {
+        wantedAddress = ownAddress
+        self.spareAddress = spareAddress
+        self.defaultPHY = defaultPHY
+    }
+
+    /// The address that the host is known by.
+    var ownAddress: LEAddress {
+        guard wantedAddress.type.withoutIdentity == .public else { return .random(wantedAddress.address) }
+        return capabilities.publicAddress.map(LEAddress.public) ?? .random(spareAddress)
+    }
+
+    /// The events that the host wants of the first page.
+    private static let eventMask: EventMask = [
+        .disconnectionComplete, .encryptionChange, .readRemoteVersionInformationComplete, .hardwareError,
+        .dataBufferOverflow, .encryptionKeyRefreshComplete, .leMeta,
+    ]
+
+    /// The command to send next; nil when all is said.
+    func command() -> (any HCICommand)? {
+        switch step {
+        case .reset: Reset()
+        case .version: ReadLocalVersionInformation()
+        case .commands: ReadLocalSupportedCommands()
+        case .linkManagerFeatures: ReadLocalSupportedFeatures()
+        case .publicAddress: ReadBDADDR()
+        case .features: LEReadLocalSupportedFeatures()
+        case .eventMask: SetEventMask(mask: Self.eventMask)
+        case .leEventMask: LESetEventMask(mask: capabilities.eventMask)
+        case .leHostSupport: WriteLEHostSupport(isSupported: true, simultaneousHost: 0)
+        case .leBufferSize: LEReadBufferSize()
+        case .bufferSize: ReadBufferSize()
+        case .states: LEReadSupportedStates()
+        case .maximumDataLength: LEReadMaximumDataLength()
+        case .suggestedDataLength: LEWriteSuggestedDefaultDataLength(transmit: capabilities.maximumTransmitLength)
+        case .advertisingDataLength: LEReadMaximumAdvertisingDataLength()
+        case .advertisingSetCount: LEReadNumberOfSupportedAdvertisingSets()
+        case .filterAcceptListSize: LEReadFilterAcceptListSize()
+        case .resolvingListSize: LEReadResolvingListSize()
+        case .defaultPHY: defaultPHY.map { LESetDefaultPHY(preferences: $0) }
+        case .randomAddress: LESetRandomAddress(address: ownAddress.address)
+        case nil: nil
+        }
+    }
+
+    /// Whether a step makes sense with this controller.
+    private func isNeeded(_ step: Step) -> Bool {
+        let commands = capabilities.commands
+        switch step {
+        case .reset, .version, .commands, .features, .eventMask, .leEventMask, .leBufferSize: return true
+        case .linkManagerFeatures: return commands.contains(ReadLocalSupportedFeatures.self)
+        case .publicAddress: return commands.contains(ReadBDADDR.self)
+        case .leHostSupport: return capabilities.isDualMode && commands.contains(WriteLEHostSupport.self)
+        // Zero says that LE shares the buffers of BR/EDR (Core 5.4, Vol 4, Part E, 7.8.2).
+        case .bufferSize: return capabilities.aclDataLength == 0 || capabilities.aclPacketCount == 0
+        case .states: return commands.contains(LEReadSupportedStates.self)
+        case .maximumDataLength:
+            return capabilities.supportsDataLengthExtension && commands.contains(LEReadMaximumDataLength.self)
+        case .suggestedDataLength:
+            return capabilities.maximumTransmitLength != .minimum
+                && commands.contains(LEWriteSuggestedDefaultDataLength.self)
+        case .advertisingDataLength:
+            return capabilities.usesExtendedCommands && commands.contains(LEReadMaximumAdvertisingDataLength.self)
+        case .advertisingSetCount:
+            return capabilities.usesExtendedCommands && commands.contains(LEReadNumberOfSupportedAdvertisingSets.self)
+        case .filterAcceptListSize: return commands.contains(LEReadFilterAcceptListSize.self)
+        case .resolvingListSize: return commands.contains(LEReadResolvingListSize.self)
+        case .defaultPHY: return defaultPHY != nil && commands.contains(LESetDefaultPHY.self)
+        case .randomAddress: return ownAddress.type == .random
+        }
+    }
+
+    /// Whether a host can do without what a step was to bring.
+    private static func isOptional(_ step: Step) -> Bool {
+        switch step {
+        case .reset, .commands, .features, .eventMask, .leEventMask, .leBufferSize, .bufferSize, .randomAddress: false
+        default: true
+        }
+    }
+
+    /// Takes the answer to the last command and goes on to the next step.
+    /// - Returns: what is worth a warning, if anything is.
+    mutating func receive(_ answer: CommandComplete) throws(StartUpFailure) -> String? {
+        guard let step else { return nil }
+        var warning: String?
+        do throws(StartUpFailure) {
+            try take(answer, for: step)
+        } catch {
+            guard Self.isOptional(step) else { throw error }
+            warning = "\(error); going on without"
+        }
+        advance(from: step)
+        return warning
+    }
+
+    private mutating func advance(from step: Step) {
+        self.step = Step.allCases.first { $0.rawValue > step.rawValue && isNeeded($0) }
+    }
+
+    private mutating func take(_ answer: CommandComplete, for step: Step) throws(StartUpFailure) {
+        switch step {
+        case .reset: _ = try value(of: Reset.self, in: answer)
+        case .version: capabilities.version = try value(of: ReadLocalVersionInformation.self, in: answer)
+        case .commands: capabilities.commands = try value(of: ReadLocalSupportedCommands.self, in: answer).commands
+        case .linkManagerFeatures:
+            capabilities.linkManagerFeatures = try value(of: ReadLocalSupportedFeatures.self, in: answer).features
+        case .publicAddress:
+            let address = try value(of: ReadBDADDR.self, in: answer).address
+            capabilities.publicAddress = address == .zero ? nil : address
+        case .features: capabilities.features = try value(of: LEReadLocalSupportedFeatures.self, in: answer).features
+        case .eventMask: _ = try value(of: SetEventMask.self, in: answer)
+        case .leEventMask: _ = try value(of: LESetEventMask.self, in: answer)
+        case .leHostSupport: _ = try value(of: WriteLEHostSupport.self, in: answer)
+        case .leBufferSize:
+            let size = try value(of: LEReadBufferSize.self, in: answer)
+            setBuffers(length: size.aclDataLength, count: UInt16(size.aclPacketCount))
+        case .bufferSize:
+            let size = try value(of: ReadBufferSize.self, in: answer)
+            setBuffers(length: size.aclDataLength, count: size.aclPacketCount)
+            guard capabilities.aclDataLength >= ACLBuffers.minimumDataLength, capabilities.aclPacketCount > 0 else {
+                throw .noDataBuffers
+            }
+        case .states: capabilities.states = try value(of: LEReadSupportedStates.self, in: answer).states
+        case .maximumDataLength:
+            capabilities.maximumTransmitLength = try value(of: LEReadMaximumDataLength.self, in: answer).transmit
+        case .suggestedDataLength: _ = try value(of: LEWriteSuggestedDefaultDataLength.self, in: answer)
+        case .advertisingDataLength:
+            let length = try value(of: LEReadMaximumAdvertisingDataLength.self, in: answer).length
+            capabilities.maximumAdvertisingDataLength = max(AdvertisingBytes.capacity, Int(length))
+        case .advertisingSetCount:
+            let count = try value(of: LEReadNumberOfSupportedAdvertisingSets.self, in: answer).count
+            capabilities.advertisingSetCount = max(1, Int(count))
+        case .filterAcceptListSize:
+            capabilities.filterAcceptListSize = Int(try value(of: LEReadFilterAcceptListSize.self, in: answer).size)
+        case .resolvingListSize:
+            capabilities.resolvingListSize = Int(try value(of: LEReadResolvingListSize.self, in: answer).size)
+        case .defaultPHY: _ = try value(of: LESetDefaultPHY.self, in: answer)
+        case .randomAddress: _ = try value(of: LESetRandomAddress.self, in: answer)
+        }
+    }
+
+    private mutating func setBuffers(length: UInt16, count: UInt16) {
+        let isUsable = Int(length) >= ACLBuffers.minimumDataLength && count > 0
+        capabilities.aclDataLength = isUsable ? Int(length) : 0
+        capabilities.aclPacketCount = isUsable ? Int(count) : 0
+    }
+
+    private func value<Command: HCICommandWithReturn>(
+        of command: Command.Type,
+        in answer: CommandComplete
+    ) throws(StartUpFailure) -> Command.ReturnParameters {
+        let outcome: HCIOutcome<Command.ReturnParameters>
+        do {
+            outcome = try answer.outcome(of: command)
+        } catch {
+            throw .malformedAnswer(Command.opcode, error)
+        }
+        switch outcome {
+        case .success(let value): return value
+        case .failure(let status): throw .commandFailed(Command.opcode, status)
+        }
+    }
+}
+
+/// Why a host could not start, or go on.
+public enum StartUpFailure: Error, Equatable, Sendable {
+    /// The controller refused a command that a host cannot do without.
+    case commandFailed(HCIOpcode, HCIStatus)
+    /// The controller answered a command with something that cannot be read.
+    case malformedAnswer(HCIOpcode, ByteDecodingError)
+    /// The controller has no room for data.
+    case noDataBuffers
+    /// The controller does not answer, not even when it is reset.
+    case notAnswering(HCIOpcode)
+}
+
+extension StartUpFailure: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .commandFailed(let opcode, let status): "the controller refused \(opcode): \(status)"
+        case .malformedAnswer(let opcode, let error): "the controller's answer to \(opcode) makes no sense: \(error)"
+        case .noDataBuffers: "the controller has no buffers for LE data"
+        case .notAnswering(let opcode): "the controller does not answer \(opcode)"
+        }
+    }
+}
