@@ -1,0 +1,408 @@
+import BluetoothHCI
+
+/// Advertising events, packet by packet.
+///
+/// Each step of a set is the end of whatever its stage says is on the air.
+///
+/// Source: Core 5.4, Vol 6, Part B, 4.4.2.
+extension Air {
+    /// An advertising set: its controller, and its place among the controller's sets.
+    struct AdvertiserPlace {
+        let slot: Int
+        let index: Int
+    }
+
+    /// How far ahead a set looks for an event that anyone may hear, before it looks again.
+    private static let lookahead = 10_000
+
+    func place(of handle: AdvertisingHandle, _ slot: Int) -> AdvertiserPlace? {
+        let index = controllers[slot].advertisers.firstIndex { $0.handle == handle }
+        return index.map { AdvertiserPlace(slot: slot, index: $0) }
+    }
+
+    subscript(place: AdvertiserPlace) -> Advertiser {
+        get { controllers[place.slot].advertisers[place.index] }
+        _modify { yield &controllers[place.slot].advertisers[place.index] }
+    }
+
+    // MARK: Turning on and off
+
+    mutating func startAdvertising(_ place: AdvertiserPlace, duration: Microseconds?, maximumEvents: Int?) {
+        advertisingCount += 1
+        self[place].isEnabled = true
+        self[place].stage = .waiting
+        self[place].timeline = AdvertisingTimeline(
+            start: now,
+            interval: self[place].interval,
+            random: SeededRandom(seed: seed, .advertising, advertisingCount)
+        )
+        self[place].end = duration.map { now + $0 }
+        self[place].maximumEvents = maximumEvents
+        self[place].completedEvents = 0
+        planNextEvent(place)
+    }
+
+    mutating func stopAdvertising(_ place: AdvertiserPlace) {
+        passUnheardEvents(place)
+        self[place].isEnabled = false
+        self[place].stage = .waiting
+        deadlines.set(nil, for: self[place].actor)
+    }
+
+    /// Ends advertising for a reason that the host hears, if it used extended commands.
+    private mutating func terminate(_ place: AdvertiserPlace, _ status: HCIStatus, connection: ConnectionHandle? = nil)
+    {
+        let set = self[place]
+        stopAdvertising(place)
+        guard controllers[place.slot].commandFamily == .extended else { return }
+        let event = LEAdvertisingSetTerminated(
+            status: status,
+            set: set.handle,
+            connection: connection,
+            completedEvents: set.maximumEvents == nil ? 0 : UInt8(clamping: set.completedEvents)
+        )
+        controllers[place.slot].send(event)
+    }
+
+    // MARK: Waiting
+
+    /// Accounts for the events before now that were not stepped through because nobody could hear them.
+    mutating func passUnheardEvents(_ place: AdvertiserPlace) {
+        guard self[place].isEnabled, case .waiting = self[place].stage else { return }
+        var count: Int64 = 0
+        while let next = self[place].timeline?.next, next < now {
+            self[place].timeline?.advance()
+            count += 1
+        }
+        guard count > 0 else { return }
+        let each = self[place].radioPerEvent
+        self[place].completedEvents &+= Int(count)
+        controllers[place.slot].radio.transmit += each.transmit * count
+        controllers[place.slot].radio.receive += each.receive * count
+    }
+
+    /// Finds the next event that has to be stepped through.
+    mutating func planNextEvent(_ place: AdvertiserPlace) {
+        let set = self[place]
+        guard set.isEnabled, case .waiting = set.stage, var timeline = set.timeline else { return }
+        var next: Microseconds?
+        if set.maximumEvents != nil {
+            next = timeline.next
+        } else {
+            let schedules = listeningSchedules(within: place.slot, phy: set.parameters.primaryPHY)
+            if !schedules.isEmpty {
+                let channels = set.channels
+                let spacing = set.primaryAirTime + set.primaryGap
+                for _ in 0..<Self.lookahead {
+                    let start = timeline.next
+                    let isHeard = schedules.contains { schedule in
+                        channels.indices.contains {
+                            schedule.channel(at: start + spacing * Int64($0)) == channels[$0]
+                        }
+                    }
+                    if isHeard { break }
+                    timeline.advance()
+                }
+                next = timeline.next
+            }
+        }
+        let start = next.map { max($0, now) }
+        deadlines.set([start, set.end].compactMap { $0 }.min(), for: set.actor)
+    }
+
+    /// Plans all sets anew, since those who listen have changed.
+    mutating func replanAdvertisers() {
+        for slot in controllers.indices {
+            for index in controllers[slot].advertisers.indices {
+                let place = AdvertiserPlace(slot: slot, index: index)
+                passUnheardEvents(place)
+                planNextEvent(place)
+            }
+        }
+    }
+
+    // MARK: Steps
+
+    mutating func stepAdvertiser(_ slot: Int, _ handle: AdvertisingHandle) {
+        guard let place = place(of: handle, slot), self[place].isEnabled else { return }
+        switch self[place].stage {
+        case .waiting:
+            if let end = self[place].end, end <= now { return terminate(place, .advertisingTimeout) }
+            passUnheardEvents(place)
+            if let next = self[place].timeline?.next, next <= now { beginEvent(place) } else { planNextEvent(place) }
+        case .postponed: beginEvent(place)
+        case .primary(let index): finishPrimary(place, index)
+        case .scanRequest(let scanner, let index): finishScanRequest(place, from: scanner, index)
+        case .scanResponse(let scanner, let index): finishScanResponse(place, to: scanner, index)
+        case .connectRequest(let initiator, let index): finishConnectRequest(place, from: initiator, index)
+        case .collision(let index): goOn(place, after: index)
+        case .auxiliary: finishAuxiliary(place)
+        case .connectResponse(let initiator, let requestEnd):
+            finishConnectResponse(place, to: initiator, requestEnd: requestEnd)
+        }
+    }
+
+    private mutating func enter(_ stage: Advertiser.Stage, _ place: AdvertiserPlace, until end: Microseconds) {
+        self[place].stage = stage
+        self[place].stageEnd = end
+        controllers[place.slot].advertisesUntil = end
+        deadlines.set(end, for: self[place].actor)
+    }
+
+    private mutating func beginEvent(_ place: AdvertiserPlace) {
+        let busyUntil = max(controllers[place.slot].advertisesUntil, linksBusyUntil(place.slot))
+        if busyUntil > now {
+            self[place].stage = .postponed
+            deadlines.set(busyUntil, for: self[place].actor)
+            return
+        }
+        let parameters = self[place].parameters
+        let random =
+            parameters.isLegacy && controllers[place.slot].commandFamily == .legacy
+            ? controllers[place.slot].randomAddress : self[place].randomAddress
+        let own = ownAddress(place.slot, parameters.ownAddressType, towards: parameters.peer, random: random)
+        self[place].address = own.address
+        self[place].localResolvableAddress = own.resolvable
+        self[place].auxiliaryListeners = []
+        sendPrimary(place, 0, at: now)
+    }
+
+    private mutating func sendPrimary(_ place: AdvertiserPlace, _ index: Int, at start: Microseconds) {
+        let set = self[place]
+        let end = start + set.primaryAirTime
+        controllers[place.slot].radio.transmit += set.primaryAirTime
+        primaryPackets.removeAll { $0.end < start - Microseconds(20_000) }
+        primaryPackets.append(
+            PrimaryPacket(sender: place.slot, channel: set.channels[index], start: start, end: end)
+        )
+        enter(.primary(index), place, until: end)
+    }
+
+    private mutating func finishPrimary(_ place: AdvertiserPlace, _ index: Int) {
+        let set = self[place]
+        let start = set.stageEnd - set.primaryAirTime
+        var requests: [AdvertisingRequest] = []
+        for receiver in controllers.indices where receiver != place.slot {
+            let heard = hears(receiver, channel: set.channels[index], phy: set.parameters.primaryPHY, from: start)
+            guard heard.scans || heard.initiates else { continue }
+            guard arrives(primaryFrom: place.slot, at: receiver, set.channels[index], start, set.stageEnd) else {
+                continue
+            }
+            if !set.parameters.isLegacy {
+                if !set.auxiliaryListeners.contains(receiver) { self[place].auxiliaryListeners.append(receiver) }
+            } else if heard.initiates, wantsToConnect(receiver, to: set) {
+                requests.append(AdvertisingRequest(sender: receiver, connects: true))
+            } else if heard.scans, receiveAdvertising(receiver, of: place, data: set.data[...], .complete) {
+                requests.append(AdvertisingRequest(sender: receiver, connects: false))
+            }
+        }
+        if set.parameters.isLegacy, set.parameters.isConnectable || set.parameters.isScannable {
+            controllers[place.slot].radio.receive += AirTime.listenTimeout
+        }
+        answer(requests, place, channelIndex: index)
+    }
+
+    /// What comes after a packet that may be answered. Several answers at once destroy each other.
+    private mutating func answer(_ requests: [AdvertisingRequest], _ place: AdvertiserPlace, channelIndex: Int?) {
+        guard let first = requests.first else { return goOn(place, after: channelIndex) }
+        let phy = channelIndex == nil ? self[place].parameters.secondaryPHY : self[place].parameters.primaryPHY
+        let start = now + AirTime.interFrameSpace
+        let scanTime = phy.airTime(payloadLength: AirTime.scanRequestLength)
+        let connectTime = phy.airTime(payloadLength: AirTime.connectIndicationLength)
+        for request in requests {
+            controllers[request.sender].radio.transmit += request.connects ? connectTime : scanTime
+        }
+        if requests.count > 1 {
+            enter(.collision(channelIndex: channelIndex), place, until: start + max(scanTime, connectTime))
+            for request in requests {
+                if !request.connects {
+                    controllers[request.sender].endScanRequest(success: false)
+                } else if channelIndex != nil {
+                    connect(request.sender, place, isTaken: false, end: start + connectTime)
+                }
+            }
+        } else if first.connects {
+            enter(.connectRequest(from: first.sender, channelIndex: channelIndex), place, until: start + connectTime)
+        } else {
+            enter(.scanRequest(from: first.sender, channelIndex: channelIndex), place, until: start + scanTime)
+        }
+    }
+
+    /// The next channel, the auxiliary packet, or the end of the event.
+    private mutating func goOn(_ place: AdvertiserPlace, after channelIndex: Int?) {
+        let set = self[place]
+        if let channelIndex, channelIndex + 1 < set.channels.count {
+            let busyUntil = linksBusyUntil(place.slot)
+            let start = max(now + set.primaryGap, busyUntil)
+            sendPrimary(place, channelIndex + 1, at: start)
+        } else if channelIndex != nil, !set.parameters.isLegacy {
+            let chain = set.auxiliaryAirTime(ofChain: set.auxiliaryFragments)
+            controllers[place.slot].radio.transmit += chain
+            enter(.auxiliary, place, until: now + AirTime.minimumAuxiliaryFrameSpace + chain)
+        } else {
+            finishEvent(place)
+        }
+    }
+
+    private mutating func finishEvent(_ place: AdvertiserPlace) {
+        self[place].completedEvents &+= 1
+        self[place].timeline?.advance()
+        self[place].stage = .waiting
+        if let maximum = self[place].maximumEvents, self[place].completedEvents >= maximum {
+            terminate(place, .limitReached)
+        } else {
+            planNextEvent(place)
+        }
+    }
+
+    // MARK: Auxiliary packets
+
+    private mutating func finishAuxiliary(_ place: AdvertiserPlace) {
+        let set = self[place]
+        var requests: [AdvertisingRequest] = []
+        for receiver in set.auxiliaryListeners {
+            guard let length = receivedLength(set.auxiliaryFragments, from: place.slot, by: receiver) else { continue }
+            controllers[receiver].radio.receive += set.auxiliaryAirTime(ofChain: set.auxiliaryFragments)
+            let isWhole = length == (set.parameters.isScannable ? 0 : set.data.count)
+            if wantsToConnect(receiver, to: set) {
+                requests.append(AdvertisingRequest(sender: receiver, connects: true))
+            } else if controllers[receiver].scanner.isEnabled, controllers[receiver].scanner.isExtended {
+                let status: ReportDataStatus = isWhole ? .complete : .truncated
+                if receiveAdvertising(receiver, of: place, data: set.data.prefix(length), status) {
+                    requests.append(AdvertisingRequest(sender: receiver, connects: false))
+                }
+            }
+        }
+        answer(requests, place, channelIndex: nil)
+    }
+
+    /// How much of the data in a chain of packets arrives: nil if not even the first packet does.
+    private mutating func receivedLength(_ fragments: [Int], from sender: Int, by receiver: Int) -> Int? {
+        var length = 0
+        for (index, fragment) in fragments.enumerated() {
+            if losesPacket(between: sender, and: receiver, at: now) { return index == 0 ? nil : length }
+            length += fragment
+        }
+        return length
+    }
+
+    // MARK: Scan requests
+
+    private mutating func finishScanRequest(_ place: AdvertiserPlace, from scanner: Int, _ channelIndex: Int?) {
+        let set = self[place]
+        let phy = channelIndex == nil ? set.parameters.secondaryPHY : set.parameters.primaryPHY
+        controllers[place.slot].radio.receive += phy.airTime(payloadLength: AirTime.scanRequestLength)
+        let address = scannerAddress(scanner, towards: set.address)
+        let arrives =
+            controllers[scanner].scanner.isEnabled
+            && !losesPacket(between: scanner, and: place.slot, at: now)
+        guard arrives, accepts(place.slot, address, set.parameters.filterPolicy, .scansFromAcceptList) else {
+            controllers[scanner].endScanRequest(success: false)
+            return goOn(place, after: channelIndex)
+        }
+        if set.parameters.notifiesScanRequests {
+            let identity = controllers[place.slot].resolvingList.identity(of: address) ?? address
+            controllers[place.slot].report(LEScanRequestReceived(set: set.handle, scanner: identity))
+        }
+        let onAir: Microseconds
+        if channelIndex == nil {
+            onAir = set.auxiliaryAirTime(ofChain: Advertiser.fragments(of: set.scanResponse.count))
+        } else {
+            onAir = phy.airTime(payloadLength: AirTime.legacyAdvertisingHeaderLength + set.scanResponse.count)
+        }
+        controllers[place.slot].radio.transmit += onAir
+        let end = now + AirTime.interFrameSpace + onAir
+        enter(.scanResponse(to: scanner, channelIndex: channelIndex), place, until: end)
+    }
+
+    private mutating func finishScanResponse(_ place: AdvertiserPlace, to scanner: Int, _ channelIndex: Int?) {
+        let response = self[place].scanResponse
+        let fragments = channelIndex == nil ? Advertiser.fragments(of: response.count) : [response.count]
+        let length =
+            controllers[scanner].scanner.isEnabled
+            ? receivedLength(fragments, from: place.slot, by: scanner) : nil
+        if let length {
+            receiveScanResponse(scanner, of: place, response.prefix(length), isWhole: length == response.count)
+        }
+        controllers[scanner].endScanRequest(success: length != nil)
+        goOn(place, after: channelIndex)
+    }
+
+    // MARK: Connecting
+
+    private mutating func finishConnectRequest(_ place: AdvertiserPlace, from initiator: Int, _ channelIndex: Int?) {
+        let set = self[place]
+        guard controllers[initiator].initiator != nil else { return goOn(place, after: channelIndex) }
+        let address = initiatorAddress(initiator, towards: set.address)
+        let isTaken =
+            !losesPacket(between: initiator, and: place.slot, at: now)
+            && accepts(place.slot, address, set.parameters.filterPolicy, .connectionsFromAcceptList)
+            && controllers[place.slot].connections.count < controllers[place.slot].configuration.connectionLimit
+        if channelIndex != nil {
+            connect(initiator, place, isTaken: isTaken, end: now)
+            if !isTaken { goOn(place, after: channelIndex) }
+        } else if isTaken {
+            let phy = set.parameters.secondaryPHY
+            let onAir = phy.airTime(payloadLength: AirTime.auxiliaryConnectResponseLength)
+            controllers[place.slot].radio.transmit += onAir
+            let end = now + AirTime.interFrameSpace + onAir
+            enter(.connectResponse(to: initiator, requestEnd: now), place, until: end)
+        } else {
+            goOn(place, after: nil)
+        }
+    }
+
+    private mutating func finishConnectResponse(
+        _ place: AdvertiserPlace,
+        to initiator: Int,
+        requestEnd: Microseconds
+    ) {
+        let arrives =
+            controllers[initiator].initiator != nil
+            && !losesPacket(between: place.slot, and: initiator, at: now)
+        connect(initiator, place, isTaken: true, isAnswered: arrives, end: requestEnd)
+    }
+
+    /// Makes the connection that an initiator has asked for.
+    /// - Parameters:
+    ///   - isTaken: Whether the advertiser heard it. If not, the initiator of a legacy connection does not know.
+    ///   - isAnswered: Whether the initiator, if it waits for an answer, got one.
+    ///   - end: When the request ended.
+    private mutating func connect(
+        _ initiator: Int,
+        _ place: AdvertiserPlace,
+        isTaken: Bool,
+        isAnswered: Bool = true,
+        end: Microseconds
+    ) {
+        let set = self[place]
+        let phy = set.parameters.isLegacy ? PHY.le1M : set.parameters.secondaryPHY
+        guard let wanted = controllers[initiator].initiator, let parameters = wanted.parameters(for: phy) else {
+            return
+        }
+        let own = ownAddress(
+            initiator,
+            wanted.ownAddressType,
+            towards: set.address,
+            random: controllers[initiator].randomAddress
+        )
+        if isAnswered { stopInitiating(initiator) }
+        let delay: Int64 = set.parameters.isLegacy ? 1250 : phy == .leCoded ? 3750 : 2500
+        if isTaken { stopAdvertising(place) }
+        let handle = makeLink(
+            NewLink(
+                central: isAnswered ? initiator : nil,
+                peripheral: isTaken ? place.slot : nil,
+                parameters: parameters,
+                phy: phy,
+                centralAddress: own.address,
+                peripheralAddress: set.address,
+                centralResolvableAddress: own.resolvable,
+                peripheralResolvableAddress: set.localResolvableAddress,
+                created: end,
+                transmitWindowDelay: Microseconds(delay)
+            )
+        )
+        if isTaken { terminate(place, .success, connection: handle) }
+    }
+}

@@ -1,0 +1,64 @@
+import BluetoothHCI
+
+/// How well controllers hear each other.
+extension Air {
+    /// Two controllers, in the order of their places.
+    struct PairKey: Hashable, Sendable {
+        let first: Int
+        let second: Int
+
+        init(_ one: Int, _ other: Int) {
+            first = min(one, other)
+            second = max(one, other)
+        }
+    }
+
+    /// What two controllers are to each other, apart from connections.
+    struct Pair: Sendable {
+        var quality: LinkQuality
+        var loss: LossProcess
+    }
+
+    /// Changes how well two controllers hear each other from now on: their connections, and each other's advertising.
+    public mutating func setLinkQuality(_ quality: LinkQuality, between one: ControllerID, and other: ControllerID) {
+        guard let first = slot(of: one), let second = slot(of: other), first != second else { return }
+        let key = PairKey(first, second)
+        pairs[key] = Pair(quality: quality, loss: makeLoss(quality.loss, key))
+        for index in links.indices {
+            guard let ends = links[index]?.ends else { continue }
+            if ends == [first, second] || ends == [second, first] {
+                links[index]?.machine.setLoss(quality.loss, at: now)
+                finishLinkChange(index)
+            }
+        }
+        replanAdvertisers()
+    }
+
+    /// Takes two controllers out of each other's range; their connections end when their supervision timeouts are over.
+    public mutating func cutLink(between one: ControllerID, and other: ControllerID) {
+        setLinkQuality(.outOfRange, between: one, and: other)
+    }
+
+    /// What two controllers are to each other.
+    func quality(_ one: Int, _ other: Int) -> LinkQuality { pairs[PairKey(one, other)]?.quality ?? defaultQuality }
+
+    func isInRange(_ one: Int, _ other: Int) -> Bool { !quality(one, other).loss.isTotal }
+
+    /// Whether a packet between two controllers that are not connected is lost.
+    mutating func losesPacket(between one: Int, and other: Int, at moment: Microseconds) -> Bool {
+        let key = PairKey(one, other)
+        if pairs[key] == nil {
+            guard defaultQuality.loss.isPossible else { return false }
+            pairs[key] = Pair(quality: defaultQuality, loss: makeLoss(defaultQuality.loss, key))
+        }
+        return pairs[key]?.loss.losesPacket(at: moment) ?? false
+    }
+
+    private func makeLoss(_ model: LossModel, _ key: PairKey) -> LossProcess {
+        LossProcess(model, random: SeededRandom(seed: seed, .pair, UInt64(key.first), UInt64(key.second)))
+    }
+
+    mutating func forgetQuality(of slot: Int) {
+        pairs = pairs.filter { $0.key.first != slot && $0.key.second != slot }
+    }
+}

@@ -1,0 +1,185 @@
+import BluetoothHCI
+import ByteCoding
+import DequeModule
+
+/// Bluetooth LE controllers and the air between them, in virtual time.
+///
+/// Any number of controllers speak HCI with their hosts: packets with the packet type byte first go in through
+/// `receive(_:from:at:)` and come out of `nextPacket(into:)`. In between, their link layers advertise, scan, connect and
+/// exchange packets with the timing of real radios, to the microsecond. The same seed and the same inputs give the same
+/// bytes at the same times.
+///
+/// Time is whatever the caller says: a simulation jumps from `nextDeadline` to `nextDeadline`, and a daemon calls
+/// `advance(to:)` in step with the clock on the wall.
+public struct Air: Sendable {
+    /// Who is behind a deadline.
+    enum Actor: Sendable {
+        case nobody
+        case link(Int)
+        case advertiser(controller: Int, AdvertisingHandle)
+        /// The timers of a controller's scanner.
+        case scanner(Int)
+    }
+
+    /// A connection and where its ends are.
+    struct Link: Sendable {
+        var machine: LinkLayerConnection
+        /// The places of the central and of the peripheral; nil for one that is not, or no longer, part of it.
+        var ends: [Int?]
+        let actor: DeadlineQueue.Actor
+
+        mutating func use<Result>(_ body: (inout LinkLayerConnection) -> Result) -> Result { body(&machine) }
+    }
+
+    /// A packet on a primary advertising channel.
+    struct PrimaryPacket: Sendable {
+        var sender: Int
+        var channel: Int
+        var start: Microseconds
+        var end: Microseconds
+    }
+
+    /// How many events may wait to be asked for; then the oldest are forgotten.
+    static let eventLimit = 256
+
+    let seed: UInt64
+    var now = Microseconds.zero
+    /// The controllers by their places; a place whose controller has been removed is used again.
+    var controllers: [SimulatedController] = []
+    var links: [Link?] = []
+    var linkCount: UInt64 = 0
+    var advertisingCount: UInt64 = 0
+    var deadlines = DeadlineQueue()
+    private var actors: [Actor] = []
+    var primaryPackets: [PrimaryPacket] = []
+    let defaultQuality: LinkQuality
+    var pairs: [PairKey: Pair] = [:]
+    private var events: Deque<AirEvent> = []
+
+    /// An empty air.
+    /// - Parameters:
+    ///   - seed: Determines everything that is left to chance.
+    ///   - quality: What controllers are to each other unless `setLinkQuality` says otherwise.
+    public init(seed: UInt64, quality: LinkQuality = .perfect) {
+        self.seed = seed
+        defaultQuality = quality
+    }
+
+    // MARK: Controllers
+
+    /// Puts a controller on the air. It is in the state after a reset.
+    public mutating func addController(_ configuration: ControllerConfiguration = .modern) -> ControllerID {
+        let slot = controllers.firstIndex { !$0.isAttached } ?? controllers.count
+        let generation = controllers.indices.contains(slot) ? controllers[slot].id.generation + 1 : 0
+        let id = ControllerID(slot: slot, generation: generation)
+        let controller = SimulatedController(
+            id: id,
+            configuration: configuration,
+            random: SeededRandom(seed: seed, .controller, UInt64(slot), UInt64(generation)),
+            scannerActor: makeActor(.scanner(slot))
+        )
+        if slot == controllers.count { controllers.append(controller) } else { controllers[slot] = controller }
+        return id
+    }
+
+    /// Takes a controller off the air, as if it lost its power: peers notice by hearing nothing.
+    public mutating func removeController(_ id: ControllerID) {
+        guard let slot = slot(of: id) else { return }
+        abandonEverything(slot)
+        removeActor(controllers[slot].scannerActor)
+        controllers[slot].isAttached = false
+        forgetQuality(of: slot)
+        replanAdvertisers()
+    }
+
+    /// The public address of a controller; nil if there is no such controller.
+    public func publicAddress(of id: ControllerID) -> DeviceAddress? {
+        slot(of: id).map { controllers[$0].publicAddress }
+    }
+
+    /// How long a controller's radio has been on up to now.
+    public mutating func radioUsage(of id: ControllerID) -> RadioUsage {
+        slot(of: id).map { radioUsage($0) } ?? RadioUsage()
+    }
+
+    func slot(of id: ControllerID) -> Int? {
+        guard controllers.indices.contains(id.slot), controllers[id.slot].isAttached else { return nil }
+        return controllers[id.slot].id == id ? id.slot : nil
+    }
+
+    // MARK: Time and packets
+
+    /// Takes one whole packet from the host of a controller, packet type byte first.
+    public mutating func receive(_ packet: ArraySlice<UInt8>, from id: ControllerID, at time: Duration) {
+        advance(to: time)
+        guard let slot = slot(of: id) else { return }
+        let body = packet.dropFirst()
+        switch packet.first.flatMap(HCIPacketType.init(rawValue:)) {
+        case .command: receiveCommand(body, slot)
+        case .acl: receiveData(body, slot)
+        case .some(let type): drop("a simulated controller takes no \(type) packets", slot)
+        case nil: drop("packet type \(packet.first.map(String.init) ?? "missing")", slot)
+        }
+    }
+
+    /// Lets time pass: whatever is due up to and including `time` happens.
+    public mutating func advance(to time: Duration) {
+        let target = Microseconds(time)
+        while let (actor, deadline) = deadlines.popActor(dueBy: target) {
+            now = max(now, deadline)
+            switch actors[actor.number] {
+            case .link(let link): stepLink(link)
+            case .advertiser(let controller, let handle): stepAdvertiser(controller, handle)
+            case .scanner(let slot): stepScanner(slot)
+            case .nobody: break
+            }
+        }
+        now = max(now, target)
+    }
+
+    /// When there is something to do next; nil if only a packet can change anything.
+    public var nextDeadline: Duration? { deadlines.next?.duration }
+
+    /// Takes the next packet for a host into `buffer`, replacing its content.
+    /// - Returns: Whose it is; nil when nothing is waiting.
+    public mutating func nextPacket(into buffer: inout [UInt8]) -> ControllerID? {
+        for slot in controllers.indices where takePacket(slot, into: &buffer) { return controllers[slot].id }
+        return nil
+    }
+
+    /// Takes the next packet for the host of one controller into `buffer`, replacing its content. What is not taken
+    /// waits, and after a while holds up those who send to this controller, as a slow host does.
+    /// - Returns: false when nothing is waiting.
+    public mutating func nextPacket(from id: ControllerID, into buffer: inout [UInt8]) -> Bool {
+        guard let slot = slot(of: id) else { return false }
+        return takePacket(slot, into: &buffer)
+    }
+
+    /// Takes the next event; nil when there is none.
+    public mutating func nextEvent() -> AirEvent? { events.popFirst() }
+
+    private mutating func takePacket(_ slot: Int, into buffer: inout [UInt8]) -> Bool {
+        guard controllers[slot].isAttached, controllers[slot].nextPacket(into: &buffer) else { return false }
+        updateAcceptance(slot)
+        return true
+    }
+
+    /// A place in the queue of deadlines.
+    mutating func makeActor(_ actor: Actor) -> DeadlineQueue.Actor {
+        let place = deadlines.makeActor()
+        while actors.count <= place.number { actors.append(.nobody) }
+        actors[place.number] = actor
+        return place
+    }
+
+    mutating func removeActor(_ place: DeadlineQueue.Actor) {
+        deadlines.remove(place)
+        actors[place.number] = .nobody
+    }
+
+    /// Notes that a host's packet was dropped.
+    mutating func drop(_ reason: String, _ slot: Int) {
+        if events.count == Self.eventLimit { events.removeFirst() }
+        events.append(.packetDropped(controllers[slot].id, reason: reason))
+    }
+}

@@ -1,0 +1,190 @@
+import BluetoothHCI
+
+/// Runs hosts on an air in virtual time.
+///
+/// Hosts are added with a controller each; `run(until:)` then carries packets between them and lets time jump from one
+/// deadline to the next. The order in which hosts are served is the order in which they were added, so that a run is a
+/// function of its seeds.
+public struct Simulation {
+    /// A host in a simulation, with its type.
+    public struct HostID<Host: HCIHost>: Hashable, Sendable {
+        fileprivate let index: Int
+        /// The host's controller in `Simulation.air`.
+        public let controller: ControllerID
+    }
+
+    /// A packet that crossed the HCI boundary.
+    public struct Packet {
+        /// When.
+        public var time: Duration
+        /// Between which controller and its host.
+        public var controller: ControllerID
+        /// Whether the host sent it.
+        public var isFromHost: Bool
+        /// The packet, packet type byte first.
+        public var bytes: ArraySlice<UInt8>
+    }
+
+    /// Why a run ended.
+    public enum Outcome: Hashable, Sendable {
+        /// The condition was met.
+        case conditionMet
+        /// Time was up.
+        case timeIsUp
+        /// Nothing will ever happen again.
+        case idle
+        /// Hosts and controllers kept exchanging packets without any time passing: one of them has a defect.
+        case livelock
+    }
+
+    private struct Entry {
+        var host: any HCIHost
+        let controller: ControllerID
+        var isStarted = false
+    }
+
+    /// Holds a host's place while the host itself is being used.
+    private struct AbsentHost: HCIHost {
+        var nextDeadline: Duration? { nil }
+        mutating func start(at now: Duration) {}
+        mutating func receive(_ packet: ArraySlice<UInt8>, at now: Duration) {}
+        mutating func advance(to now: Duration) {}
+        mutating func nextPacket(into buffer: inout [UInt8]) -> Bool { false }
+    }
+
+    /// How many packets may cross the HCI boundary at one moment before that counts as a livelock.
+    public static let packetsPerMomentLimit = 1_000_000
+
+    /// The controllers and the air between them.
+    public var air: Air
+    /// The time.
+    public private(set) var now: Duration = .zero
+    /// Sees every packet that crosses the HCI boundary.
+    public var observer: ((Packet) -> Void)?
+
+    private var entries: [Entry] = []
+    private var buffer: [UInt8] = []
+    private var packetsAtThisMoment = 0
+
+    /// A simulation without hosts.
+    /// - Parameters:
+    ///   - seed: Determines everything that the air leaves to chance.
+    ///   - quality: What controllers are to each other unless `air.setLinkQuality` says otherwise.
+    public init(seed: UInt64, quality: LinkQuality = .perfect) { air = Air(seed: seed, quality: quality) }
+
+    /// Adds a host with a controller of its own; it starts when the simulation runs next.
+    public mutating func add<Host: HCIHost>(
+        _ host: Host,
+        _ configuration: ControllerConfiguration = .modern
+    ) -> HostID<Host> {
+        let controller = air.addController(configuration)
+        entries.append(Entry(host: host, controller: controller))
+        return HostID(index: entries.count - 1, controller: controller)
+    }
+
+    /// Uses a host in place; what it wants to send, and when it is due next, is looked at when the simulation goes on.
+    public mutating func withHost<Host, Result>(
+        _ id: HostID<Host>,
+        _ body: (inout Host) throws -> Result
+    ) rethrows -> Result? {
+        guard entries.indices.contains(id.index) else { return nil }
+        // The host leaves its place meanwhile, so that it is not copied when it changes.
+        var taken: any HCIHost = AbsentHost()
+        swap(&taken, &entries[id.index].host)
+        guard var host = taken as? Host else {
+            swap(&taken, &entries[id.index].host)
+            return nil
+        }
+        taken = AbsentHost()
+        defer { entries[id.index].host = host }
+        return try body(&host)
+    }
+
+    /// Runs until a time.
+    @discardableResult
+    public mutating func run(until end: Duration) -> Outcome { run(until: end) { _ in false } }
+
+    /// Runs for a while.
+    @discardableResult
+    public mutating func run(for span: Duration) -> Outcome { run(until: now + span) }
+
+    /// Runs until a condition is met, which is looked at whenever all is quiet at a moment, or until a time.
+    public mutating func run(
+        until end: Duration,
+        condition: (inout Simulation) -> Bool
+    ) -> Outcome {
+        while true {
+            guard settle() else { return .livelock }
+            if condition(&self) { return .conditionMet }
+            // The condition may have used a host, which then has something to send.
+            guard settle() else { return .livelock }
+            guard let next = nextDeadline else {
+                moveTime(to: end)
+                return now >= end ? .timeIsUp : .idle
+            }
+            guard next <= end else {
+                moveTime(to: end)
+                return .timeIsUp
+            }
+            moveTime(to: next)
+        }
+    }
+
+    /// When something is due next.
+    public var nextDeadline: Duration? {
+        var earliest = air.nextDeadline
+        for entry in entries {
+            if let deadline = entry.host.nextDeadline { earliest = min(earliest ?? deadline, deadline) }
+        }
+        return earliest
+    }
+
+    private mutating func moveTime(to time: Duration) {
+        guard time > now else { return }
+        now = time
+        packetsAtThisMoment = 0
+    }
+
+    /// Does everything that is due now, until nothing is left to do.
+    /// - Returns: false if that does not end.
+    private mutating func settle() -> Bool {
+        var isQuiet = false
+        while !isQuiet {
+            guard packetsAtThisMoment < Self.packetsPerMomentLimit else { return false }
+            isQuiet = true
+            for index in entries.indices {
+                if !entries[index].isStarted {
+                    entries[index].isStarted = true
+                    entries[index].host.start(at: now)
+                }
+                if let deadline = entries[index].host.nextDeadline, deadline <= now {
+                    entries[index].host.advance(to: now)
+                    isQuiet = false
+                    packetsAtThisMoment += 1
+                }
+                while packetsAtThisMoment < Self.packetsPerMomentLimit,
+                    entries[index].host.nextPacket(into: &buffer)
+                {
+                    isQuiet = false
+                    note(entries[index].controller, isFromHost: true)
+                    air.receive(buffer[...], from: entries[index].controller, at: now)
+                }
+            }
+            air.advance(to: now)
+            for index in entries.indices {
+                while air.nextPacket(from: entries[index].controller, into: &buffer) {
+                    isQuiet = false
+                    note(entries[index].controller, isFromHost: false)
+                    entries[index].host.receive(buffer[...], at: now)
+                }
+            }
+        }
+        return true
+    }
+
+    private mutating func note(_ controller: ControllerID, isFromHost: Bool) {
+        packetsAtThisMoment += 1
+        guard let observer else { return }
+        observer(Packet(time: now, controller: controller, isFromHost: isFromHost, bytes: buffer[...]))
+    }
+}

@@ -1,0 +1,213 @@
+import BluetoothHCI
+
+/// The control procedures: what the two link layers arrange with each other.
+///
+/// Source: Core 5.4, Vol 6, Part B, 5.1.
+extension LinkLayerConnection {
+    /// How long a link layer waits for the other one's answer.
+    ///
+    /// Source: Core 5.4, Vol 6, Part B, 5.2.
+    static let procedureTimeout = Microseconds(40_000_000)
+    /// How many procedures of one end may wait for their turn.
+    static let procedureLimit = 8
+    /// How many connection events lie at least between the announcement of a change and the change.
+    static let eventsToInstant: Int64 = 6
+
+    // MARK: What hosts ask for
+
+    /// Queues a packet of the host at one end.
+    mutating func send(_ bytes: ArraySlice<UInt8>, isStart: Bool, from role: LinkRole, at now: Microseconds) {
+        synchronize(to: now)
+        guard sides[role.rawValue].isPresent, sides[role.rawValue].termination == nil else { return }
+        if bytes.isEmpty {
+            report(.packetCompleted, to: role)
+        } else {
+            sides[role.rawValue].send(bytes, isStart: isStart)
+        }
+    }
+
+    /// Begins a procedure as soon as those before it are over.
+    mutating func begin(_ procedure: LinkProcedure, by role: LinkRole, at now: Microseconds) -> HCIStatus {
+        synchronize(to: now)
+        guard sides[role.rawValue].isPresent, sides[role.rawValue].termination == nil else {
+            return .unknownConnectionIdentifier
+        }
+        guard sides[role.rawValue].queuedProcedures.count < Self.procedureLimit else { return .controllerBusy }
+        sides[role.rawValue].queuedProcedures.append(procedure)
+        beginNextProcedure(role, at: now)
+        return .success
+    }
+
+    /// Ends the connection from one end.
+    mutating func terminate(
+        by role: LinkRole,
+        reason: HCIStatus,
+        localReason: HCIStatus = .connectionTerminatedByLocalHost,
+        at now: Microseconds
+    ) -> HCIStatus {
+        synchronize(to: now)
+        guard sides[role.rawValue].isPresent else { return .unknownConnectionIdentifier }
+        guard sides[role.rawValue].termination == nil else { return .commandDisallowed }
+        let timeout = Microseconds(Int64(parameters.supervisionTimeout.rawValue) * 10_000)
+        sides[role.rawValue].termination = (localReason, now + timeout)
+        sides[role.rawValue].active = nil
+        sides[role.rawValue].queuedProcedures.removeAll()
+        sides[role.rawValue].sendTermination(reason: reason)
+        return .success
+    }
+
+    /// The host's answer to `.parametersRequested`: other parameters, or a reason to refuse.
+    mutating func answerParameterRequest(
+        _ answer: HCIOutcome<ConnectionParameters>,
+        by role: LinkRole,
+        at now: Microseconds
+    ) -> HCIStatus {
+        synchronize(to: now)
+        guard sides[role.rawValue].isPresent, sides[role.rawValue].awaitsParameterAnswer else {
+            return .commandDisallowed
+        }
+        sides[role.rawValue].awaitsParameterAnswer = false
+        switch (answer, role) {
+        case (.success(let parameters), .central): announce(parameters, at: now)
+        case (.success(let parameters), .peripheral): sides[1].send(.connectionParameterResponse(parameters))
+        case (.failure(let reason), _):
+            sides[role.rawValue].send(.rejectIndication(.connectionParameters, reason))
+            beginNextProcedure(role, at: now)
+        }
+        return .success
+    }
+
+    /// Changes what one end wants to send, and tells the other one.
+    mutating func setDataLength(_ length: DataLength, by role: LinkRole, at now: Microseconds) -> HCIStatus {
+        sides[role.rawValue].localDataLength.transmit = length
+        return begin(.dataLength, by: role, at: now)
+    }
+
+    /// Lets a new connection use what an end can send, if it can send more than every link layer can.
+    mutating func beginWithDataLength(_ role: LinkRole, at now: Microseconds) {
+        let side = sides[role.rawValue]
+        guard side.capabilities.features.contains(.dataPacketLengthExtension) else { return }
+        guard side.localDataLength.transmit.octets > DataLength.minimum.octets else { return }
+        _ = begin(.dataLength, by: role, at: now)
+    }
+
+    // MARK: Procedures of one's own
+
+    mutating func beginNextProcedure(_ role: LinkRole, at now: Microseconds) {
+        let index = role.rawValue
+        while sides[index].active == nil, let procedure = sides[index].queuedProcedures.first {
+            // The central has one change at an instant under way at a time, its own or one that the peripheral asked for.
+            if role == .central, procedure.hasInstant, !changes.isEmpty || sides[0].awaitsParameterAnswer { return }
+            sides[index].queuedProcedures.removeFirst()
+            sides[index].active = .init(procedure: procedure, deadline: now + Self.procedureTimeout)
+            start(procedure, by: role, at: now)
+        }
+    }
+
+    private mutating func start(_ procedure: LinkProcedure, by role: LinkRole, at now: Microseconds) {
+        let index = role.rawValue
+        switch procedure {
+        case .features:
+            let features = sides[index].capabilities.features
+            sides[index].send(role == .central ? .featureRequest(features) : .peripheralFeatureRequest(features))
+        case .version:
+            if let version = sides[index].remoteVersion {
+                report(.remoteVersion(.success, version), to: role)
+                finish(role, at: now)
+            } else {
+                sendVersion(role)
+            }
+        case .dataLength: sides[index].send(.lengthRequest(sides[index].localDataLength))
+        case .phy(let pair):
+            sides[index].phys = pair
+            sides[index].send(.phyRequest(pair))
+        case .parameters(let wanted):
+            let asks = role == .peripheral || sides[index].capabilities.negotiatesParametersAsCentral
+            if asks { sides[index].send(.connectionParameterRequest(wanted)) } else { announce(wanted, at: now) }
+        case .encryption(let random, let diversifier, let key):
+            sides[index].isPausedForEncryption = true
+            sides[index].send(
+                sides[index].isEncrypted
+                    ? .pauseEncryptionRequest
+                    : .encryptionRequest(random: random, diversifier: diversifier, key: key)
+            )
+        }
+    }
+
+    /// Ends the procedure that one end has begun, and begins its next one.
+    mutating func finish(_ role: LinkRole, at now: Microseconds) {
+        sides[role.rawValue].active = nil
+        beginNextProcedure(role, at: now)
+    }
+
+    /// Ends the procedure for which a request was sent that the peer does not know or refuses.
+    mutating func fail(_ request: LLRequest, _ status: HCIStatus, of role: LinkRole, at now: Microseconds) {
+        guard let procedure = sides[role.rawValue].active?.procedure else { return }
+        switch (request, procedure) {
+        case (.features, .features): report(.remoteFeatures(status, []), to: role)
+        case (.connectionParameters, .parameters(let wanted)):
+            if role == .central, status == .unsupportedRemoteFeature {
+                // The peripheral cannot be asked, so it is told.
+                announce(wanted, at: now)
+                return
+            }
+            report(.parametersUpdated(status, parameters), to: role)
+        case (.dataLength, .dataLength): break
+        case (.phy, .phy): report(.phyUpdated(.failure(status)), to: role)
+        case (.encryption, .encryption):
+            sides[role.rawValue].isPausedForEncryption = false
+            report(.encryptionChanged(status, isEncrypted: false), to: role)
+        default: return
+        }
+        finish(role, at: now)
+    }
+
+    private mutating func sendVersion(_ role: LinkRole) {
+        guard !sides[role.rawValue].hasSentVersion else { return }
+        sides[role.rawValue].hasSentVersion = true
+        sides[role.rawValue].send(.versionIndication(sides[role.rawValue].capabilities.version))
+    }
+
+    // MARK: What the other link layer says
+
+    mutating func receive(_ message: LLControlPDU, by role: LinkRole, at now: Microseconds) {
+        let index = role.rawValue
+        switch message {
+        case .terminateIndication(let reason): sides[index].leavesAfterSending = reason
+        case .versionIndication(let version):
+            sides[index].remoteVersion = version
+            sendVersion(role)
+            if case .version = sides[index].active?.procedure {
+                report(.remoteVersion(.success, version), to: role)
+                finish(role, at: now)
+            }
+        case .featureRequest(let features), .peripheralFeatureRequest(let features):
+            answerFeatures(features, request: message, by: role)
+        case .featureResponse(let features):
+            if case .features = sides[index].active?.procedure {
+                report(.remoteFeatures(.success, features), to: role)
+                finish(role, at: now)
+            }
+        case .lengthRequest, .lengthResponse: receiveDataLength(message, by: role, at: now)
+        case .phyRequest, .phyResponse, .phyUpdateIndication: receivePHY(message, by: role, at: now)
+        case .connectionParameterRequest, .connectionParameterResponse, .connectionUpdateIndication:
+            receiveParameters(message, by: role, at: now)
+        case .unknownResponse(let request): fail(request, .unsupportedRemoteFeature, of: role, at: now)
+        case .rejectIndication(let request, let reason): fail(request, reason, of: role, at: now)
+        case .encryptionRequest, .encryptionResponse, .startEncryptionRequest, .startEncryptionResponse,
+            .pauseEncryptionRequest, .pauseEncryptionResponse:
+            receiveEncryption(message, by: role, at: now)
+        }
+    }
+
+    private mutating func answerFeatures(_ features: LEFeatures, request: LLControlPDU, by role: LinkRole) {
+        let own = sides[role.rawValue].capabilities.features
+        if role == .central, !own.contains(.peripheralInitiatedFeaturesExchange) {
+            sides[0].send(.unknownResponse(.features))
+        } else {
+            // Of the first octet, only what both have is in use; the others say what each has.
+            let shared = LEFeatures(rawValue: own.rawValue & (features.rawValue | ~0xFF))
+            sides[role.rawValue].send(.featureResponse(shared))
+        }
+    }
+}

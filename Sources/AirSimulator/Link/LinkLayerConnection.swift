@@ -1,0 +1,403 @@
+import BluetoothHCI
+import DequeModule
+
+/// A connection: both ends of it, and what passes between them, packet by packet.
+///
+/// It is a machine of its own that knows nothing of HCI. Packets and requests of either end go in, `LinkEvent`s for
+/// either end come out, and `step(at:context:)` runs what is due at `nextDeadline`. A step is the start of a connection
+/// event or the end of a packet. Connection events on which nothing can happen (nothing to send, nothing that could get
+/// lost) are not stepped through: `synchronize(to:)` accounts for them afterwards.
+///
+/// Source: Core 5.4, Vol 6, Part B, 4.5.
+struct LinkLayerConnection: Sendable {
+    /// What the rest of the air allows an event that starts now.
+    struct EventContext {
+        /// Whether each end's radio is free to attend it.
+        var isCentralFree = true
+        var isPeripheralFree = true
+        /// When another connection of either end needs the radio.
+        var latestEnd = Microseconds.latest
+    }
+
+    /// A change that both ends make at the same connection event.
+    struct InstantChange: Sendable {
+        enum Change: Sendable {
+            case parameters(LinkParameters)
+            /// Nil where a direction stays as it is.
+            case phys(centralToPeripheral: PHY?, peripheralToCentral: PHY?)
+        }
+
+        var change: Change
+        var instant: Int64
+        /// Whether the peripheral has heard of it; if not by the instant, the ends lose each other.
+        var isKnownToPeripheral = false
+    }
+
+    /// The connection event under way.
+    private struct CurrentEvent: Sendable {
+        var counter: Int64
+        var latestEnd: Microseconds
+        var peripheralAttends: Bool
+        var shortExchanges = 0
+        var longExchanges = 0
+        /// Whether the central's last packet promised more, and how long its payload was.
+        var centralPacket = (hasMore: false, length: 0)
+
+        var exchanges: Int { shortExchanges + longExchanges }
+
+        /// Counts an exchange by the longest payload in it.
+        mutating func count(longest: Int) {
+            if longest > Int(DataLength.minimum.octets) { longExchanges += 1 } else { shortExchanges += 1 }
+        }
+    }
+
+    private enum Phase: Sendable {
+        case betweenEvents
+        case sending(LinkRole, LinkPacket, end: Microseconds)
+    }
+
+    // What both ends share.
+    var parameters: LinkParameters
+    /// What the central and the peripheral transmit on, in this order.
+    var phys: [PHY]
+    var sides: [LinkSide]
+    var changes: [InstantChange] = []
+    /// What the ends have to tell their hosts, oldest first.
+    var events: Deque<(role: LinkRole, event: LinkEvent)> = []
+
+    // Where in time it is.
+    private(set) var nextAnchor: Microseconds
+    /// The number of the next connection event.
+    private(set) var eventCounter: Int64 = 0
+    private var phase = Phase.betweenEvents
+    private var current: CurrentEvent
+    /// When the packet on the air, and the listening after it, ends: until then the radios are taken.
+    private(set) var radioBusyUntil = Microseconds.zero
+
+    // What may go wrong.
+    private var loss: LossProcess
+    /// Whether the ends no longer meet, because one of them missed an instant.
+    private var isDesynchronized = false
+
+    /// The least that an event takes: an empty packet each way.
+    static let shortestExchange = Microseconds(2 * 80 + 2 * 150)
+    /// How many connection events a connection may take to hear its first packet.
+    ///
+    /// Source: Core 5.4, Vol 6, Part B, 4.5.2.
+    static let eventsToEstablish: Int64 = 6
+
+    init(
+        parameters: LinkParameters,
+        phy: PHY,
+        central: LinkCapabilities,
+        peripheral: LinkCapabilities,
+        created: Microseconds,
+        firstAnchor: Microseconds,
+        loss: LossProcess
+    ) {
+        self.parameters = parameters
+        phys = [phy, phy]
+        sides = [
+            LinkSide(capabilities: central, created: created), LinkSide(capabilities: peripheral, created: created),
+        ]
+        nextAnchor = firstAnchor
+        self.loss = loss
+        current = CurrentEvent(counter: 0, latestEnd: .zero, peripheralAttends: false)
+        for role in LinkRole.allCases { beginWithDataLength(role, at: created) }
+    }
+
+    subscript(role: LinkRole) -> LinkSide { sides[role.rawValue] }
+
+    var interval: Microseconds { Microseconds(Int64(parameters.interval.rawValue) * 1250) }
+    private var supervisionTimeout: Microseconds {
+        Microseconds(Int64(parameters.supervisionTimeout.rawValue) * 10_000)
+    }
+
+    /// Whether neither end is left.
+    var isOver: Bool { !sides[0].isPresent && !sides[1].isPresent }
+
+    /// Whether the next step is the start of a connection event, for which the context matters.
+    var isBetweenEvents: Bool {
+        if case .betweenEvents = phase { true } else { false }
+    }
+
+    // MARK: Time
+
+    /// When there is something to do next; nil while the connection idles without risk.
+    var nextDeadline: Microseconds? {
+        var earliest: Microseconds?
+        switch phase {
+        case .betweenEvents: if requiresEvents { earliest = nextAnchor }
+        case .sending(_, _, let end): earliest = end
+        }
+        for role in LinkRole.allCases {
+            for deadline in [supervisionDeadline(role), procedureDeadline(role)] {
+                if let deadline, deadline < earliest ?? .latest { earliest = deadline }
+            }
+        }
+        return earliest
+    }
+
+    /// Whether no packet can get through, so that events need no steps.
+    private var isSevered: Bool {
+        !sides[0].isPresent || !sides[1].isPresent || isDesynchronized || loss.model.isTotal
+    }
+
+    /// Whether anything can happen on the next connection event.
+    private var requiresEvents: Bool {
+        guard !isSevered else { return false }
+        if loss.model.isPossible || !changes.isEmpty || !sides[0].hasHeard || !sides[1].hasHeard { return true }
+        return sides[0].hasWork || sides[1].hasWork
+    }
+
+    /// When an end gives up for having heard nothing; nil if it is certain to hear in time.
+    private func supervisionDeadline(_ role: LinkRole) -> Microseconds? {
+        guard sides[role.rawValue].isPresent, isSevered || requiresEvents else { return nil }
+        let allowed = sides[role.rawValue].hasHeard ? supervisionTimeout : interval * Self.eventsToEstablish
+        return sides[role.rawValue].lastHeard + allowed
+    }
+
+    /// When an end gives up for want of an answer.
+    private func procedureDeadline(_ role: LinkRole) -> Microseconds? {
+        guard sides[role.rawValue].isPresent else { return nil }
+        let procedure = sides[role.rawValue].active?.deadline
+        let termination = sides[role.rawValue].termination?.deadline
+        guard let procedure, let termination else { return procedure ?? termination }
+        return min(procedure, termination)
+    }
+
+    /// Runs whatever is due by `now`; `context` is for the case that a connection event begins.
+    mutating func step(at now: Microseconds, context: EventContext) {
+        switch phase {
+        case .betweenEvents: if requiresEvents, nextAnchor <= now { beginEvent(context) }
+        case .sending(let role, let packet, let end):
+            if end <= now { finishSending(packet, from: role, at: end) }
+        }
+        for role in LinkRole.allCases {
+            if let deadline = supervisionDeadline(role), deadline <= now {
+                leave(role, sides[role.rawValue].hasHeard ? .connectionTimeout : .connectionFailedToBeEstablished)
+            }
+            if let deadline = procedureDeadline(role), deadline <= now {
+                leave(role, sides[role.rawValue].termination?.localReason ?? .llResponseTimeout)
+            }
+        }
+    }
+
+    /// Accounts for the connection events before `now` that were not stepped through. Called before anything changes.
+    mutating func synchronize(to now: Microseconds) {
+        guard isBetweenEvents, !requiresEvents, nextAnchor < now else { return }
+        let skipped = (now - nextAnchor - Microseconds(1)) / interval + 1
+        let emptyOnAir = phys.map { $0.airTime(payloadLength: 0) }
+        if isSevered {
+            for role in LinkRole.allCases where sides[role.rawValue].isPresent {
+                if role == .central { sides[0].radio.transmit += emptyOnAir[0] * skipped }
+                sides[role.rawValue].radio.receive += AirTime.listenTimeout * skipped
+            }
+        } else {
+            let stride = Int64(parameters.latency) + 1
+            let first = max(eventCounter, sides[1].nextEventToAttend)
+            let attended = first < eventCounter + skipped ? (eventCounter + skipped - 1 - first) / stride + 1 : 0
+            sides[0].radio.transmit += emptyOnAir[0] * skipped
+            sides[0].radio.receive += emptyOnAir[1] * attended + AirTime.listenTimeout * (skipped - attended)
+            sides[1].radio.receive += emptyOnAir[0] * attended
+            sides[1].radio.transmit += emptyOnAir[1] * attended
+            if attended > 0 {
+                let last = first + (attended - 1) * stride
+                let heard = nextAnchor + interval * (last - eventCounter) + emptyOnAir[0]
+                sides[1].nextEventToAttend = last + stride
+                sides[1].lastHeard = heard
+                sides[0].lastHeard = heard + AirTime.interFrameSpace + emptyOnAir[1]
+            }
+        }
+        eventCounter += skipped
+        nextAnchor += interval * skipped
+    }
+
+    /// The first anchor after a moment, whether or not the event will be stepped through.
+    func anchor(after moment: Microseconds) -> Microseconds {
+        guard nextAnchor <= moment else { return nextAnchor }
+        return nextAnchor + interval * ((moment - nextAnchor) / interval + 1)
+    }
+
+    /// Changes what gets lost from `now` on.
+    mutating func setLoss(_ model: LossModel, at now: Microseconds) {
+        synchronize(to: now)
+        loss.setModel(model)
+    }
+
+    // MARK: Connection events
+
+    private mutating func beginEvent(_ context: EventContext) {
+        let anchor = nextAnchor
+        applyChangesDue(at: anchor)
+        let counter = eventCounter
+        nextAnchor += interval
+        eventCounter += 1
+        guard !isSevered else { return }
+
+        sides[0].eventsLostToRadio = context.isCentralFree ? 0 : sides[0].eventsLostToRadio + 1
+        sides[1].eventsLostToRadio = context.isPeripheralFree ? 0 : sides[1].eventsLostToRadio + 1
+        guard context.isCentralFree else { return }
+        let isDue = counter >= sides[1].nextEventToAttend || sides[1].hasWork || !changes.isEmpty
+        current = CurrentEvent(
+            counter: counter,
+            latestEnd: latestEnd(of: anchor, context),
+            peripheralAttends: isDue && context.isPeripheralFree
+        )
+        // Until it has heard something, the peripheral listens at every event.
+        if isDue { sides[1].nextEventToAttend = counter + 1 }
+        transmit(sides[0].makePacket(dataLimit: dataLimit(.central)), from: .central, at: anchor)
+    }
+
+    /// When an event must be over, unless it is still in its first exchange, which always takes place.
+    private func latestEnd(of anchor: Microseconds, _ context: EventContext) -> Microseconds {
+        var end = min(nextAnchor, context.latestEnd)
+        for role in LinkRole.allCases {
+            guard let length = sides[role.rawValue].capabilities.eventLimits.length else { continue }
+            end = min(end, anchor + Microseconds(length))
+        }
+        return end
+    }
+
+    private mutating func transmit(_ packet: LinkPacket, from role: LinkRole, at start: Microseconds) {
+        let end = start + phys[role.rawValue].airTime(payloadLength: packet.airLength)
+        radioBusyUntil = end + AirTime.interFrameSpace + AirTime.listenTimeout
+        phase = .sending(role, packet, end: end)
+        switch role {
+        case .central: current.centralPacket = (packet.moreData, packet.pdu.length)
+        case .peripheral: current.count(longest: max(current.centralPacket.length, packet.pdu.length))
+        }
+    }
+
+    private mutating func finishSending(_ packet: LinkPacket, from role: LinkRole, at end: Microseconds) {
+        let onAir = phys[role.rawValue].airTime(payloadLength: packet.airLength)
+        let receiver = role.peer
+        phase = .betweenEvents
+        sides[role.rawValue].radio.transmit += onAir
+        let listens = sides[receiver.rawValue].isPresent && (role == .peripheral || current.peripheralAttends)
+        let arrives = listens && !isDesynchronized && !loss.losesPacket(at: end)
+        if listens { sides[receiver.rawValue].radio.receive += arrives ? onAir : AirTime.listenTimeout }
+        let makesProgress = arrives && receive(packet, by: receiver, at: end)
+        if let reason = sides[role.rawValue].leavesAfterSending { leave(role, reason) }
+
+        guard arrives else {
+            // The central listens for an answer that does not come.
+            if role == .central { sides[0].radio.receive += AirTime.listenTimeout }
+            return
+        }
+        guard sides[0].isPresent, sides[1].isPresent else { return }
+        let start = end + AirTime.interFrameSpace
+        switch role {
+        case .central: answer(at: start)
+        case .peripheral:
+            guard makesProgress, current.centralPacket.hasMore || packet.moreData, anotherExchangeFits(from: start)
+            else { return }
+            transmit(sides[0].makePacket(dataLimit: dataLimit(.central)), from: .central, at: start)
+        }
+    }
+
+    /// The peripheral's packet after one of the central's. What no longer fits waits for the next event.
+    private mutating func answer(at start: Microseconds) {
+        let limit = dataLimit(.peripheral)
+        let side = sides[1]
+        let length = side.nextAirLength(dataLimit: limit, acknowledged: false)
+        let end = start + phys[1].airTime(payloadLength: length) + AirTime.interFrameSpace
+        if length == 0 || end <= current.latestEnd || current.exchanges == 0 {
+            transmit(sides[1].makePacket(dataLimit: limit), from: .peripheral, at: start)
+        } else if !side.hasPacketInFlight {
+            transmit(sides[1].makeEmptyPacket(), from: .peripheral, at: start)
+        }
+    }
+
+    /// Whether the central may go on, knowing what would be sent each way.
+    private func anotherExchangeFits(from start: Microseconds) -> Bool {
+        var end = start
+        var longest = 0
+        for role in LinkRole.allCases {
+            // What the peripheral has in flight has just arrived, or there would be no question of going on.
+            let length = sides[role.rawValue].nextAirLength(
+                dataLimit: dataLimit(role),
+                acknowledged: role == .peripheral
+            )
+            end += phys[role.rawValue].airTime(payloadLength: length) + AirTime.interFrameSpace
+            longest = max(longest, length - (sides[role.rawValue].encryptsTransmission ? 4 : 0))
+        }
+        guard end <= current.latestEnd else { return false }
+        var next = current
+        next.count(longest: longest)
+        return sides.allSatisfy {
+            $0.capabilities.eventLimits.allows(short: next.shortExchanges, long: next.longExchanges)
+        }
+    }
+
+    /// The most data that one end may put into a packet now. Two such packets always fit into one interval.
+    private func dataLimit(_ role: LinkRole) -> Int {
+        let agreed = sides[role.rawValue].dataLength.transmit
+        let half = Microseconds((interval.count - 2 * AirTime.interFrameSpace.count) / 2)
+        let time = min(Microseconds(Int64(agreed.timeMicroseconds)), half)
+        return min(Int(agreed.octets), phys[role.rawValue].maximumPayloadLength(within: time))
+    }
+
+    /// Takes a packet at the end of its time on the air.
+    /// - Returns: false if what either end sent has to be sent again.
+    private mutating func receive(_ packet: LinkPacket, by role: LinkRole, at now: Microseconds) -> Bool {
+        let index = role.rawValue
+        sides[index].hasHeard = true
+        sides[index].lastHeard = now
+        if role == .peripheral { sides[index].nextEventToAttend = current.counter + 1 + Int64(parameters.latency) }
+
+        if packet.nextExpectedSequenceNumber != sides[index].sequenceNumber, let pdu = sides[index].acknowledge() {
+            acknowledged(pdu, of: role)
+        }
+        guard sides[index].isPresent else { return false }
+        if packet.sequenceNumber == sides[index].nextExpectedSequenceNumber {
+            if case .data = packet.pdu, !sides[index].acceptsData { return false }
+            sides[index].nextExpectedSequenceNumber.toggle()
+            switch packet.pdu {
+            case .empty: break
+            case .control(let message): receive(message, by: role, at: now)
+            case .data(let isStart, let bytes, _): report(.data(isStart: isStart, bytes), to: role)
+            }
+        }
+        return !sides[index].hasPacketInFlight
+    }
+
+    private mutating func acknowledged(_ pdu: LinkPDU, of role: LinkRole) {
+        switch pdu {
+        case .data(_, _, completesPacket: true): report(.packetCompleted, to: role)
+        case .control(.terminateIndication):
+            if let reason = sides[role.rawValue].termination?.localReason { leave(role, reason) }
+        case .control, .data, .empty: break
+        }
+    }
+
+    // MARK: Ends
+
+    mutating func report(_ event: LinkEvent, to role: LinkRole) {
+        guard sides[role.rawValue].isPresent else { return }
+        events.append((role, event))
+    }
+
+    /// Makes one end leave, for a reason that its host hears.
+    mutating func leave(_ role: LinkRole, _ reason: HCIStatus) {
+        guard sides[role.rawValue].isPresent else { return }
+        report(.disconnected(reason), to: role)
+        sides[role.rawValue].leave()
+    }
+
+    /// Makes one end disappear, as without power: neither its host nor the peer is told.
+    mutating func vanish(_ role: LinkRole, at now: Microseconds) {
+        synchronize(to: now)
+        sides[role.rawValue].leave()
+    }
+
+    // MARK: Instants
+
+    /// Makes the changes whose instant is the event that begins now.
+    private mutating func applyChangesDue(at anchor: Microseconds) {
+        while let index = changes.firstIndex(where: { $0.instant <= eventCounter }) {
+            let due = changes.remove(at: index)
+            if due.isKnownToPeripheral { apply(due.change, at: anchor) } else { isDesynchronized = true }
+        }
+    }
+}

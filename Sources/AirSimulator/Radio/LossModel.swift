@@ -1,0 +1,147 @@
+/// How packets get lost between two radios.
+public enum LossModel: Hashable, Sendable {
+    /// Every packet arrives.
+    case none
+    /// Each packet is lost with the same probability, whatever happened to the ones before.
+    case uniform(probability: Double)
+    /// Losses come in bursts, as with a hand over an antenna or a Wi-Fi neighbour.
+    case bursty(GilbertElliott)
+    /// Nothing arrives: out of range, or in a metal box.
+    case total
+
+    /// Whether any packet may get lost at all.
+    var isPossible: Bool {
+        switch self {
+        case .none: false
+        case .uniform(let probability): probability > 0
+        case .bursty(let burst): burst.lossWhenGood > 0 || burst.lossWhenBad > 0
+        case .total: true
+        }
+    }
+
+    /// Whether no packet can ever arrive.
+    var isTotal: Bool {
+        switch self {
+        case .none: false
+        case .uniform(let probability): probability >= 1
+        case .bursty(let burst): burst.lossWhenGood >= 1 && burst.lossWhenBad >= 1
+        case .total: true
+        }
+    }
+}
+
+/// The Gilbert-Elliott channel: a good and a bad state that alternate in time, each with its own loss.
+///
+/// The state changes in steps of one millisecond, with the probabilities that give the mean durations.
+public struct GilbertElliott: Hashable, Sendable {
+    /// How long the channel stays good on average; at least one millisecond.
+    public var meanGood: Duration
+    /// How long it stays bad on average; at least one millisecond.
+    public var meanBad: Duration
+    /// The probability that a packet is lost while the channel is good.
+    public var lossWhenGood: Double
+    /// The probability that a packet is lost while it is bad.
+    public var lossWhenBad: Double
+
+    /// A channel that loses everything while bad and nothing while good, unless said otherwise.
+    public init(meanGood: Duration, meanBad: Duration, lossWhenGood: Double = 0, lossWhenBad: Double = 1) {
+        self.meanGood = meanGood
+        self.meanBad = meanBad
+        self.lossWhenGood = lossWhenGood
+        self.lossWhenBad = lossWhenBad
+    }
+}
+
+/// What the radios of two controllers are to each other.
+public struct LinkQuality: Hashable, Sendable {
+    /// How packets get lost, in both directions.
+    public var loss: LossModel
+    /// The signal strength that each side measures, in dBm.
+    public var rssi: Int8
+
+    /// A quality; a strong signal without loss unless said otherwise.
+    public init(loss: LossModel = .none, rssi: Int8 = -50) {
+        self.loss = loss
+        self.rssi = rssi
+    }
+
+    /// Next to each other, nothing lost.
+    public static let perfect = LinkQuality()
+    /// Out of each other's range.
+    public static let outOfRange = LinkQuality(loss: .total, rssi: -120)
+}
+
+/// A loss model at work: decides about one packet after the other.
+struct LossProcess: Sendable {
+    private(set) var model: LossModel
+    private var random: SeededRandom
+    /// Gilbert-Elliott only: whether the channel was bad when it was last looked at.
+    private var isBad = false
+    /// Gilbert-Elliott only: the millisecond when it was last looked at; nil before that.
+    private var lastSlot: Int64?
+
+    init(_ model: LossModel, random: SeededRandom) {
+        self.model = model
+        self.random = random
+    }
+
+    /// Changes the model from here on.
+    mutating func setModel(_ new: LossModel) {
+        model = new
+        isBad = false
+        lastSlot = nil
+    }
+
+    /// Whether the packet that ends at `moment` is lost.
+    mutating func losesPacket(at moment: Microseconds) -> Bool {
+        switch model {
+        case .none: false
+        case .total: true
+        case .uniform(let probability): random.chance(probability)
+        case .bursty(let burst):
+            advance(burst, to: moment)
+                ? random.chance(burst.lossWhenBad)
+                : random.chance(burst.lossWhenGood)
+        }
+    }
+
+    /// Lets the channel's state evolve over any stretch at once, and tells whether it is bad now.
+    ///
+    /// After n steps a two-state chain is bad with probability s + (b - s)·r^n, where s is its long-run share of bad
+    /// time, b is 1 or 0 as it was bad or good before, and r = 1 - p(good to bad) - p(bad to good).
+    private mutating func advance(_ burst: GilbertElliott, to moment: Microseconds) -> Bool {
+        let slot = moment.count / 1000
+        let toBad = Self.leavingProbability(mean: burst.meanGood)
+        let toGood = Self.leavingProbability(mean: burst.meanBad)
+        let share = toBad / (toBad + toGood)
+        let probability: Double
+        if let lastSlot {
+            let steps = max(0, slot - lastSlot)
+            if steps == 0 { return isBad }
+            let before = isBad ? 1.0 : 0.0
+            probability = share + (before - share) * Self.power(1 - toBad - toGood, steps)
+        } else {
+            probability = share
+        }
+        lastSlot = max(slot, lastSlot ?? slot)
+        isBad = random.chance(probability)
+        return isBad
+    }
+
+    private static func leavingProbability(mean: Duration) -> Double {
+        min(1, 1 / max(1, mean / .milliseconds(1)))
+    }
+
+    /// `base` to a whole power, by squaring: the same bits on every machine, unlike a library's `pow`.
+    private static func power(_ base: Double, _ exponent: Int64) -> Double {
+        var result = 1.0
+        var square = base
+        var rest = exponent
+        while rest > 0 {
+            if rest & 1 == 1 { result *= square }
+            square *= square
+            rest >>= 1
+        }
+        return result
+    }
+}
