@@ -99,16 +99,17 @@ public struct ReceivedValue: Hashable, Sendable {
 public protocol GATTRequest: Sendable {
     /// The client's connection.
     var connection: ConnectionHandle { get }
-    /// Tells the request from every other one of its connection.
+    /// Tells the request from every other.
     var id: GATTRequestID { get }
 }
 
 /// A request that is either accepted or refused.
 public protocol GATTWriteRequest: GATTRequest {}
 
-/// Tells one request of a connection from another.
+/// Tells one request from every other, also from those of an earlier connection with the same handle.
 public struct GATTRequestID: Hashable, Sendable {
-    let rawValue: UInt32
+    let session: UInt32
+    let number: UInt32
 }
 
 /// A client reads a value that only the owner knows.

@@ -28,6 +28,7 @@ public struct GATTLayer: Sendable {
     private var connections: [GATTConnection] = []
     private var events = Deque<GATTEvent>()
     private var lastProcedureID: UInt64 = 0
+    private var lastSession: UInt32 = 0
     /// The latest time that the layer was told.
     private var latest = Duration.zero
 
@@ -60,10 +61,11 @@ extension GATTLayer {
     ) {
         connectionClosed(connection)
         latest = max(latest, now)
+        lastSession &+= 1
         connections.append(
             GATTConnection(
                 bearer: ATTBearer(connection: connection, security: security, unansweredLimit: queueLimit),
-                server: GATTServerSession(database)
+                server: GATTServerSession(database, number: lastSession)
             )
         )
     }

@@ -72,7 +72,8 @@ struct GATTServerSession: Sendable {
     /// The opcode of the request under way, for an error response.
     private var requestOpcode: UInt8 = 0
     private var waitingRequests = Deque<ArraySlice<UInt8>>()
-    private var lastRequestID: UInt32 = 0
+    private let number: UInt32
+    private var lastRequest: UInt32 = 0
     /// The response under construction, without its opcode.
     var response: [UInt8] = []
     var prepared = PreparedWrites()
@@ -81,13 +82,15 @@ struct GATTServerSession: Sendable {
     var awareness = ChangeAwareness()
     var indications = IndicationQueue()
 
-    init(_ database: GATTDatabase) {
+    /// - Parameter number: tells this session's requests from those of any other.
+    init(_ database: GATTDatabase, number: UInt32) {
+        self.number = number
         subscriptions = Array(repeating: [], count: database.clientConfigurations.count)
     }
 
     mutating func makeRequestID() -> GATTRequestID {
-        lastRequestID &+= 1
-        return GATTRequestID(rawValue: lastRequestID)
+        lastRequest &+= 1
+        return GATTRequestID(session: number, number: lastRequest)
     }
 }
 

@@ -1,0 +1,146 @@
+import BluetoothHost
+import Testing
+
+/// Which error refuses which link: Core 5.4, Vol 3, Part F, 3.4.1.1 and 4, and Part C, 10.3.1.
+@Suite struct ATTPermissionTests {
+    /// Values of one byte at 0003, 0005, …: open, encrypted, authenticated, authenticated with 16 bytes of key,
+    /// authorized, encrypted and authorized.
+    private static func database() throws -> GATTDatabase {
+        let requirements: [AccessRequirement] = [
+            .open, .encrypted, .authenticated, .init(.authenticated, minimumKeySize: 16),
+            .init(.none, needsAuthorization: true), .init(.encrypted, needsAuthorization: true),
+        ]
+        return try GATTDatabase {
+            Service(.uuid16(0x1800)) {
+                for requirement in requirements {
+                    Characteristic(
+                        .uuid16(0x2AAA),
+                        [.read, .write, .writeWithoutResponse],
+                        permissions: AttributePermissions(all: requirement),
+                        value: [0x55]
+                    )
+                }
+            }
+        }
+    }
+
+    private static let stranger = LinkSecurity()
+    private static let bonded = LinkSecurity(isBonded: true)
+    private static let justWorks = LinkSecurity(isEncrypted: true, keySize: 16)
+    private static let shortKey = LinkSecurity(isEncrypted: true, isAuthenticated: true, keySize: 7)
+    private static let shortUnauthenticatedKey = LinkSecurity(isEncrypted: true, keySize: 7)
+    private static let authenticated = LinkSecurity(isEncrypted: true, isAuthenticated: true, keySize: 16)
+    private static let tooShortKey = LinkSecurity(isEncrypted: true, isAuthenticated: true, keySize: 6)
+    private static let authorized = LinkSecurity(isAuthorized: true)
+    private static let everything = LinkSecurity(
+        isEncrypted: true,
+        isAuthenticated: true,
+        isBonded: true,
+        isAuthorized: true,
+        keySize: 16
+    )
+
+    /// For each link, the error code for each of the six attributes; nil where access is granted.
+    private static let table: [(LinkSecurity, [UInt8?])] = [
+        (stranger, [nil, 0x05, 0x05, 0x05, 0x08, 0x05]),
+        (bonded, [nil, 0x0F, 0x0F, 0x0F, 0x08, 0x0F]),
+        (justWorks, [nil, nil, 0x05, 0x05, 0x08, 0x08]),
+        (shortKey, [nil, nil, nil, 0x0C, 0x08, 0x08]),
+        (shortUnauthenticatedKey, [nil, nil, 0x05, 0x0C, 0x08, 0x08]),
+        (authenticated, [nil, nil, nil, nil, 0x08, 0x08]),
+        (tooShortKey, [nil, 0x0C, 0x0C, 0x0C, 0x08, 0x0C]),
+        (authorized, [nil, 0x05, 0x05, 0x05, nil, 0x05]),
+        (everything, [nil, nil, nil, nil, nil, nil]),
+    ]
+
+    @Test(arguments: table.indices)
+    func everyKindOfAccessIsCheckedAlike(row: Int) throws {
+        let (security, codes) = Self.table[row]
+        var rig = GATTRig(try Self.database(), security: security)
+        for (index, code) in codes.enumerated() {
+            let handle = UInt8(3 + 2 * index)
+            let name = [handle, 0x00].hexadecimal
+            func failure(_ opcode: String) -> String? { code.map { "01 \(opcode) \(name) \([$0].hexadecimal)" } }
+            rig.expect("0a \(name)", failure("0a") ?? "0b 55")
+            rig.expect("0c \(name) 0000", failure("0c") ?? "0d 55")
+            rig.expect("08 \(name) \(name) aa2a", failure("08") ?? "09 03 \(name) 55")
+            rig.expect("0e \(name) \(name)", failure("0e") ?? "0f 55 55")
+            rig.expect("20 \(name) 0300", failure("20") ?? "21 0100 55 0100 55")
+            rig.expect("06 \(name) \(name) aa2a 55", code == nil ? "07 \(name) \(name)" : "01 06 \(name) 0a")
+            rig.expect("12 \(name) 55", failure("12") ?? "13")
+            rig.expect("16 \(name) 0000 55", failure("16") ?? "17 \(name) 0000 55")
+            rig.expect("18 00", "19")
+            rig.expect("12 \(name) 55", failure("12") ?? "13")
+            _ = rig.events()
+            #expect(rig.exchange("52 \(name) 55") == [])
+            let refused = rig.events().compactMap { event -> ATTError? in
+                guard case .pduIgnored(_, .refusedCommand(let response)) = event else { return nil }
+                return response.error
+            }
+            #expect(refused.map(\.rawValue) == [code].compactMap(\.self))
+        }
+    }
+
+    @Test func permissionToUseComesBeforeSecurity() throws {
+        let database = try GATTDatabase {
+            Service(.uuid16(0x1800)) {
+                Characteristic(.uuid16(0x2AAA), .write, permissions: .authenticated)
+                Characteristic(.uuid16(0x2AAB), .read, permissions: .authenticated)
+            }
+        }
+        var rig = GATTRig(database)
+        rig.expect("0a 0300", "01 0a 0300 02")
+        rig.expect("12 0500 00", "01 12 0500 03")
+        rig.expect("0a 0500", "01 0a 0500 05")
+        rig.expect("12 0300 00", "01 12 0300 05")
+    }
+
+    @Test func readingAndWritingCanRequireDifferentThings() throws {
+        let database = try GATTDatabase {
+            Service(.uuid16(0x1800)) {
+                Characteristic(
+                    .uuid16(0x2AAA),
+                    [.read, .write, .notify],
+                    permissions: AttributePermissions(read: .open, write: .authenticated, subscribe: .encrypted),
+                    value: [0x55]
+                ) {
+                    Descriptor(.characteristicUserDescription, read: .encrypted, write: .open, value: "x")
+                    Descriptor(.uuid16(0x2AAC), read: nil, write: .open, value: [])
+                }
+            }
+        }
+        var rig = GATTRig(database)
+        rig.expect("0a 0300", "0b 55")
+        rig.expect("12 0300 00", "01 12 0300 05")
+        rig.expect("0a 0400", "0b 0000", "configurations can always be read")
+        rig.expect("12 0400 0100", "01 12 0400 05")
+        rig.expect("0a 0500", "01 0a 0500 05")
+        rig.expect("12 0500 79", "13")
+        rig.expect("0a 0600", "01 0a 0600 02")
+        rig.layer.securityChanged(GATTRig.connection, to: Self.justWorks)
+        rig.expect("12 0300 00", "01 12 0300 05")
+        rig.expect("12 0400 0100", "13")
+        rig.expect("0a 0500", "0b 79")
+    }
+
+    @Test func securityIsAskedForAgainBeforeSending() throws {
+        let database = try GATTDatabase {
+            Service(.uuid16(0x1800)) {
+                Characteristic(.uuid16(0x2AAA), [.notify, .indicate], permissions: .init(subscribe: .encrypted))
+            }
+        }
+        var rig = GATTRig(database, security: Self.bonded)
+        let state = GATTClientState(subscriptions: [0x0004: [.notifications, .indications]])
+        try rig.layer.restore(state, on: GATTRig.connection)
+        #expect(throws: GATTError.insufficientSecurity(0x0003, .insufficientEncryption)) {
+            try rig.layer.notify([1], of: 0x0003, on: GATTRig.connection)
+        }
+        #expect(throws: GATTError.insufficientSecurity(0x0003, .insufficientEncryption)) {
+            try rig.layer.indicate([1], of: 0x0003, on: GATTRig.connection, at: rig.now)
+        }
+        #expect(rig.sent() == [])
+        rig.layer.securityChanged(GATTRig.connection, to: Self.justWorks)
+        try rig.layer.notify([1], of: 0x0003, on: GATTRig.connection)
+        #expect(rig.sent() == ["1b030001"])
+    }
+}
