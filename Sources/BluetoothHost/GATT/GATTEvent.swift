@@ -83,6 +83,12 @@ public struct AttributeWrite: Hashable, Sendable {
     public let handle: AttributeHandle
     /// What was written, in the storage of the PDU that brought it where there was only one.
     public let value: ArraySlice<UInt8>
+
+    public init(connection: ConnectionHandle, handle: AttributeHandle, value: ArraySlice<UInt8>) {
+        self.connection = connection
+        self.handle = handle
+        self.value = value
+    }
 }
 
 /// A value that a server sent by itself.
@@ -93,6 +99,18 @@ public struct ReceivedValue: Hashable, Sendable {
     public let value: ArraySlice<UInt8>
     /// Whether it was indicated, and so confirmed, rather than notified.
     public let isIndication: Bool
+
+    public init(
+        connection: ConnectionHandle,
+        handle: AttributeHandle,
+        value: ArraySlice<UInt8>,
+        isIndication: Bool
+    ) {
+        self.connection = connection
+        self.handle = handle
+        self.value = value
+        self.isIndication = isIndication
+    }
 }
 
 /// A client's request that waits for the owner's answer. Other PDUs pass it meanwhile.

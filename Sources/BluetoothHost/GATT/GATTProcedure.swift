@@ -81,6 +81,11 @@ public struct DiscoveredService: Hashable, Sendable {
     public let uuid: BluetoothUUID
     /// The handles of the service declaration and of everything that belongs to it.
     public let range: AttributeHandleRange
+
+    public init(uuid: BluetoothUUID, range: AttributeHandleRange) {
+        self.uuid = uuid
+        self.range = range
+    }
 }
 
 /// An inclusion of one service in another.
@@ -89,6 +94,11 @@ public struct DiscoveredInclude: Hashable, Sendable {
     public let handle: AttributeHandle
     /// The included service.
     public let service: DiscoveredService
+
+    public init(handle: AttributeHandle, service: DiscoveredService) {
+        self.handle = handle
+        self.service = service
+    }
 }
 
 /// A characteristic of the other side.
@@ -99,12 +109,29 @@ public struct DiscoveredCharacteristic: Hashable, Sendable {
     public let declaration: AttributeHandle
     /// The characteristic value.
     public let value: AttributeHandle
+
+    public init(
+        uuid: BluetoothUUID,
+        properties: CharacteristicProperties,
+        declaration: AttributeHandle,
+        value: AttributeHandle
+    ) {
+        self.uuid = uuid
+        self.properties = properties
+        self.declaration = declaration
+        self.value = value
+    }
 }
 
 /// An attribute of the other side, of which no more is known than its type.
 public struct DiscoveredDescriptor: Hashable, Sendable {
     public let uuid: BluetoothUUID
     public let handle: AttributeHandle
+
+    public init(uuid: BluetoothUUID, handle: AttributeHandle) {
+        self.uuid = uuid
+        self.handle = handle
+    }
 }
 
 /// Why a procedure did not reach its end.
