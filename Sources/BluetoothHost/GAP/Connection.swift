@@ -6,8 +6,8 @@ public struct Connection: Hashable, Sendable {
     public let handle: ConnectionHandle
     /// Which side of it this device is.
     public let role: ConnectionRole
-    /// The peer: its identity address, if the controller resolved it.
-    public let peer: LEAddress
+    /// The peer: its identity address, if the controller or a bond's key told it.
+    public internal(set) var peer: LEAddress
     /// The peer's address as it was on the air.
     public let peerAddressOnAir: LEAddress
     /// This device's address as it was on the air.

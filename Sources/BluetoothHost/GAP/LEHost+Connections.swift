@@ -111,6 +111,7 @@ extension LEHost {
     mutating func announce(_ index: Int) {
         guard !links[index].isAnnounced else { return }
         links[index].isAnnounced = true
+        openSecurity(index)
         let connection = links[index].connection
         gatt.connectionOpened(connection.handle, security: connection.security, at: now)
         emit(.connected(connection))
@@ -135,6 +136,8 @@ extension LEHost {
         buffers.giveBack(link.outstandingPackets)
         guard link.isAnnounced else { return }
         let state = gatt.connectionClosed(handle)
+        security?.connectionClosed(handle)
+        continueSecurity()
         if let state, link.connection.security.isBonded { emit(.clientStateToKeep(handle, state)) }
         emit(.disconnected(handle, reason))
     }

@@ -65,7 +65,7 @@ extension LEHost {
         for turn in links.indices {
             let index = (nextLinkToServe + turn) % links.count
             guard links[index].outstandingPackets < share else { continue }
-            guard links[index].outbound.isActive || links[index].nextFrame(&gatt) else { continue }
+            guard links[index].outbound.isActive || links[index].nextFrame(&gatt, &security) else { continue }
             let handle = links[index].connection.handle
             links[index].outbound.nextPacket(handle: handle, dataLength: buffers.dataLength, into: &buffer)
             links[index].outstandingPackets += 1

@@ -16,6 +16,7 @@ enum CommandPurpose: Hashable, Sendable {
     case cancelConnecting
     case disconnect(ConnectionHandle)
     case updateParameters(ConnectionHandle)
+    case enableEncryption(ConnectionHandle)
     case readRemoteFeatures(ConnectionHandle)
     case setPHY(ConnectionHandle)
     case readRSSI(ConnectionHandle)

@@ -43,16 +43,11 @@ extension LEHost {
         case .numberOfCompletedPackets(let completed): packetsCompleted(completed.packets)
         case .disconnectionComplete(let disconnection): disconnected(disconnection)
         case .encryptionChange(let change):
-            encryptionChanged(change.handle, change.status, isEncrypted: change.isEncrypted, keySize: nil)
+            encryptionChanged(change.handle, change.status, isEncrypted: change.isEncrypted)
         case .encryptionChangeV2(let change):
-            encryptionChanged(
-                change.handle,
-                change.status,
-                isEncrypted: change.isEncrypted,
-                keySize: Int(change.keySize)
-            )
+            encryptionChanged(change.handle, change.status, isEncrypted: change.isEncrypted)
         case .encryptionKeyRefreshComplete(let refresh):
-            encryptionChanged(refresh.handle, refresh.status, isEncrypted: true, keySize: nil)
+            encryptionChanged(refresh.handle, refresh.status, isEncrypted: true)
         case .dataBufferOverflow(let overflow):
             log(.error, "hci", "the controller lost data: its buffers overflowed (link type \(overflow.linkType))")
         case .leConnectionComplete(let complete): connectionCompleted(complete.outcome)
@@ -110,6 +105,8 @@ extension LEHost {
             if status != .success { disconnectRefused(handle, command, status) }
         case .updateParameters(let handle):
             if status != .success { updateRefused(handle, status) }
+        case .enableEncryption(let handle):
+            if status != .success { encryptionChanged(handle, status, isEncrypted: false) }
         case .readRemoteFeatures(let handle):
             if status != .success { remoteFeaturesRead(handle, nil) }
         case .setPHY(let handle):

@@ -1,35 +1,89 @@
 import BluetoothHCI
 
-/// Where the Security Manager belongs: without one, nothing is paired with and no key is known.
+/// What passes between the Security Manager, the controller and the rest of the host.
 extension LEHost {
+    // MARK: Inbound
+
     mutating func receiveSecurity(_ payload: ArraySlice<UInt8>, _ index: Int) {
-        guard links[index].pairing.receive(payload) else { return }
-        log(.info, "smp", "connection \(links[index].connection.handle): refused to pair")
+        let handle = links[index].connection.handle
+        if security != nil {
+            security?.receive(payload, on: handle, at: now)
+            continueSecurity()
+        } else if links[index].pairing.receive(payload) {
+            log(.info, "smp", "connection \(handle): refused to pair, since there is no Security Manager")
+        }
     }
 
     mutating func longTermKeyRequested(_ request: LELongTermKeyRequest) {
-        send(LELongTermKeyRequestNegativeReply(handle: request.handle), for: .other)
-    }
-
-    mutating func encryptionChanged(
-        _ handle: ConnectionHandle,
-        _ status: HCIStatus,
-        isEncrypted: Bool,
-        keySize: Int?
-    ) {
-        guard status == .success else {
-            return log(.warning, "smp", "connection \(handle) could not be encrypted: \(status)")
+        guard security != nil else {
+            return send(LELongTermKeyRequestNegativeReply(handle: request.handle), for: .other)
         }
-        guard let index = link(handle) else { return }
-        var security = links[index].connection.security
-        security.isEncrypted = isEncrypted
-        security.keySize = isEncrypted ? keySize ?? Self.maximumKeySize : 0
-        guard security != links[index].connection.security else { return }
-        links[index].connection.security = security
-        gatt.securityChanged(handle, to: security)
-        emit(.securityChanged(handle, security))
+        let name = LongTermKeyName(
+            encryptedDiversifier: request.encryptedDiversifier,
+            randomNumber: request.randomNumber
+        )
+        security?.longTermKeyRequested(on: request.handle, name: name)
+        continueSecurity()
     }
 
-    /// The length of a key that nobody shortened, in octets.
-    private static let maximumKeySize = 16
+    mutating func encryptionChanged(_ handle: ConnectionHandle, _ status: HCIStatus, isEncrypted: Bool) {
+        if status != .success { log(.warning, "smp", "connection \(handle) could not be encrypted: \(status)") }
+        security?.encryptionChanged(on: handle, status: status, isEncrypted: isEncrypted, at: now)
+        continueSecurity()
+    }
+
+    // MARK: Links
+
+    /// Tells the Security Manager about a connection, and the connection what the Security Manager knows of the peer.
+    mutating func openSecurity(_ index: Int) {
+        guard security != nil else { return }
+        let connection = links[index].connection
+        security?.connectionOpened(
+            connection.handle,
+            role: connection.role == .central ? .initiator : .responder,
+            ownAddress: connection.ownAddress,
+            peerAddress: connection.peerAddressOnAir,
+            resolvedIdentity: connection.peer == connection.peerAddressOnAir ? nil : connection.peer
+        )
+        links[index].connection.security = security?.security(of: connection.handle) ?? .none
+        links[index].connection.peer = security?.identity(on: connection.handle) ?? connection.peer
+    }
+
+    // MARK: What the Security Manager wants
+
+    /// Does what the Security Manager wants done, and passes on what it has to say.
+    mutating func continueSecurity() {
+        while let action = security?.nextAction() { perform(action) }
+        while let event = security?.nextEvent() {
+            switch event {
+            case .securityChanged(let handle, let level): securityChanged(handle, level)
+            default: emit(.security(event))
+            }
+        }
+    }
+
+    private mutating func perform(_ action: SecurityAction) {
+        switch action {
+        case .enableEncryption(let handle, let name, let key):
+            let command = LEEnableEncryption(
+                handle: handle,
+                randomNumber: name.randomNumber,
+                encryptedDiversifier: name.encryptedDiversifier,
+                longTermKey: key.value
+            )
+            send(command, for: .enableEncryption(handle))
+        case .replyLongTermKey(let handle, let key):
+            send(LELongTermKeyRequestReply(handle: handle, longTermKey: key.value), for: .other)
+        case .rejectLongTermKeyRequest(let handle):
+            send(LELongTermKeyRequestNegativeReply(handle: handle), for: .other)
+        }
+    }
+
+    private mutating func securityChanged(_ handle: ConnectionHandle, _ level: LinkSecurity) {
+        guard let index = link(handle) else { return }
+        links[index].connection.security = level
+        links[index].connection.peer = security?.identity(on: handle) ?? links[index].connection.peer
+        gatt.securityChanged(handle, to: level)
+        emit(.securityChanged(handle, level))
+    }
 }

@@ -22,6 +22,9 @@ public struct LEHost: HCIHost, Sendable {
     /// The Generic Attribute Profile on all connections. The owner uses what is meant for it: values, answers and
     /// procedures; connections, PDUs and time come from the host.
     public var gatt: GATTLayer
+    /// Pairing, bonds and encryption on all connections; nil if this host does not pair. The owner uses what is meant
+    /// for it: pairing, answers and bonds; connections, commands and the controller's events come from the host.
+    public var security: SecurityManager?
     /// What the controller said about itself when it was started last.
     public internal(set) var capabilities = ControllerCapabilities()
     /// The address that the host is known by; certain from `ready` on.
@@ -41,7 +44,8 @@ public struct LEHost: HCIHost, Sendable {
     var initiation: Initiation?
     /// The random address that the controller has, outside of advertising sets.
     var controllerRandomAddress: DeviceAddress?
-    var randomness: any RandomNumberGenerator & Sendable
+    /// A random address for a controller that has no public one.
+    private let spareAddress: DeviceAddress
     /// The latest time that was handed in.
     var now = Duration.zero
 
@@ -57,15 +61,23 @@ public struct LEHost: HCIHost, Sendable {
     /// A host that has not been started.
     /// - Parameters:
     ///   - database: the attributes that it offers.
-    ///   - randomness: where a random address comes from, if one has to be made up.
+    ///   - bonds: those that the store has.
+    ///   - randomness: where keys come from, and a random address if one has to be made up.
     public init(
         configuration: Configuration,
         database: GATTDatabase,
+        bonds: [Bond] = [],
         randomness: any RandomNumberGenerator & Sendable
     ) {
         self.configuration = configuration
-        self.randomness = randomness
+        // Numbers that go on the air must not be among those that keys are made of.
+        var randomness = randomness
+        spareAddress = DeviceAddress(staticRandomFrom: randomness.next())
+        let keyRandomness = randomness
         gatt = GATTLayer(database: database, configuration: configuration.gatt)
+        security = configuration.security.map {
+            SecurityManager(configuration: $0, bonds: bonds, randomness: keyRandomness)
+        }
         ownAddress = configuration.ownAddress
     }
 
@@ -106,7 +118,7 @@ extension LEHost {
             }
         } catch {
             counters.malformedPackets += 1
-            log(.warning, "hci", "dropped a malformed packet: \(error): \(packet.prefix(40).hexadecimal)")
+            log(.warning, "hci", "dropped a malformed packet: \(error): \(packet.prefix(8).hexadecimal)")
         }
     }
 
@@ -114,6 +126,8 @@ extension LEHost {
         self.now = max(self.now, now)
         if let opcode = commands.expired(at: self.now) { commandTimedOut(opcode) }
         gatt.advance(to: self.now)
+        security?.advance(to: self.now)
+        continueSecurity()
         for index in links.indices where links[index].signaling.expire(at: self.now) { updateNotAnswered(index) }
     }
 
@@ -124,18 +138,21 @@ extension LEHost {
             deadline = deadline.map { min($0, other) } ?? other
         }
         consider(gatt.nextDeadline)
+        consider(security?.nextDeadline)
         for link in links { consider(link.signaling.nextDeadline) }
         return deadline
     }
 
     /// Takes the next packet for the controller. This may cause events: a packet that leaves makes room.
     public mutating func nextPacket(into buffer: inout [UInt8]) -> Bool {
-        commands.nextPacket(into: &buffer, at: now) || nextACLPacket(into: &buffer)
+        continueSecurity()
+        return commands.nextPacket(into: &buffer, at: now) || nextACLPacket(into: &buffer)
     }
 
     /// Takes the oldest event.
     public mutating func nextEvent() -> LEHostEvent? {
-        events.popFirst() ?? gatt.nextEvent().map(LEHostEvent.gatt)
+        continueSecurity()
+        return events.popFirst() ?? gatt.nextEvent().map(LEHostEvent.gatt)
     }
 
     /// Queues an event behind all that happened before it.
@@ -166,7 +183,7 @@ extension LEHost {
         commands.removeAll()
         let startUp = StartUp(
             ownAddress: configuration.ownAddress,
-            spareAddress: DeviceAddress(staticRandomFrom: randomness.next()),
+            spareAddress: spareAddress,
             defaultPHY: configuration.defaultPHY
         )
         state = .starting(startUp)

@@ -7,6 +7,8 @@ extension LEHost {
         public var ownAddress: LEAddress
         /// What can be chosen about the GATT layer.
         public var gatt: GATTLayer.Configuration
+        /// How to pair; nil not to, and to know no keys.
+        public var security: SecurityManager.Configuration?
         /// Which PHYs new connections should use; nil to leave that to the controller.
         public var defaultPHY: PHYPreferences?
         /// Which connection parameters a peer gets that asks for them.
@@ -15,11 +17,13 @@ extension LEHost {
         public init(
             ownAddress: LEAddress,
             gatt: GATTLayer.Configuration = GATTLayer.Configuration(),
+            security: SecurityManager.Configuration? = nil,
             defaultPHY: PHYPreferences? = nil,
             acceptableParameters: AcceptableParameters = .all
         ) {
             self.ownAddress = ownAddress
             self.gatt = gatt
+            self.security = security
             self.defaultPHY = defaultPHY
             self.acceptableParameters = acceptableParameters
         }

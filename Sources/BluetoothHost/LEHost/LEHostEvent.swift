@@ -34,8 +34,9 @@ public enum LEHostEvent: Sendable {
     case dataLengthUpdated(ConnectionHandle)
     /// How strongly the peer is received, in dBm; nil if that is not known.
     case rssi(ConnectionHandle, dBm: Int8?)
+    /// What is known about the security of a link changed.
     case securityChanged(ConnectionHandle, LinkSecurity)
-
+    case security(SecurityEvent)
     case gatt(GATTEvent)
     case diagnostic(Diagnostic)
 }

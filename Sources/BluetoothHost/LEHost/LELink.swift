@@ -32,10 +32,12 @@ struct LELink: Sendable {
 
     /// Asks the channels for a frame to send: the less they have to say and the more urgent it is, the earlier.
     /// - Returns: false when none has anything to say.
-    mutating func nextFrame(_ gatt: inout GATTLayer) -> Bool {
+    mutating func nextFrame(_ gatt: inout GATTLayer, _ security: inout SecurityManager?) -> Bool {
         if signaling.nextPDU(into: &outbound.payload) {
             outbound.begin(on: .signaling)
-        } else if pairing.nextPDU(into: &outbound.payload) {
+        } else if security?.nextPDU(for: connection.handle, into: &outbound.payload)
+            ?? pairing.nextPDU(into: &outbound.payload)
+        {
             outbound.begin(on: .securityManager)
         } else if gatt.nextPDU(for: connection.handle, into: &outbound.payload) {
             outbound.begin(on: .attribute)
