@@ -34,7 +34,7 @@ struct SecurityPair {
     }
     /// Sees each command on its way.
     var intercept: (Side, [UInt8], inout SecurityPair) -> Interception = { _, _, _ in .pass }
-    /// Called for every event, after it was recorded.
+    /// Whether bonds are stored as soon as they are made.
     var stores = true
     var events: [Side: [SecurityEvent]] = [.central: [], .peripheral: []]
     /// Every command that was delivered, with its sender.

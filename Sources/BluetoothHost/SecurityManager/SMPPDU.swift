@@ -93,7 +93,7 @@ enum SMPPDU: Hashable, Sendable {
     private static func readIdentity(_ reader: inout ByteReader) throws(ByteDecodingError) -> LEAddress {
         let field = "identity_address_information"
         let identity = try LEAddress(reading: &reader, field)
-        guard identity.isIdentity else {
+        guard identity.isIdentity, identity == identity.withoutIdentityType else {
             throw ByteDecodingError(field, .invalidValue(identity.address.value))
         }
         return identity
