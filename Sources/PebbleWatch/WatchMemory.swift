@@ -3,29 +3,16 @@ import BluetoothHost
 
 /// What the watch remembers from one run to the next.
 public struct WatchMemory: Sendable, Equatable {
-    /// Who the watch is on the air; nil before the first start.
-    public var identity: OwnIdentity?
+    /// The watch's own address and the key that its private addresses are made with; nil before the first start.
+    /// Phones know the watch by them, so they must never change while a bond exists.
+    public var identity: LocalIdentity?
     /// The phones that have paired.
     public var phones: [RememberedPhone]
 
     /// A memory; without arguments that of a watch fresh from the factory.
-    public init(identity: OwnIdentity? = nil, phones: [RememberedPhone] = []) {
+    public init(identity: LocalIdentity? = nil, phones: [RememberedPhone] = []) {
         self.identity = identity
         self.phones = phones
-    }
-}
-
-/// The watch's own address and the key that its private addresses are made with. Phones know the watch by them, so
-/// they must never change while a bond exists.
-public struct OwnIdentity: Sendable, Hashable {
-    /// A static random address.
-    public var address: LEAddress
-    public var identityResolvingKey: IdentityResolvingKey
-
-    /// Pairs an address with its key.
-    public init(address: LEAddress, identityResolvingKey: IdentityResolvingKey) {
-        self.address = address
-        self.identityResolvingKey = identityResolvingKey
     }
 }
 
@@ -52,7 +39,7 @@ public struct RememberedPhone: Sendable, Equatable {
 /// One change of the memory, which a store carries out whole or not at all.
 public enum MemoryChange: Sendable, Equatable {
     /// The watch chose who it is.
-    case identity(OwnIdentity)
+    case identity(LocalIdentity)
     /// A phone paired. `replacingOthers` forgets every other phone in the same step.
     case bond(Bond, replacingOthers: Bool)
     /// A phone is forgotten, with everything that is kept about it.

@@ -15,7 +15,7 @@ struct IdentityRecord: Codable, FetchableRecord, PersistableRecord {
     private let address: Int64
     private let identityResolvingKey: Data
 
-    init(_ identity: OwnIdentity) {
+    init(_ identity: LocalIdentity) {
         id = Self.onlyID
         addressType = identity.address.type.rawValue
         address = Int64(identity.address.address.value)
@@ -24,7 +24,7 @@ struct IdentityRecord: Codable, FetchableRecord, PersistableRecord {
         identityResolvingKey = Data(key)
     }
 
-    var value: OwnIdentity {
+    var value: LocalIdentity {
         get throws(ByteDecodingError) {
             guard let type = AddressType(rawValue: addressType) else {
                 throw ByteDecodingError("identity.addressType", .invalidValue(UInt64(addressType)))
@@ -32,7 +32,7 @@ struct IdentityRecord: Codable, FetchableRecord, PersistableRecord {
             var reader = ByteReader(Array(identityResolvingKey))
             let key = try IdentityResolvingKey(reading: &reader, "identity.identityResolvingKey")
             try reader.expectEnd("identity.identityResolvingKey")
-            return OwnIdentity(
+            return LocalIdentity(
                 address: LEAddress(type: type, address: DeviceAddress(UInt64(truncatingIfNeeded: address))),
                 identityResolvingKey: key
             )

@@ -21,7 +21,7 @@ import WatchStorage
 
     @Test func startsEmptyAndRemembersEverything() throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
-        let identity = OwnIdentity(
+        let identity = LocalIdentity(
             address: .random(DeviceAddress(0xC123_4567_89AB)),
             identityResolvingKey: IdentityResolvingKey(0x0123_4567_89AB_CDEF_0123_4567_89AB_CDEF)
         )

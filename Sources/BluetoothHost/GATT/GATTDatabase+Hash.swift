@@ -21,4 +21,11 @@ extension GATTDatabase {
         }
         return message
     }
+
+    /// The Database Hash as a characteristic's value: 16 bytes, least significant first (Core 5.4, Vol 3, Part G, 7.3).
+    public var hash: [UInt8] {
+        var value: [UInt8] = []
+        value.appendLittleEndian(CryptoToolbox.aesCMAC(key: 0, hashInput))
+        return value
+    }
 }

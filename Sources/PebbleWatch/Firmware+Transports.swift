@@ -1,0 +1,300 @@
+import BluetoothHCI
+import BluetoothHost
+import PebbleProtocol
+
+// The way of the Pebble Protocol's bytes: GATT values to PPoGATT packets to session streams, and back.
+
+// MARK: - From the phone
+
+extension Firmware {
+    mutating func handle(_ event: GATTEvent, at now: Duration) {
+        switch event {
+        case .mtuChanged(let connection, let mtu):
+            mtuChanged(to: mtu, on: connection)
+        case .written(let write) where write.handle == handles.reversedDataWrite:
+            receive(write.value, over: .reversed, on: write.connection, at: now)
+        case .valueReceived(let value):
+            received(value, at: now)
+        case .subscriptionChanged(let change) where change.handle == handles.reversedData:
+            reversedSubscriptionChanged(change, at: now)
+        case .readRequested(let request):
+            answer(request)
+        case .writeRequested(let request):
+            answer(request)
+        case .procedureEnded(let result):
+            procedureEnded(result, at: now)
+        case .transactionTimedOut(let connection):
+            log(.warning, "att", "\(connection): the phone did not answer; disconnecting")
+            host.disconnect(connection, reason: .remoteUserTerminatedConnection)
+        case .pduIgnored(let connection, let pdu):
+            log(.warning, "att", "\(connection): \(pdu)")
+        case .requestRefused(let connection, let error):
+            log(.debug, "att", "\(connection): \(error)")
+        default:
+            break
+        }
+    }
+
+    private mutating func received(_ value: ReceivedValue, at now: Duration) {
+        if value.handle == links[value.connection]?.finder.serviceChanged {
+            links[value.connection]?.finder.databaseChanged()
+        } else {
+            receive(value.value, over: .forward(value.handle), on: value.connection, at: now)
+        }
+    }
+
+    private mutating func receive(
+        _ packet: ArraySlice<UInt8>,
+        over carrier: PhoneLink.Carrier,
+        on connection: ConnectionHandle,
+        at now: Duration
+    ) {
+        links[connection]?.transports[carrier]?.link.receive(packet, at: now)
+    }
+
+    private mutating func mtuChanged(to mtu: Int, on connection: ConnectionHandle) {
+        guard let carriers = links[connection]?.transports.keys else { return }
+        links[connection]?.mtu = mtu
+        for carrier in Array(carriers) { links[connection]?.transports[carrier]?.link.attMTU = mtu }
+    }
+}
+
+// MARK: - Opening transports
+
+extension Firmware {
+    /// Looks for what the phone offers; a second call does nothing.
+    mutating func findPhoneServices(on connection: ConnectionHandle, at now: Duration) {
+        links[connection]?.finder.start()
+    }
+
+    private mutating func reversedSubscriptionChanged(_ change: SubscriptionChange, at now: Duration) {
+        if change.current.contains(.notifications) {
+            open(.reversed, with: .reversedV2, service: nil, on: change.connection, at: now)
+        } else {
+            close(.reversed, of: change.connection, reason: "the phone unsubscribed", at: now)
+        }
+    }
+
+    private mutating func open(
+        _ carrier: PhoneLink.Carrier,
+        with rules: PPoGATTConfiguration.Carrier,
+        service: PhoneServiceFinder.FoundTransport?,
+        on connection: ConnectionHandle,
+        at now: Duration
+    ) {
+        guard let mtu = links[connection]?.mtu else { return }
+        close(carrier, of: connection, reason: "opened again", at: now)
+        var link = PPoGATTLink(
+            .watch(rules, serialNumber: configuration.identity.serialNumber),
+            attMTU: mtu,
+            disconnectHistory: disconnectHistory
+        )
+        link.start(at: now)
+        links[connection]?.transports[carrier] = PhoneLink.Transport(link: link, service: service)
+    }
+
+    private mutating func close(
+        _ carrier: PhoneLink.Carrier,
+        of connection: ConnectionHandle,
+        reason: String,
+        at now: Duration
+    ) {
+        guard let transport = links[connection]?.transports.removeValue(forKey: carrier) else { return }
+        disconnectHistory = transport.link.disconnectHistory
+        if let session = transport.session { system.closeSession(session, reason: reason, at: now) }
+    }
+
+    /// The connection is gone, and every transport with it.
+    mutating func closeTransports(of connection: ConnectionHandle, reason: String, at now: Duration) {
+        guard let carriers = links[connection]?.transports.keys else { return }
+        for carrier in Array(carriers) { close(carrier, of: connection, reason: reason, at: now) }
+    }
+
+    private mutating func procedureEnded(_ ended: GATTProcedureResult, at now: Duration) {
+        guard let purpose = links[ended.connection]?.procedures.removeValue(forKey: ended.id) else { return }
+        switch (purpose, ended.result) {
+        case (.finder, _):
+            links[ended.connection]?.finder.finish(ended.result)
+        case (.meta(let carrier), .success(.value(let value))):
+            links[ended.connection]?.transports[carrier]?.link.receiveMeta(value, at: now)
+        case (.meta(let carrier), _):
+            links[ended.connection]?.transports[carrier]?.link.metaReadFailed(at: now)
+        case (.subscription(let carrier), .success):
+            links[ended.connection]?.transports[carrier]?.link.subscribed(at: now)
+        case (.subscription(let carrier), .failure):
+            links[ended.connection]?.transports[carrier]?.link.subscriptionRefused()
+        }
+    }
+
+    private mutating func run(
+        _ procedure: GATTProcedure,
+        for purpose: PhoneLink.Purpose,
+        on connection: ConnectionHandle,
+        at now: Duration
+    ) {
+        do {
+            let id = try host.gatt.start(procedure, on: connection, at: now)
+            links[connection]?.procedures[id] = purpose
+        } catch {
+            log(.warning, "gatt", "\(connection): \(procedure) could not be started: \(error)")
+            switch purpose {
+            case .finder: links[connection]?.finder.finish(.failure(.disconnected))
+            case .meta, .subscription: break
+            }
+        }
+    }
+}
+
+// MARK: - Pumping
+
+extension Firmware {
+    var nextTransportDeadline: Duration? {
+        var earliest: Duration?
+        for link in links.values {
+            for transport in link.transports.values {
+                guard let deadline = transport.link.nextDeadline else { continue }
+                earliest = min(earliest ?? deadline, deadline)
+            }
+        }
+        return earliest
+    }
+
+    mutating func advanceTransports(to now: Duration) {
+        for (connection, link) in links {
+            for carrier in link.transports.keys {
+                links[connection]?.transports[carrier]?.link.advance(to: now)
+            }
+        }
+    }
+
+    /// Moves what can be moved between the phone's links and the system.
+    /// - Returns: whether anything did, so that there may be more to do.
+    mutating func pumpTransports(at now: Duration) -> Bool {
+        var moved = false
+        for connection in Array(links.keys) {
+            moved = pumpFinder(of: connection, at: now) || moved
+            guard let carriers = links[connection]?.transports.keys else { continue }
+            for carrier in Array(carriers) {
+                moved = pumpEvents(of: carrier, on: connection, at: now) || moved
+                pumpStream(of: carrier, on: connection, at: now)
+                pumpPackets(of: carrier, on: connection, at: now)
+            }
+        }
+        return moved
+    }
+
+    private mutating func pumpFinder(of connection: ConnectionHandle, at now: Duration) -> Bool {
+        var moved = false
+        while let event = links[connection]?.finder.nextEvent() {
+            moved = true
+            switch event {
+            case .transportFound(let found):
+                open(.forward(found.data), with: .forward, service: found, on: connection, at: now)
+            case .transportGone(let gone):
+                close(.forward(gone.data), of: connection, reason: "the phone removed the service", at: now)
+            case .problem(let text):
+                log(.info, "gatt", "\(connection): \(text)")
+            }
+        }
+        if let procedure = links[connection]?.finder.nextProcedure() {
+            moved = true
+            run(procedure, for: .finder, on: connection, at: now)
+        }
+        return moved
+    }
+
+    private mutating func pumpEvents(
+        of carrier: PhoneLink.Carrier,
+        on connection: ConnectionHandle,
+        at now: Duration
+    ) -> Bool {
+        var moved = false
+        while let event = links[connection]?.transports[carrier]?.link.nextEvent() {
+            moved = true
+            handle(event, of: carrier, on: connection, at: now)
+        }
+        return moved
+    }
+
+    private mutating func handle(
+        _ event: PPoGATTEvent,
+        of carrier: PhoneLink.Carrier,
+        on connection: ConnectionHandle,
+        at now: Duration
+    ) {
+        guard let transport = links[connection]?.transports[carrier] else { return }
+        switch event {
+        case .metaReadRequested:
+            if let service = transport.service {
+                run(.read(service.meta), for: .meta(carrier), on: connection, at: now)
+            }
+        case .subscriptionRequested:
+            if let service = transport.service {
+                let subscribe = GATTProcedure.subscribe(clientConfiguration: service.configuration, .notifications)
+                run(subscribe, for: .subscription(carrier), on: connection, at: now)
+            }
+        case .opened(let opened):
+            let kind: SessionTransport = carrier == .reversed ? .reversedPPoGATT : .forwardPPoGATT
+            links[connection]?.transports[carrier]?.session = system.openSession(
+                opened.destination,
+                over: kind,
+                at: now
+            )
+        case .received(let bytes):
+            if let session = transport.session { system.receive(bytes, on: session, at: now) }
+        case .spaceAvailable:
+            break
+        case .closed(let reason):
+            links[connection]?.transports[carrier]?.session = nil
+            if let session = transport.session { system.closeSession(session, reason: "\(reason)", at: now) }
+        case .failed(let failure):
+            log(.warning, "ppogatt", "\(connection): \(failure)")
+        case .disconnectRequested(let reason):
+            log(.warning, "ppogatt", "\(connection): \(reason); disconnecting")
+            host.disconnect(connection, reason: .remoteUserTerminatedConnection)
+        case .stalled:
+            log(
+                .error,
+                "ppogatt",
+                "\(connection): the transport failed again and again; waiting for the phone to reset it"
+            )
+        }
+    }
+
+    /// Gives the link what the session has to say, as far as it takes it.
+    private mutating func pumpStream(of carrier: PhoneLink.Carrier, on connection: ConnectionHandle, at now: Duration) {
+        guard let session = links[connection]?.transports[carrier]?.session else { return }
+        while let room = links[connection]?.transports[carrier]?.link.writableByteCount, room > 0 {
+            let bytes = system.takeOutbound(of: session, atMost: room, at: now)
+            guard !bytes.isEmpty else { return }
+            _ = links[connection]?.transports[carrier]?.link.send(bytes)
+        }
+    }
+
+    /// Gives the GATT layer the link's packets, as many as it has room for.
+    private mutating func pumpPackets(of carrier: PhoneLink.Carrier, on connection: ConnectionHandle, at now: Duration)
+    {
+        while true {
+            var packet: [UInt8] = links[connection]?.transports[carrier]?.unsentPacket ?? []
+            if packet.isEmpty {
+                guard links[connection]?.transports[carrier]?.link.nextPacket(into: &packet, at: now) == true else {
+                    return
+                }
+            }
+            do {
+                switch carrier {
+                case .forward(let handle): try host.gatt.writeWithoutResponse(packet[...], to: handle, on: connection)
+                case .reversed: try host.gatt.notify(packet[...], of: handles.reversedData, on: connection)
+                }
+                links[connection]?.transports[carrier]?.unsentPacket = []
+            } catch .queueFull {
+                links[connection]?.transports[carrier]?.unsentPacket = packet
+                return
+            } catch {
+                log(.warning, "ppogatt", "\(connection): \(error)")
+                links[connection]?.transports[carrier]?.unsentPacket = []
+                return
+            }
+        }
+    }
+}

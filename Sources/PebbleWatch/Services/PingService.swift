@@ -1,0 +1,14 @@
+import ByteCoding
+import PebbleProtocol
+
+/// Endpoint 2001: answers a ping with its cookie.
+enum PingService {
+    static func receive(
+        _ message: PebbleMessage,
+        on session: SessionID,
+        in context: inout ServiceContext
+    ) throws(ByteDecodingError) {
+        guard case .ping(let cookie, _) = try PingMessage(payload: message.payload) else { return }
+        context.reply(PingMessage.pong(cookie: cookie), on: session)
+    }
+}

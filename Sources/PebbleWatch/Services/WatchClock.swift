@@ -1,0 +1,41 @@
+/// The watch's real-time clock, which only a phone sets.
+public struct WatchClock: Sendable, Equatable {
+    /// How local time relates to UTC.
+    public struct Zone: Sendable, Equatable {
+        /// Minutes that local time is ahead of UTC.
+        public let offsetMinutes: Int
+        /// The name that the phone gave, such as `Europe/Paris`.
+        public let name: String
+    }
+
+    /// What the clock showed, in seconds since 1970, when it was last set (or at start).
+    private var seconds: UInt32
+    /// When that was.
+    private var reference: Duration
+    /// The zone, once a phone has set UTC; until then the clock shows local time.
+    public private(set) var zone: Zone?
+
+    /// A clock that shows `seconds` at `now`.
+    public init(seconds: UInt32, at now: Duration) {
+        self.seconds = seconds
+        reference = now
+    }
+
+    /// Seconds since 1970 that the clock shows: UTC once a zone is known, local time before.
+    public func seconds(at now: Duration) -> UInt32 {
+        let elapsed = max(.zero, now - reference).components.seconds
+        return seconds &+ UInt32(truncatingIfNeeded: elapsed)
+    }
+
+    /// Sets local time, without a zone.
+    public mutating func setLocal(seconds: UInt32, at now: Duration) {
+        self.seconds = seconds
+        reference = now
+    }
+
+    /// Sets UTC and the zone.
+    public mutating func setUTC(seconds: UInt32, zone: Zone, at now: Duration) {
+        setLocal(seconds: seconds, at: now)
+        self.zone = zone
+    }
+}

@@ -1,0 +1,37 @@
+import BluetoothHCI
+import BluetoothHost
+import PebbleProtocol
+
+/// What happened on the watch, for logs, transcripts and whoever controls it.
+public enum WatchEvent: Sendable {
+    /// The controller is ready and the watch has begun to advertise.
+    case started(ControllerCapabilities)
+    /// What is on the air changed; nil is nothing.
+    case advertising(AdvertisingPolicy.OnAir?)
+    /// A phone connected.
+    case connected(ConnectionHandle, LEAddress)
+    /// A link ended, and why.
+    case disconnected(ConnectionHandle, reason: HCIStatus)
+    /// A companion opened a session.
+    case sessionOpened(SessionID, SessionKind, SessionTransport)
+    /// A session ended, and why.
+    case sessionClosed(SessionID, reason: String)
+    /// A message of the Pebble Protocol came in or went out.
+    case message(SessionID, MessageDirection, PebbleMessage)
+    /// The running app changed.
+    case appLaunched(PebbleUUID, name: String)
+    /// The running app got a dictionary from its companion.
+    case appMessageReceived(PebbleUUID, AppMessageDictionary)
+    /// A dictionary of the running app's was acknowledged, refused or given up.
+    case appMessageSent(PebbleUUID, AppMessageDictionary, AppMessageResult)
+    /// The phone set the clock.
+    case clockSet(WatchClock)
+    /// Something that only matters to whoever reads the log.
+    case diagnostic(Diagnostic)
+}
+
+/// Which way a message went.
+public enum MessageDirection: Sendable {
+    case fromPhone
+    case toPhone
+}
