@@ -129,9 +129,17 @@ let package = Package(
             dependencies: ["AirSimulator", "BluetoothHCI"],
             swiftSettings: strict
         ),
+        .target(name: "SystemTestSupport", path: "Tests/SystemTestSupport", swiftSettings: strict),
+        .testTarget(
+            name: "DaemonTests",
+            dependencies: [
+                "Daemon", "AirSimulator", "LinuxBluetooth", "BluetoothHCI", "SystemTestSupport", "cairn", logging,
+            ],
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "LinuxBluetoothTests",
-            dependencies: ["LinuxBluetooth", "BluetoothHCI", "ByteCoding"],
+            dependencies: ["LinuxBluetooth", "BluetoothHCI", "ByteCoding", "SystemTestSupport"],
             swiftSettings: strict
         ),
     ],

@@ -10,6 +10,9 @@ public struct H4Server: ~Copyable, Sendable {
         /// Why not.
         public let cause: SystemError
 
+        /// Whether the reason is that this user is not allowed to.
+        public var isPermission: Bool { cause.code == EACCES }
+
         public var description: String { "cannot listen on port \(port) of 127.0.0.1: \(cause)" }
 
         /// What a person can do about it.

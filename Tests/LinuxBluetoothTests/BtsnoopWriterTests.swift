@@ -1,6 +1,7 @@
 import ByteCoding
 import Glibc
 import LinuxBluetooth
+import SystemTestSupport
 import Testing
 
 @Suite struct BtsnoopWriterTests {

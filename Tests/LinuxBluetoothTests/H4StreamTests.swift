@@ -1,5 +1,6 @@
 import BluetoothHCI
 import Glibc
+import SystemTestSupport
 import Testing
 
 @testable import LinuxBluetooth

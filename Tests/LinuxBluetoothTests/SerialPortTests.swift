@@ -1,5 +1,6 @@
 import Glibc
 import LinuxBluetooth
+import SystemTestSupport
 import Testing
 
 /// The terminal end of a serial line and its device, without hardware.

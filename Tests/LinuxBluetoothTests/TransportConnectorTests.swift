@@ -1,5 +1,6 @@
 import Glibc
 import LinuxBluetooth
+import SystemTestSupport
 import Testing
 
 @Suite struct TransportConnectorTests {

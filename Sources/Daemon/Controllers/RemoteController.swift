@@ -12,7 +12,7 @@ public final class RemoteController: LoopMember {
     }
 
     /// The first wait before a new attempt; it doubles with every failure.
-    static let firstBackOff: Duration = .milliseconds(500)
+    public static let defaultBackOff: Duration = .milliseconds(500)
     /// The longest wait between attempts.
     static let longestBackOff: Duration = .seconds(30)
     /// Packets that may leave the host in one turn of the loop.
@@ -30,12 +30,21 @@ public final class RemoteController: LoopMember {
     private let log: Logger
     private var state: State = .waiting(until: .zero)
     private var pollToken: PollSet.Token?
-    private var backOff = firstBackOff
+    private let firstBackOff: Duration
+    private var backOff: Duration
     private var buffer: [UInt8] = []
     private var isStopping = false
 
     /// Reaches the controller at `address`, which is not `.virtual`, when the loop starts.
-    public init(_ address: TransportAddress, runner: any HostRunning, whenLost policy: LossPolicy, log: Logger) {
+    public init(
+        _ address: TransportAddress,
+        runner: any HostRunning,
+        whenLost policy: LossPolicy,
+        backOff: Duration = defaultBackOff,
+        log: Logger
+    ) {
+        firstBackOff = backOff
+        self.backOff = backOff
         self.address = address
         self.runner = runner
         self.policy = policy
@@ -65,7 +74,7 @@ public final class RemoteController: LoopMember {
                 try stream.receive { runner.receive($0, at: now) }
                 reportGarbage(on: stream)
                 // What answers is a controller: the next loss is a new one.
-                backOff = Self.firstBackOff
+                backOff = firstBackOff
             } catch {
                 try lost(error, at: now)
             }

@@ -35,14 +35,17 @@ public final class EventLoop {
     }
 
     /// How long the members have for a clean end.
-    public static let stopPatience: Duration = .seconds(3)
+    public static let defaultStopPatience: Duration = .seconds(3)
     /// The shortest wait when a deadline that has passed does not move: a machine is wrong, but the processor stays free.
     static let stuckDeadlineWait: Duration = .milliseconds(10)
 
+    /// Called each time before the loop waits or ends: for what is collected during a turn, such as a capture's records.
+    public var beforeWaiting: () -> Void = {}
     /// The loop's time.
     public let clock: MonotonicClock
     private let signals: StopSignals?
     private let log: Logger
+    private let stopPatience: Duration
     private var members: [any LoopMember] = []
     private var set = PollSet()
     private var stopDeadline: Duration?
@@ -51,7 +54,13 @@ public final class EventLoop {
     private(set) var turns = 0
 
     /// A loop without members. Without `signals` only `requestStop` ends it.
-    public init(clock: MonotonicClock, signals: StopSignals?, log: Logger) {
+    public init(
+        clock: MonotonicClock,
+        signals: StopSignals?,
+        stopPatience: Duration = defaultStopPatience,
+        log: Logger
+    ) {
+        self.stopPatience = stopPatience
         self.clock = clock
         self.signals = signals
         self.log = log
@@ -64,7 +73,7 @@ public final class EventLoop {
     public func requestStop() {
         guard stopDeadline == nil else { return }
         let now = clock.now
-        stopDeadline = now + Self.stopPatience
+        stopDeadline = now + stopPatience
         for member in members { member.beginStop(at: now) }
     }
 
@@ -73,6 +82,7 @@ public final class EventLoop {
         for member in members { try member.start(at: clock.now) }
         while true {
             let isBusy = try moveOutput(at: clock.now)
+            beforeWaiting()
             if let deadline = stopDeadline {
                 if members.allSatisfy(\.isStopped) { return .stopped }
                 if clock.now >= deadline { return .stopTimedOut }

@@ -1,0 +1,203 @@
+import AirSimulator
+import BluetoothHCI
+import LinuxBluetooth
+import Logging
+
+/// The virtual radio in step with the clock, with any number of hosts on it: those of this process, and guests that
+/// attach to a loopback port and see an ordinary controller there.
+public final class VirtualAir: LoopMember {
+    /// How many guests may be attached at once.
+    public static let guestLimit = 16
+    /// Packets that may be moved between the hosts of this process and their controllers in one go.
+    private static let packetsPerTurn = 4096
+    /// Deadlines that one turn of the loop catches up with.
+    private static let deadlinesPerTurn = 4096
+
+    private struct Station {
+        let controller: ControllerID
+        let runner: any HostRunning
+    }
+
+    private final class Guest {
+        let number: Int
+        let controller: ControllerID
+        let stream: H4Stream
+        var pollToken: PollSet.Token?
+
+        init(number: Int, controller: ControllerID, stream: H4Stream) {
+            self.number = number
+            self.controller = controller
+            self.stream = stream
+        }
+    }
+
+    private var air: Air
+    /// Up to where everything that was due has happened.
+    private var time = Duration.zero
+    private var stations: [Station] = []
+    private var guests: [Guest] = []
+    private var guestCount = 0
+    private var server: H4Server?
+    private var serverToken: PollSet.Token?
+    private var buffer: [UInt8] = []
+    private let log: Logger
+
+    /// An air without controllers.
+    public init(_ air: Air, log: Logger) {
+        self.air = air
+        self.log = log
+    }
+
+    /// Puts a controller on the air and a host of this process on it.
+    public func attach(_ runner: any HostRunning, to configuration: ControllerConfiguration) {
+        stations.append(Station(controller: air.addController(configuration), runner: runner))
+    }
+
+    /// Offers controllers on a loopback port; 0 lets the kernel choose one.
+    /// - Returns: the port.
+    public func listen(on port: UInt16) throws(DaemonError) -> UInt16 {
+        do {
+            let server = try H4Server(port: port)
+            let chosen = server.port
+            self.server = consume server
+            log.notice("H4 controllers for other hosts at tcp:127.0.0.1:\(chosen)")
+            return chosen
+        } catch {
+            throw DaemonError(error.isPermission ? .notPermitted : .unavailable, "\(error)", advice: error.advice)
+        }
+    }
+
+    public func start(at now: Duration) {
+        time = now
+        for station in stations { station.runner.start(at: now) }
+    }
+
+    public func addPollRequests(to set: inout PollSet) {
+        switch server {
+        case .some(let server): serverToken = set.add(server.descriptor, reading: true, writing: false)
+        case nil: break
+        }
+        for guest in guests {
+            guest.pollToken = set.add(guest.stream.descriptor, reading: true, writing: guest.stream.wantsToWrite)
+        }
+    }
+
+    public func takeInput(_ set: borrowing PollSet, at now: Duration) {
+        // What a guest sends arrives on an air where everything that was due before has happened.
+        catchUp(to: now)
+        for guest in guests {
+            guard let token = guest.pollToken, set.isReadable(token) else { continue }
+            do {
+                try guest.stream.receive { air.receive($0, from: guest.controller, at: time) }
+                if let garbage = guest.stream.takeGarbage() { log.warning("guest \(guest.number): \(garbage)") }
+            } catch {
+                remove(guest, because: error)
+            }
+        }
+        if let token = serverToken, set.isReadable(token) { acceptGuests() }
+    }
+
+    public func moveOutput(at now: Duration) -> Bool {
+        let isBusy = exchangePackets()
+        for guest in guests {
+            while guest.stream.hasRoom, air.nextPacket(from: guest.controller, into: &buffer) {
+                guest.stream.send(buffer)
+            }
+            do {
+                try guest.stream.flush()
+            } catch {
+                remove(guest, because: error)
+            }
+        }
+        while let event = air.nextEvent() { log.warning("\(event)") }
+        return isBusy
+    }
+
+    public func advance(to now: Duration) { catchUp(to: now) }
+
+    public var nextDeadline: Duration? {
+        var earliest = air.nextDeadline
+        for station in stations {
+            if let deadline = station.runner.nextDeadline { earliest = min(earliest ?? deadline, deadline) }
+        }
+        return earliest
+    }
+
+    public func beginStop(at now: Duration) {
+        for station in stations { station.runner.beginShutdown(at: time) }
+    }
+
+    public var isStopped: Bool {
+        stations.allSatisfy { $0.runner.isShutDown } && guests.allSatisfy { !$0.stream.wantsToWrite }
+    }
+
+    /// Lets every deadline up to `now` happen in its order and at its own time, however late the loop is, so that a
+    /// pause of the process looks like a pause and not like a radio that was silent.
+    private func catchUp(to now: Duration) {
+        var previous: Duration?
+        for _ in 0..<Self.deadlinesPerTurn {
+            guard let due = nextDeadline, due <= now, due != previous else {
+                time = max(time, now)
+                return
+            }
+            previous = due
+            time = max(time, due)
+            air.advance(to: time)
+            for station in stations { station.runner.advance(to: time) }
+            if exchangePackets() { previous = nil }
+        }
+    }
+
+    /// Moves packets between the hosts of this process and their controllers until none is left.
+    /// - Returns: whether there were more than a fair share.
+    private func exchangePackets() -> Bool {
+        var share = Self.packetsPerTurn
+        var isMoving = true
+        while isMoving {
+            isMoving = false
+            for station in stations {
+                while share > 0, station.runner.nextPacket(into: &buffer, at: time) {
+                    air.receive(buffer[...], from: station.controller, at: time)
+                    isMoving = true
+                    share -= 1
+                }
+                while share > 0, air.nextPacket(from: station.controller, into: &buffer) {
+                    station.runner.receive(buffer[...], at: time)
+                    isMoving = true
+                    share -= 1
+                }
+            }
+        }
+        return share == 0
+    }
+
+    private func acceptGuests() {
+        do {
+            while let stream = try acceptStream() {
+                guestCount += 1
+                guard guests.count < Self.guestLimit else {
+                    log.warning("guest \(guestCount) turned away: \(Self.guestLimit) hosts are attached already")
+                    continue
+                }
+                let guest = Guest(number: guestCount, controller: air.addController(.modern), stream: stream)
+                guests.append(guest)
+                log.info("guest \(guest.number) attached to \(guest.controller)")
+            }
+        } catch {
+            log.error("cannot take the next guest: \(error)")
+        }
+    }
+
+    private func acceptStream() throws(SystemError) -> H4Stream? {
+        switch server {
+        case .some(let server): try server.accept()
+        case nil: nil
+        }
+    }
+
+    private func remove(_ guest: Guest, because loss: ConnectionLoss) {
+        log.info("guest \(guest.number) is gone: \(loss)")
+        air.removeController(guest.controller)
+        guests.removeAll { $0 === guest }
+    }
+}

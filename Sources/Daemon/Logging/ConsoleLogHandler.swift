@@ -1,0 +1,64 @@
+import Glibc
+import Logging
+
+/// Writes one line an event to standard error: local time, level, layer, message, metadata.
+struct ConsoleLogHandler: LogHandler {
+    private let label: String
+    private let descriptor: Int32
+
+    var logLevel: Logger.Level = .info
+    var metadata: Logger.Metadata = [:]
+    var metadataProvider: Logger.MetadataProvider?
+
+    init(label: String, descriptor: Int32 = STDERR_FILENO) {
+        self.label = label
+        self.descriptor = descriptor
+    }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        var line = "\(Self.timeOfDay()) \(Self.padded(event.level.rawValue, to: 8)) \(Self.padded(label, to: 9)) "
+        line += event.message.description.printable
+        let all = metadata.merging(metadataProvider?.get() ?? [:]) { $1 }.merging(event.metadata ?? [:]) { $1 }
+        for (key, value) in all.sorted(by: { $0.key < $1.key }) { line += " \(key)=\(value)".printable }
+        line += "\n"
+        // One call a line: lines of several processes on one terminal stay whole.
+        line.withUTF8 { _ = write(descriptor, $0.baseAddress, $0.count) }
+    }
+
+    private static func padded(_ text: String, to width: Int) -> String {
+        text + String(repeating: " ", count: max(0, width - text.utf8.count))
+    }
+
+    private static func timeOfDay() -> String {
+        var now = timespec()
+        clock_gettime(CLOCK_REALTIME, &now)
+        var parts = tm()
+        localtime_r(&now.tv_sec, &parts)
+        func digits(_ value: Int, _ count: Int) -> String {
+            let text = String(value)
+            return String(repeating: "0", count: max(0, count - text.utf8.count)) + text
+        }
+        let time = [parts.tm_hour, parts.tm_min, parts.tm_sec].map { digits(Int($0), 2) }.joined(separator: ":")
+        return "\(time).\(digits(now.tv_nsec / 1_000_000, 3))"
+    }
+}
+
+extension String {
+    /// The text with its control characters escaped: what comes from outside, such as a phone's name, must not be able
+    /// to forge lines or drive the terminal.
+    public var printable: String {
+        var text = ""
+        for scalar in unicodeScalars {
+            switch scalar.properties.generalCategory {
+            case .control, .lineSeparator, .paragraphSeparator, .format: text += scalar.escaped(asASCII: true)
+            default: text.unicodeScalars.append(scalar)
+            }
+        }
+        return text
+    }
+}

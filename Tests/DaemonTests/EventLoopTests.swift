@@ -1,0 +1,166 @@
+import Glibc
+import LinuxBluetooth
+import SystemTestSupport
+import Testing
+
+@testable import Daemon
+
+@Suite struct EventLoopTests {
+    private let recorder = LogRecorder()
+
+    private func makeLoop(stopPatience: Duration = .seconds(5), signals: StopSignals? = nil) -> EventLoop {
+        EventLoop(clock: MonotonicClock(), signals: signals, stopPatience: stopPatience, log: recorder.logger)
+    }
+
+    /// A host on a connection to `socket`, whose events go to `handle`.
+    private func attach(
+        _ host: TinyHost,
+        to loop: EventLoop,
+        listener port: UInt16,
+        handle: @escaping (TinyHost.Event, Duration) -> Void
+    ) -> HostRunner<TinyHost> {
+        let runner = HostRunner(log: recorder.logger, makeHost: { host }, handleEvent: handle)
+        loop.add(
+            RemoteController(.tcp(host: "127.0.0.1", port: port), runner: runner, whenLost: .exit, log: recorder.logger)
+        )
+        return runner
+    }
+
+    @Test func carriesPacketsBothWaysAndKeepsDeadlines() throws {
+        let (listener, port) = try RawSocket.listening()
+        let loop = makeLoop()
+        var host = TinyHost()
+        host.deadlines = [.milliseconds(20), .milliseconds(40), .milliseconds(60)]
+        var events: [TinyHost.Event] = []
+        var lateness: [Duration] = []
+        let answer: [UInt8] = [0x04, 0x0E, 0x04, 0x01, 0x03, 0x0C, 0x00]
+        let runner = attach(host, to: loop, listener: port) { event, now in
+            events.append(event)
+            guard case .due(let deadline) = event else { return }
+            lateness.append(now - deadline)
+            if deadline == .milliseconds(60) { loop.requestStop() }
+        }
+        var received: [UInt8] = []
+        loop.add(
+            Acceptor(listener) { peer in
+                received += try peer.read(TinyHost.reset.count)
+                try peer.write(answer)
+            }
+        )
+        loop.add(Watchdog())
+        #expect(try loop.run() == .stopped)
+        #expect(received == TinyHost.reset)
+        #expect(
+            events == [
+                .started, .received(answer), .due(.milliseconds(20)), .due(.milliseconds(40)),
+                .due(.milliseconds(60)), .leaving,
+            ]
+        )
+        #expect(lateness.allSatisfy { $0 >= .zero }, "no deadline comes early: \(lateness)")
+        #expect(loop.turns < 30, "it sleeps between deadlines instead of spinning: \(loop.turns) turns")
+        #expect(recorder.lines.contains("trace: > 01030c00"))
+        #expect(recorder.lines.contains("trace: < 040e0401030c00"))
+        withExtendedLifetime(runner) {}
+    }
+
+    @Test func doesNotSpinOnADeadlineThatDoesNotMove() throws {
+        let loop = makeLoop()
+        loop.add(Watchdog(after: .milliseconds(200)))
+        loop.add(StuckMember())
+        #expect(throws: DaemonError.self) { try loop.run() }
+        #expect(loop.turns < 100, "\(loop.turns) turns in 200 ms")
+    }
+
+    @Test func stopsReadingAHostWhoseControllerDoesNotRead() throws {
+        let (listener, port) = try RawSocket.listening(receiveBuffer: 4096)
+        let loop = makeLoop()
+        recorder.logLevel = .info
+        var host = TinyHost()
+        host.dataCount = 10_000
+        host.deadlines = (1...2_000).map { .milliseconds($0 * 5) }
+        var taken: [Int] = []
+        var acceptor: Acceptor?
+        var runner: HostRunner<TinyHost>?
+        runner = attach(host, to: loop, listener: port) { event, _ in
+            // Timers go on while the controller is stalled. When ten in a row have found that nothing more was taken
+            // out of the host, every buffer on the way is full, and the controller begins to read.
+            guard case .due = event, let count = runner?.host.takenCount, acceptor?.isReading == false else { return }
+            taken.append(count)
+            let last = taken.suffix(10)
+            acceptor?.isReading = last.count == 10 && last.first == last.last
+        }
+        var received: [UInt8] = []
+        let total = TinyHost.reset.count + host.dataCount * TinyHost.data(0).count
+        let peer = Acceptor(listener) { peer in
+            received += try peer.read(min(60_000, total - received.count))
+            if received.count == total { loop.requestStop() }
+        }
+        peer.isReading = false
+        acceptor = peer
+        loop.add(peer)
+        loop.add(Watchdog())
+        #expect(try loop.run() == .stopped)
+        let takenWhenStalled = try #require(taken.last)
+        #expect(takenWhenStalled > 60 && takenWhenStalled < host.dataCount)
+        let expected = (0..<host.dataCount).reduce(into: TinyHost.reset) { $0 += TinyHost.data($1) }
+        #expect(received == expected)
+    }
+
+    @Test func aSignalEndsItCleanlyAndASecondOneAtOnce() throws {
+        for (count, outcome) in [
+            (1, EventLoop.Outcome.stopped), (2, .killed(StopSignals.Signal(number: SIGTERM))),
+        ] {
+            let (listener, port) = try RawSocket.listening()
+            let loop = makeLoop(signals: try StopSignals())
+            var host = TinyHost()
+            host.leavesAtOnce = false
+            var runner: HostRunner<TinyHost>?
+            var order: [TinyHost.Event] = []
+            runner = attach(host, to: loop, listener: port) { event, _ in
+                order.append(event)
+                switch event {
+                case .started: raise(SIGINT)
+                case .leaving where count == 2: raise(SIGTERM)
+                // The host takes leave when its controller has confirmed it.
+                case .received: runner?.host.takeLeave()
+                default: break
+                }
+            }
+            loop.add(
+                Acceptor(listener) { peer in
+                    _ = try peer.read(TinyHost.reset.count)
+                    if count == 1 { try peer.write([0x04, 0x05, 0x04, 0x00, 0x40, 0x00, 0x15]) }
+                }
+            )
+            loop.add(Watchdog())
+            #expect(try loop.run() == outcome)
+            #expect(order.contains(.leaving))
+            #expect(recorder.lines.contains("notice: SIGINT: ending; once more to end at once"))
+        }
+    }
+
+    @Test func aHostThatDoesNotTakeLeaveIsLeft() throws {
+        let (listener, port) = try RawSocket.listening()
+        let loop = makeLoop(stopPatience: .milliseconds(50))
+        var host = TinyHost()
+        host.leavesAtOnce = false
+        let runner = attach(host, to: loop, listener: port) { event, _ in
+            if event == .started { loop.requestStop() }
+        }
+        loop.add(Watchdog())
+        #expect(try loop.run() == .stopTimedOut)
+        withExtendedLifetime((runner, listener)) {}
+    }
+}
+
+/// A member that breaks the rule of deadlines.
+private final class StuckMember: LoopMember {
+    func start(at now: Duration) {}
+    func addPollRequests(to set: inout PollSet) {}
+    func takeInput(_ set: borrowing PollSet, at now: Duration) {}
+    func moveOutput(at now: Duration) -> Bool { false }
+    func advance(to now: Duration) {}
+    var nextDeadline: Duration? { .zero }
+    func beginStop(at now: Duration) {}
+    var isStopped: Bool { true }
+}

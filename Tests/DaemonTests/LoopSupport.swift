@@ -1,0 +1,146 @@
+import BluetoothHCI
+import Daemon
+import Logging
+import SystemTestSupport
+
+/// A host of a few lines: it says Reset when it starts, and has timers and packets as the test likes.
+struct TinyHost: LoopHost {
+    enum Event: Equatable {
+        case started
+        /// Only a new host may be started.
+        case startedTwice
+        case received([UInt8])
+        case due(Duration)
+        case leaving
+    }
+
+    static let reset: [UInt8] = [0x01, 0x03, 0x0C, 0x00]
+
+    private var events: [Event] = []
+    private var packets: [[UInt8]] = []
+    private var isStarted = false
+    /// When it wants to be woken, soonest first.
+    var deadlines: [Duration] = []
+    /// How many numbered data packets it has after Reset.
+    var dataCount = 0
+    /// How many packets have been taken out of it.
+    private(set) var takenCount = 0
+    /// Whether it reports that it has taken leave as soon as it is asked to.
+    var leavesAtOnce = true
+    private(set) var isShutDown = false
+
+    static func data(_ number: Int) -> [UInt8] {
+        [0x02, 0x40, 0x20, 0xFA, 0x03, UInt8(number & 0xFF), UInt8(number >> 8)]
+            + [UInt8](repeating: UInt8(number % 251), count: 1016)
+    }
+
+    mutating func start(at now: Duration) {
+        events.append(isStarted ? .startedTwice : .started)
+        isStarted = true
+        packets.append(Self.reset)
+        packets += (0..<dataCount).map(Self.data)
+        packets.reverse()
+    }
+
+    mutating func receive(_ packet: ArraySlice<UInt8>, at now: Duration) { events.append(.received(Array(packet))) }
+
+    mutating func advance(to now: Duration) {
+        while let first = deadlines.first, first <= now {
+            deadlines.removeFirst()
+            events.append(.due(first))
+        }
+    }
+
+    var nextDeadline: Duration? { deadlines.first }
+
+    mutating func nextPacket(into buffer: inout [UInt8]) -> Bool {
+        guard let packet = packets.popLast() else { return false }
+        buffer = packet
+        takenCount += 1
+        return true
+    }
+
+    mutating func nextEvent() -> Event? { events.isEmpty ? nil : events.removeFirst() }
+
+    mutating func beginShutdown(at now: Duration) {
+        events.append(.leaving)
+        isShutDown = leavesAtOnce
+    }
+
+    mutating func takeLeave() { isShutDown = true }
+}
+
+/// Ends a test that would otherwise wait for ever.
+final class Watchdog: LoopMember {
+    private let limit: Duration
+
+    init(after limit: Duration = .seconds(20)) { self.limit = limit }
+
+    func start(at now: Duration) {}
+    func addPollRequests(to set: inout PollSet) {}
+    func takeInput(_ set: borrowing PollSet, at now: Duration) {}
+    func moveOutput(at now: Duration) -> Bool { false }
+    var nextDeadline: Duration? { limit }
+    func beginStop(at now: Duration) {}
+    var isStopped: Bool { true }
+
+    func advance(to now: Duration) throws(DaemonError) {
+        if now >= limit { throw DaemonError(.systemError, "nothing happened for \(limit)", advice: "see the test") }
+    }
+}
+
+/// A logger that keeps what it is told.
+final class LogRecorder: LogHandler, @unchecked Sendable {
+    private(set) var lines: [String] = []
+    var logLevel = Logger.Level.trace
+    var metadata: Logger.Metadata = [:]
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { nil }
+        set {}
+    }
+
+    func log(event: LogEvent) { lines.append("\(event.level): \(event.message)") }
+
+    var logger: Logger { Logger(label: "test") { _ in self } }
+}
+
+/// A listener on the loop: it accepts a connection whenever it has none, and the script serves it.
+final class Acceptor: LoopMember {
+    private let listener: RawSocket
+    private let script: (RawSocket) throws -> Void
+    private var peer: RawSocket?
+    private var listenerToken: PollSet.Token?
+    private var peerToken: PollSet.Token?
+    /// Whether it reads what comes in.
+    var isReading = true
+
+    init(_ listener: RawSocket, script: @escaping (RawSocket) throws -> Void) {
+        self.listener = listener
+        self.script = script
+    }
+
+    /// Closes the connection it has.
+    func hangUp() { peer = nil }
+
+    func addPollRequests(to set: inout PollSet) {
+        listenerToken = peer == nil ? set.add(listener.descriptor, reading: true, writing: false) : nil
+        peerToken = isReading ? peer.map { set.add($0.descriptor, reading: true, writing: false) } : nil
+    }
+
+    func takeInput(_ set: borrowing PollSet, at now: Duration) throws(DaemonError) {
+        do {
+            if let token = listenerToken, set.isReadable(token) { peer = try listener.accepting() }
+            if let peer, let token = peerToken, set.isReadable(token) { try script(peer) }
+        } catch {
+            throw DaemonError(.systemError, "\(error)", advice: "the test's own end failed")
+        }
+    }
+
+    func start(at now: Duration) {}
+    func moveOutput(at now: Duration) -> Bool { false }
+    func advance(to now: Duration) {}
+    var nextDeadline: Duration? { nil }
+    func beginStop(at now: Duration) {}
+    var isStopped: Bool { true }
+}

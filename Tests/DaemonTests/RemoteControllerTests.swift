@@ -1,0 +1,146 @@
+import Glibc
+import LinuxBluetooth
+import SystemTestSupport
+import Testing
+
+@testable import Daemon
+
+@Suite struct RemoteControllerTests {
+    private let recorder = LogRecorder()
+
+    private func run(
+        _ policy: RemoteController.LossPolicy,
+        port: UInt16,
+        peer: (any LoopMember)?,
+        handle: @escaping (EventLoop, TinyHost.Event, Duration) -> Void
+    ) throws -> EventLoop.Outcome {
+        let loop = EventLoop(clock: MonotonicClock(), signals: nil, log: recorder.logger)
+        let runner = HostRunner(log: recorder.logger, makeHost: { TinyHost() }) { handle(loop, $0, $1) }
+        loop.add(
+            RemoteController(
+                .tcp(host: "127.0.0.1", port: port),
+                runner: runner,
+                whenLost: policy,
+                backOff: .milliseconds(5),
+                log: recorder.logger
+            )
+        )
+        if let peer { loop.add(peer) }
+        loop.add(Watchdog())
+        return try loop.run()
+    }
+
+    @Test func aControllerThatIsNotThereEndsTheProcess() throws {
+        let port = try { try RawSocket.listening().port }()
+        let error = try #require(throws: DaemonError.self) {
+            try run(.exit, port: port, peer: nil) { _, _, _ in }
+        }
+        #expect(error.status == .unavailable)
+        #expect(error.what == "cannot reach the controller at tcp:127.0.0.1:\(port): Connection refused")
+        #expect(error.advice == "nothing listens there: start the controller first, and check the port")
+    }
+
+    @Test func aControllerThatGoesAwayEndsTheProcess() throws {
+        let (listener, port) = try RawSocket.listening()
+        var received: [[UInt8]] = []
+        var acceptor: Acceptor?
+        acceptor = Acceptor(listener) { peer in
+            _ = try peer.read(TinyHost.reset.count)
+            try peer.write([0x04, 0x13, 0x01, 0x00, 0x02, 0x40])
+            acceptor?.hangUp()
+        }
+        let error = try #require(throws: DaemonError.self) {
+            try run(.exit, port: port, peer: acceptor) { _, event, _ in
+                if case .received(let packet) = event { received.append(packet) }
+            }
+        }
+        #expect(received == [[0x04, 0x13, 0x01, 0x00]], "the whole packet before the end counts")
+        #expect(error.status == .inputOutput)
+        #expect(
+            error.what == "lost the controller at tcp:127.0.0.1:\(port): the other side closed the connection "
+                + "in the middle of a packet, of which 2 bytes had come"
+        )
+    }
+
+    @Test func aControllerThatComesBackGetsANewHost() throws {
+        let (listener, port) = try RawSocket.listening()
+        var starts = 0
+        var acceptor: Acceptor?
+        acceptor = Acceptor(listener) { peer in
+            // Reset again, from a host that knows nothing of the one before.
+            let first = try peer.read(TinyHost.reset.count)
+            #expect(first == TinyHost.reset)
+            acceptor?.hangUp()
+        }
+        let outcome = try run(.retry, port: port, peer: acceptor) { loop, event, _ in
+            guard event == .started else { return }
+            starts += 1
+            if starts == 4 { loop.requestStop() }
+        }
+        #expect(outcome == .stopped)
+        #expect(starts == 4)
+        let losses = recorder.lines.filter { $0.hasPrefix("error: lost the controller") }
+        // Nothing was received on any of the connections, so every wait is twice the last one.
+        #expect(
+            losses.prefix(3).map { $0.split(separator: ";").last ?? "" }
+                == [" trying again in 0.005 seconds", " trying again in 0.01 seconds", " trying again in 0.02 seconds"]
+        )
+    }
+
+    @Test func waitsForAControllerThatIsNotThereYet() throws {
+        let port = try { try RawSocket.listening().port }()
+        var failures = 0
+        let loop = EventLoop(clock: MonotonicClock(), signals: nil, log: recorder.logger)
+        let runner = HostRunner(log: recorder.logger, makeHost: { TinyHost() }) { _, _ in }
+        loop.add(
+            RemoteController(
+                .tcp(host: "127.0.0.1", port: port),
+                runner: runner,
+                whenLost: .retry,
+                backOff: .milliseconds(5),
+                log: recorder.logger
+            )
+        )
+        loop.beforeWaiting = {
+            failures = recorder.lines.count { $0.contains("Connection refused") }
+            if failures == 3 { loop.requestStop() }
+        }
+        loop.add(Watchdog())
+        #expect(try loop.run() == .stopped)
+        #expect(failures == 3)
+    }
+
+    @Test func capturesWhatGoesOverTheWire() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("a.btsnoop")
+        let (listener, port) = try RawSocket.listening()
+        let clock = MonotonicClock()
+        let loop = EventLoop(clock: clock, signals: nil, log: recorder.logger)
+        let capture = try PacketCapture(path: path, clock: clock, log: recorder.logger)
+        var sizes: [Int] = []
+        let runner = HostRunner(capture: capture, log: recorder.logger, makeHost: { TinyHost() }) { event, _ in
+            if case .received = event { loop.requestStop() }
+        }
+        loop.beforeWaiting = {
+            capture.flush()
+            sizes.append((try? contents(of: path).count) ?? 0)
+        }
+        loop.add(
+            RemoteController(.tcp(host: "127.0.0.1", port: port), runner: runner, whenLost: .exit, log: recorder.logger)
+        )
+        loop.add(
+            Acceptor(listener) { peer in
+                _ = try peer.read(TinyHost.reset.count)
+                try peer.write([0x04, 0x13, 0x01, 0x00])
+            }
+        )
+        loop.add(Watchdog())
+        #expect(try loop.run() == .stopped)
+        capture.flush()
+        let bytes = try contents(of: path)
+        #expect(bytes.count == 16 + 2 * (24 + 4))
+        #expect(Array(bytes[40..<44]) == TinyHost.reset)
+        #expect(Array(bytes[68...]) == [0x04, 0x13, 0x01, 0x00])
+        #expect(sizes.contains(16 + 24 + 4), "a packet is in the file before the loop waits for the next one: \(sizes)")
+    }
+}

@@ -1,0 +1,141 @@
+import AirSimulator
+import Glibc
+import LinuxBluetooth
+import SystemTestSupport
+import Testing
+
+@testable import Daemon
+
+@Suite struct VirtualAirTests {
+    private static let resetComplete: [UInt8] = [0x04, 0x0E, 0x04, 0x01, 0x03, 0x0C, 0x00]
+
+    private let recorder = LogRecorder()
+    private let loop: EventLoop
+    private let air: VirtualAir
+
+    init() {
+        loop = EventLoop(clock: MonotonicClock(), signals: nil, log: recorder.logger)
+        air = VirtualAir(Air(seed: 1), log: recorder.logger)
+        loop.add(air)
+        loop.add(Watchdog())
+    }
+
+    @Test func aHostOfThisProcessHasAController() throws {
+        var host = TinyHost()
+        host.deadlines = [.milliseconds(3), .milliseconds(5), .milliseconds(30)]
+        var events: [TinyHost.Event] = []
+        var times: [Duration] = []
+        let runner = HostRunner(log: recorder.logger, makeHost: { host }) { event, now in
+            events.append(event)
+            if case .due = event { times.append(now) }
+            if event == .due(.milliseconds(30)) { loop.requestStop() }
+            // However late the loop is, every deadline comes at its own time.
+            if event == .due(.milliseconds(3)) { usleep(10_000) }
+        }
+        air.attach(runner, to: .modern)
+        #expect(try loop.run() == .stopped)
+        #expect(events.contains(.received(Self.resetComplete)))
+        #expect(times == host.deadlines)
+        #expect(loop.turns < 30, "\(loop.turns) turns")
+    }
+
+    @Test func guestsMeetOnTheAir() throws {
+        let port = try air.listen(on: 0)
+        let advertiser = try RawSocket.connecting(port: port)
+        let scanner = try RawSocket.connecting(port: port)
+        // Reset; random address C0:00:00:00:00:01; non-connectable advertising every 20 ms from it; data "Hi"; enable.
+        try advertiser.write(bytes("01030c00 01052006 0100000000c0"))
+        try advertiser.write(bytes("0106200f 20002000 03 01 00 000000000000 07 00"))
+        try advertiser.write(bytes("01082020 04 03094869") + [UInt8](repeating: 0, count: 27))
+        try advertiser.write(bytes("010a2001 01"))
+        // Reset; all events; passive scanning all the time; enable without filtering duplicates.
+        try scanner.write(bytes("01030c00 01010c08 ffffffffffffffff"))
+        try scanner.write(bytes("010b2007 00 1000 1000 00 00 010c2002 01 00"))
+        // The scanner sees the advertisement: type 3, random address, "Hi".
+        let report = bytes("043e 10 02 01 03 01 0100000000c0 04 03094869")
+        var heard: [UInt8] = []
+        loop.add(
+            Reader(scanner) { received in
+                heard += received
+                if heard.contains(report) { loop.requestStop() }
+            }
+        )
+        #expect(try loop.run() == .stopped)
+        #expect(heard.starts(with: Self.resetComplete))
+        #expect(recorder.lines.contains("info: guest 2 attached to controller 1"))
+    }
+
+    @Test func aGuestThatLeavesTakesItsControllerOffTheAir() throws {
+        let port = try air.listen(on: 0)
+        var guest: RawSocket? = try RawSocket.connecting(port: port)
+        try guest?.write(bytes("01030c00 0103"))
+        loop.beforeWaiting = {
+            if recorder.lines.contains("info: guest 1 attached to controller 0") { guest = nil }
+            if recorder.lines.contains(where: { $0.hasPrefix("info: guest 1 is gone: ") }) { loop.requestStop() }
+        }
+        #expect(try loop.run() == .stopped)
+        #expect(guest == nil)
+        let last = try #require(recorder.lines.last)
+        // The kernel says "end" or "reset", as the answer to Reset was read by then or not.
+        #expect(last.contains("of which 2 bytes had come") || last.contains("reset by peer"), "\(last)")
+    }
+
+    @Test func turnsAwayMoreGuestsThanItHasRoomFor() throws {
+        let port = try air.listen(on: 0)
+        let guests = try (0...VirtualAir.guestLimit).map { _ in try RawSocket.connecting(port: port) }
+        var received: [UInt8] = [1]
+        loop.add(
+            Reader(guests[VirtualAir.guestLimit]) {
+                received = $0
+                loop.requestStop()
+            }
+        )
+        #expect(try loop.run() == .stopped)
+        #expect(received.isEmpty, "its connection was closed")
+        #expect(recorder.lines.contains("warning: guest 17 turned away: 16 hosts are attached already"))
+        #expect(recorder.lines.contains("info: guest 16 attached to controller 15"))
+    }
+
+    @Test func saysThatThePortIsBusy() throws {
+        let (listener, port) = try RawSocket.listening()
+        let error = try #require(throws: DaemonError.self) { try air.listen(on: port) }
+        #expect(error.status == .unavailable)
+        #expect(error.what == "cannot listen on port \(port) of 127.0.0.1: Address already in use")
+        withExtendedLifetime(listener) {}
+    }
+
+    private func bytes(_ text: String) -> [UInt8] {
+        let digits = text.filter { $0 != " " }
+        return stride(from: 0, to: digits.count, by: 2).compactMap { offset in
+            UInt8(digits.dropFirst(offset).prefix(2), radix: 16)
+        }
+    }
+}
+
+/// Hands on whatever comes out of a socket.
+private final class Reader: LoopMember {
+    private let socket: RawSocket
+    private let handle: ([UInt8]) -> Void
+    private var token: PollSet.Token?
+
+    init(_ socket: RawSocket, handle: @escaping ([UInt8]) -> Void) {
+        self.socket = socket
+        self.handle = handle
+    }
+
+    func addPollRequests(to set: inout PollSet) { token = set.add(socket.descriptor, reading: true, writing: false) }
+
+    func takeInput(_ set: borrowing PollSet, at now: Duration) {
+        guard let token, set.isReadable(token) else { return }
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        let count = read(socket.descriptor, &buffer, buffer.count)
+        handle(Array(buffer.prefix(max(0, count))))
+    }
+
+    func start(at now: Duration) {}
+    func moveOutput(at now: Duration) -> Bool { false }
+    func advance(to now: Duration) {}
+    var nextDeadline: Duration? { nil }
+    func beginStop(at now: Duration) {}
+    var isStopped: Bool { true }
+}
