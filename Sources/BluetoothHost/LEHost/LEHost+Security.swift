@@ -15,6 +15,9 @@ extension LEHost {
     }
 
     mutating func longTermKeyRequested(_ request: LELongTermKeyRequest) {
+        // The central may encrypt before it sends anything else. Without this the key would seem to be missing, which
+        // phones take as a reason to forget the bond.
+        if let index = link(request.handle) { announce(index) }
         guard security != nil else {
             return send(LELongTermKeyRequestNegativeReply(handle: request.handle), for: .other)
         }
@@ -57,8 +60,25 @@ extension LEHost {
         while let event = security?.nextEvent() {
             switch event {
             case .securityChanged(let handle, let level): securityChanged(handle, level)
-            default: emit(.security(event))
+            default:
+                note(event)
+                emit(.security(event))
             }
+        }
+    }
+
+    /// Says in the log how pairings end, and knows a new bond's peer by its identity from now on.
+    private mutating func note(_ event: SecurityEvent) {
+        switch event {
+        case .pairingCompleted(let handle, let summary):
+            let kind = summary.usesSecureConnections ? "LE Secure Connections" : "LE legacy pairing"
+            log(.info, "smp", "connection \(handle): paired by \(kind), \(summary.model)")
+        case .pairingFailed(let handle, let failure):
+            log(.warning, "smp", "connection \(handle): pairing failed: \(failure)")
+        case .bonded(let handle, let bond):
+            if let index = link(handle) { links[index].connection.peer = bond.identity }
+        case .prompt, .securityRequested, .encryptionFailed, .securityChanged:
+            break
         }
     }
 

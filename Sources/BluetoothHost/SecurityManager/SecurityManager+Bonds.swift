@@ -65,20 +65,19 @@ extension SecurityManager {
         usableBond(of: link).map { bondList.isStored($0.identity) } ?? false
     }
 
-    /// Tells the news to all links whose peers are bonded since, or not any more.
-    func refreshedSecurity(of link: SecurityLink) -> LinkSecurity {
-        var security = link.security
-        security.isBonded = isBonded(link)
-        return security
+    /// Notes whether a link's peer is bonded now, and says so if it is news.
+    mutating func refreshBonded(_ link: inout SecurityLink) {
+        let isBonded = isBonded(link)
+        guard isBonded != link.security.isBonded else { return }
+        link.security.isBonded = isBonded
+        events.append(.securityChanged(link.handle, link.security))
     }
 
     private mutating func refreshBondedLinks() {
         for handle in links.keys.sorted() {
-            guard let link = links[handle] else { continue }
-            let security = refreshedSecurity(of: link)
-            guard security != link.security else { continue }
-            links[handle]?.security = security
-            events.append(.securityChanged(handle, security))
+            guard var link = links[handle] else { continue }
+            refreshBonded(&link)
+            links[handle] = link
         }
     }
 

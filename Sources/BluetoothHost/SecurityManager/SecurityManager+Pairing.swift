@@ -305,7 +305,7 @@ extension SecurityManager {
         bondList.insert(bond, isStored: false)
         resolver.setKeys(bondList.identityResolvingKeys)
         link.identity = bond.identity
-        link.security = refreshedSecurity(of: link)
+        refreshBonded(&link)
         events.append(.bonded(link.handle, bond))
     }
 
