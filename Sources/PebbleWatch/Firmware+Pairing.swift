@@ -10,26 +10,30 @@ extension Firmware {
         return ConnectivityStatus(
             isBonded: security.isBonded,
             isEncrypted: security.isEncrypted,
-            hasGateway: false
+            hasGateway: !storedBonds.isEmpty,
+            lastPairingResult: links[connection]?.lastPairingResult ?? 0
         )
     }
 
-    /// Sends the status, as the real watch does when a link becomes encrypted.
-    mutating func notifyConnectivity(on connection: ConnectionHandle) {
-        let value = connectivity(on: connection).encoded
+    /// Sends the status.
+    /// - Parameter evenIfNotSubscribed: as the real watch does when a link becomes encrypted, since phones wait for it
+    ///   whether or not they have come to subscribing.
+    mutating func notifyConnectivity(on connection: ConnectionHandle, evenIfNotSubscribed: Bool) {
+        let isSubscribed = !host.gatt.subscription(to: handles.connectivityStatus, on: connection).isEmpty
+        guard isSubscribed || evenIfNotSubscribed else { return }
         do {
             try host.gatt.notify(
-                value[...],
+                connectivity(on: connection).encoded[...],
                 of: handles.connectivityStatus,
                 on: connection,
-                evenIfNotSubscribed: true
+                evenIfNotSubscribed: evenIfNotSubscribed
             )
         } catch {
             log(.info, "pairing", "\(connection): connectivity was not notified: \(error)")
         }
     }
 
-    mutating func answer(_ request: ReadRequest) {
+    mutating func answer(_ request: ReadRequest, at now: Duration) {
         switch request.handle {
         case handles.connectivityStatus:
             host.gatt.respond(to: request, with: connectivity(on: request.connection).encoded[...])
@@ -38,6 +42,7 @@ extension Firmware {
             if connectivity(on: request.connection).isEncrypted {
                 host.gatt.refuse(request, with: .unlikelyError)
             } else {
+                requestSecurity(on: request.connection, at: now)
                 host.gatt.respond(to: request, with: [])
             }
         default:
@@ -45,12 +50,24 @@ extension Firmware {
         }
     }
 
-    mutating func answer(_ request: WriteRequest) {
-        switch request.handle {
-        case handles.triggerPairing:
-            host.gatt.respond(to: request)
-        default:
+    mutating func answer(_ request: WriteRequest, at now: Duration) {
+        guard request.handle == handles.triggerPairing else {
             host.gatt.refuse(request, with: .unlikelyError)
+            return
+        }
+        let trigger = PairingTrigger(rawValue: request.value.first ?? 0)
+        if trigger.wantsSecurityRequest(isEncrypted: connectivity(on: request.connection).isEncrypted) {
+            requestSecurity(on: request.connection, at: now)
+        }
+        host.gatt.respond(to: request)
+    }
+
+    /// Asks the phone to encrypt or to pair; a refusal to ask is the log's affair, never the phone's.
+    private mutating func requestSecurity(on connection: ConnectionHandle, at now: Duration) {
+        do {
+            try host.security?.sendSecurityRequest(connection, at: now)
+        } catch {
+            log(.info, "smp", "\(connection): no Security Request was sent: \(error)")
         }
     }
 }

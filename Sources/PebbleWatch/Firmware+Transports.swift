@@ -15,12 +15,14 @@ extension Firmware {
             receive(write.value, over: .reversed, on: write.connection, at: now)
         case .valueReceived(let value):
             received(value, at: now)
-        case .subscriptionChanged(let change) where change.handle == handles.reversedData:
-            reversedSubscriptionChanged(change, at: now)
+        case .subscriptionChanged(let change):
+            subscriptionChanged(change, at: now)
+        case .indicationConfirmed(let connection, let handle):
+            indicationConfirmed(handle, on: connection)
         case .readRequested(let request):
-            answer(request)
+            answer(request, at: now)
         case .writeRequested(let request):
-            answer(request)
+            answer(request, at: now)
         case .procedureEnded(let result):
             procedureEnded(result, at: now)
         case .transactionTimedOut(let connection):
@@ -65,6 +67,18 @@ extension Firmware {
     /// Looks for what the phone offers; a second call does nothing.
     mutating func findPhoneServices(on connection: ConnectionHandle, at now: Duration) {
         links[connection]?.finder.start()
+    }
+
+    private mutating func subscriptionChanged(_ change: SubscriptionChange, at now: Duration) {
+        switch change.handle {
+        case handles.reversedData:
+            reversedSubscriptionChanged(change, at: now)
+        case handles.serviceChanged where change.current.contains(.indications):
+            databaseChanges.subscribed(change.connection, at: now)
+        default:
+            break
+        }
+        if change.cause != .restored { rememberClient(on: change.connection) }
     }
 
     private mutating func reversedSubscriptionChanged(_ change: SubscriptionChange, at now: Duration) {

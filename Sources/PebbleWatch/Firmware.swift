@@ -18,28 +18,62 @@ public struct Firmware: HCIHost, Sendable {
     var advertising: AdvertisingPolicy
     /// What the host was told to advertise.
     private var onAir: AdvertisingPolicy.OnAir?
-    private var isReady = false
+    var isReady = false
     var system: WatchSystem
     var links: [ConnectionHandle: PhoneLink] = [:]
     var disconnectHistory = PPoGATTDisconnectHistory()
     private var events: Deque<WatchEvent> = []
 
+    // MARK: Bonds
+
+    /// The bonded phones, by identity address.
+    var phones: [LEAddress: RememberedPhone]
+    /// Those of them whose bonds the store has.
+    var storedBonds: Set<LEAddress>
+    var memoryChanges: Deque<MemoryChange> = []
+    var lastMemoryChange: UInt64 = 0
+    var bondsBeingStored: [MemoryChangeID: LEAddress] = [:]
+    /// Until when a phone without a bond may pair although there is one already.
+    var pairingWindowEnd: Duration?
+    /// Pairings that wait for a person.
+    var pairingPrompts: [ConnectionHandle: PairingPrompt] = [:]
+    var databaseHash: [UInt8] = []
+    var databaseChanges: DatabaseChanges
+    private var privateAddress: PrivateAddressRotation?
+
     /// A watch that has not been started.
+    /// - Parameters:
+    ///   - memory: what its store remembers; without one, as fresh from the factory.
+    ///   - randomness: where keys and nonces come from.
     /// - Throws: `GATTDatabaseError` when the identity does not make a legal database.
     public init(
         _ configuration: WatchConfiguration,
+        memory: WatchMemory = WatchMemory(),
         randomness: any RandomNumberGenerator & Sendable
     ) throws(GATTDatabaseError) {
         self.configuration = configuration
-        let layout = try WatchDatabase(
-            identity: configuration.identity,
-            security: configuration.linkSecurity,
-            batteryLevel: configuration.batteryLevel
-        )
+        var randomness = randomness
+        let layout = try WatchDatabase(configuration)
         handles = layout.handles
+        let identity =
+            memory.identity
+            ?? LocalIdentity(
+                address: configuration.identity.address,
+                identityResolvingKey: IdentityResolvingKey(UInt128.random(in: 1...UInt128.max, using: &randomness))
+            )
+        if memory.identity == nil, configuration.isBondable { memoryChanges.append(.identity(identity)) }
+        phones =
+            configuration.isBondable ? Dictionary(memory.phones.map { ($0.bond.identity, $0) }) { _, new in new } : [:]
+        storedBonds = Set(phones.keys)
+        databaseChanges = DatabaseChanges(delay: configuration.serviceChangedDelay)
         host = LEHost(
-            configuration: LEHost.Configuration(ownAddress: configuration.identity.address),
+            configuration: LEHost.Configuration(
+                ownAddress: configuration.identity.address,
+                security: configuration.isBondable
+                    ? configuration.pairing.securityConfiguration(identity: identity) : nil
+            ),
             database: layout.database,
+            bonds: phones.values.map(\.bond),
             randomness: randomness
         )
         advertising = AdvertisingPolicy(profile: configuration.advertising)
@@ -48,6 +82,7 @@ public struct Firmware: HCIHost, Sendable {
             clock: WatchClock(seconds: configuration.startTime, at: .zero),
             app: configuration.defaultApp
         )
+        updateDatabaseHash()
     }
 
     /// What is on the air now; nil while connected.
@@ -58,6 +93,7 @@ public struct Firmware: HCIHost, Sendable {
 
     /// Ends every connection, as a watch does that is being switched off.
     public mutating func disconnectAll(at now: Duration) {
+        host.advance(to: now)
         for handle in links.keys { host.disconnect(handle, reason: .remoteDevicePowerOff) }
         settle(at: now)
     }
@@ -76,6 +112,8 @@ public struct Firmware: HCIHost, Sendable {
 
 extension Firmware {
     public mutating func start(at now: Duration) {
+        changePrivateAddress(at: now)
+        updatePairability(at: now)
         host.start(at: now)
         system.start(at: now)
         settle(at: now)
@@ -91,12 +129,18 @@ extension Firmware {
         system.advance(to: now)
         advertising.advance(to: now)
         advanceTransports(to: now)
+        indicateDatabaseChanges(at: now)
+        if let end = pairingWindowEnd, end <= now { updatePairability(at: now) }
+        if let change = privateAddress?.nextDeadline, change <= now { changePrivateAddress(at: now) }
         settle(at: now)
     }
 
     public var nextDeadline: Duration? {
-        [host.nextDeadline, system.nextDeadline, advertising.nextDeadline, nextTransportDeadline]
-            .compactMap(\.self).min()
+        [
+            host.nextDeadline, system.nextDeadline, advertising.nextDeadline, nextTransportDeadline,
+            databaseChanges.nextDeadline, pairingWindowEnd, privateAddress?.nextDeadline,
+        ]
+        .compactMap(\.self).min()
     }
 
     public mutating func nextPacket(into buffer: inout [UInt8]) -> Bool {
@@ -104,7 +148,7 @@ extension Firmware {
     }
 
     /// Lets everything that one part said reach the part it is for, until all are quiet.
-    private mutating func settle(at now: Duration) {
+    mutating func settle(at now: Duration) {
         repeat {
             while let event = host.nextEvent() { handle(event, at: now) }
         } while pumpTransports(at: now)
@@ -121,7 +165,7 @@ extension Firmware {
         case .ready(let capabilities):
             isReady = true
             onAir = nil
-            advertising.start(.discovery, at: now)
+            updatePairability(at: now)
             emit(.started(capabilities))
         case .connected(let connection):
             connected(connection, at: now)
@@ -129,6 +173,10 @@ extension Firmware {
             disconnected(handle, reason: reason, at: now)
         case .securityChanged(let handle, let security):
             securityChanged(handle, security, at: now)
+        case .security(let event):
+            self.handle(event, at: now)
+        case .clientStateToKeep(let handle, let state):
+            if links[handle]?.isRestored == true { rememberClient(state, on: handle) }
         case .gatt(let event):
             self.handle(event, at: now)
         case .diagnostic(let diagnostic):
@@ -139,7 +187,8 @@ extension Firmware {
     }
 
     private mutating func connected(_ connection: Connection, at now: Duration) {
-        links[connection.handle] = PhoneLink(peer: connection.peer)
+        links[connection.handle] = PhoneLink(identity: connection.peer)
+        databaseChanges.connected(connection.handle, at: now)
         advertising.connected(at: now)
         emit(.connected(connection.handle, connection.peer))
         // A real watch asks an unencrypted phone for nothing; a rig that cannot pair is talked to at once.
@@ -150,6 +199,9 @@ extension Firmware {
         guard links[handle] != nil else { return }
         closeTransports(of: handle, reason: "\(reason)", at: now)
         links[handle] = nil
+        pairingPrompts[handle] = nil
+        databaseChanges.disconnected(handle)
+        updatePairability(at: now)
         if links.isEmpty {
             advertising.disconnected(at: now)
             // The controller stopped advertising when the phone connected.
@@ -159,8 +211,22 @@ extension Firmware {
     }
 
     private mutating func securityChanged(_ handle: ConnectionHandle, _ security: LinkSecurity, at now: Duration) {
-        notifyConnectivity(on: handle)
-        if security.isEncrypted { findPhoneServices(on: handle, at: now) }
+        guard let link = links[handle] else { return }
+        if let peer = host.connection(handle)?.peer { links[handle]?.identity = peer }
+        emit(.securityChanged(handle, security))
+        notifyConnectivity(on: handle, evenIfNotSubscribed: security.isEncrypted && !link.wasEncrypted)
+        links[handle]?.wasEncrypted = security.isEncrypted
+        guard security.isEncrypted, security.isBonded else { return }
+        restorePhone(on: handle, at: now)
+        updatePairability(at: now)
+        findPhoneServices(on: handle, at: now)
+    }
+
+    /// Takes a new private address, if the watch uses any; what is on the air goes out again with it.
+    private mutating func changePrivateAddress(at now: Duration) {
+        guard case .resolvablePrivateAddress(let lifetime) = configuration.privacy else { return }
+        privateAddress = host.security?.makePrivateAddressRotation(lifetime: lifetime, at: now)
+        onAir = nil
     }
 
     /// Tells the host what the policy wants on the air, if that changed.
@@ -175,6 +241,7 @@ extension Firmware {
                 id: .watch,
                 kind: .connectable,
                 interval: onAir.interval,
+                ownAddress: privateAddress.map { .random($0.address) },
                 data: advertisement.data.bytes,
                 scanResponse: advertisement.scanResponse.bytes
             )

@@ -6,11 +6,25 @@ public enum LinkSecurityPolicy: Sendable, Equatable {
     case insecureTestLink
 }
 
+/// Which address the watch shows on the air.
+public enum AddressPrivacy: Sendable, Equatable {
+    /// Its own static random address, always: what companions that compare addresses need.
+    case identityAddress
+    /// A resolvable private address, changed after this time: only bonded phones know whose it is.
+    case resolvablePrivateAddress(lifetime: Duration)
+}
+
 /// Everything that is decided about a watch before it starts.
 public struct WatchConfiguration: Sendable {
     public var identity: WatchIdentity
     public var linkSecurity: LinkSecurityPolicy
+    public var pairing: PairingPolicy
+    public var privacy: AddressPrivacy
     public var advertising: AdvertisingPolicy.Profile
+    /// How long after encryption a bonded phone is told that the database has changed.
+    public var serviceChangedDelay: Duration
+    /// Whether phones see the battery service from the start.
+    public var offersBattery: Bool
     /// The app that runs when nothing else does.
     public var defaultApp: any WatchApp
     /// What the clock shows at start, in seconds since 1970.
@@ -22,9 +36,17 @@ public struct WatchConfiguration: Sendable {
     public init(identity: WatchIdentity) {
         self.identity = identity
         linkSecurity = .required
+        pairing = PairingPolicy()
+        privacy = .identityAddress
+        serviceChangedDelay = DatabaseChanges.iOSDelay
+        offersBattery = true
         advertising = .pebble
         defaultApp = EchoApp()
         startTime = 0
         batteryLevel = 100
     }
+
+    /// Whether phones can be bonded. A rig on plain links does not bond, and neither does a watch told not to: its database
+    /// never changes and has no Service Changed.
+    public var isBondable: Bool { pairing.isBondable && linkSecurity == .required }
 }

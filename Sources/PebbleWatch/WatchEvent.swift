@@ -12,6 +12,14 @@ public enum WatchEvent: Sendable {
     case connected(ConnectionHandle, LEAddress)
     /// A link ended, and why.
     case disconnected(ConnectionHandle, reason: HCIStatus)
+    /// A pairing waits for a person: see `Firmware.confirmPairing(_:at:)` and `Firmware.enterPasskey(_:at:)`.
+    case pairingPrompt(PairingPrompt)
+    /// A phone paired, and how.
+    case paired(ConnectionHandle, PairingSummary)
+    /// A pairing came to nothing, and why.
+    case pairingFailed(ConnectionHandle, PairingFailure)
+    /// What is known about a link's security changed.
+    case securityChanged(ConnectionHandle, LinkSecurity)
     /// A companion opened a session.
     case sessionOpened(SessionID, SessionKind, SessionTransport)
     /// A session ended, and why.

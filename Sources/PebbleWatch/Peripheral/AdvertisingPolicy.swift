@@ -101,6 +101,9 @@ public struct AdvertisingPolicy: Sendable {
         }
     }
 
+    /// Whether a job exists, on the air or not.
+    public func isRunning(_ job: Job) -> Bool { ring.contains { $0.job == job } }
+
     /// Starts a job from its first term, on the air at once; a job that runs already starts over.
     public mutating func start(_ job: Job, at now: Duration) {
         advance(to: now)

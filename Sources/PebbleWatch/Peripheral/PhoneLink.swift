@@ -29,9 +29,16 @@ struct PhoneLink: Sendable {
         case subscription(Carrier)
     }
 
-    let peer: LEAddress
+    /// The phone's identity, once the Security Manager knows it, else the address that it uses.
+    var identity: LEAddress
     var finder = PhoneServiceFinder()
     var transports: [Carrier: Transport] = [:]
     var procedures: [GATTProcedureID: Purpose] = [:]
     var mtu = ATT.defaultMTU
+    /// Whether the link has been encrypted, so that the phone has been told.
+    var wasEncrypted = false
+    /// Whether what is remembered of the phone has been given back to the GATT layer on this link.
+    var isRestored = false
+    /// The Security Manager's code for the last pairing that failed on this link; 0 for none.
+    var lastPairingResult: UInt8 = 0
 }

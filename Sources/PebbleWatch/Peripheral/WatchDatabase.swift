@@ -12,6 +12,10 @@ struct WatchDatabase: Sendable {
         let connectivityStatus: AttributeHandle
         let triggerPairing: AttributeHandle
         let batteryLevel: AttributeHandle
+        /// `.none` when the watch is not bondable.
+        let serviceChanged: AttributeHandle
+        /// `.none` when the watch is not bondable.
+        let databaseHash: AttributeHandle
         let reversedData: AttributeHandle
         let reversedDataWrite: AttributeHandle
     }
@@ -19,15 +23,26 @@ struct WatchDatabase: Sendable {
     let database: GATTDatabase
     let handles: Handles
 
+    static let batteryService: AttributeName = "battery"
+
     /// Lays out the database.
-    init(identity: WatchIdentity, security: LinkSecurityPolicy, batteryLevel: UInt8) throws(GATTDatabaseError) {
-        let transport: AttributePermissions = security == .required ? .encrypted : .open
+    init(_ configuration: WatchConfiguration) throws(GATTDatabaseError) {
+        let identity = configuration.identity
+        let transport: AttributePermissions = configuration.linkSecurity == .required ? .encrypted : .open
         let layout = try GATTDatabase {
             Service(.genericAccess) {
                 Characteristic(.deviceName, .read, value: .text(identity.name))
                 Characteristic(.appearance, .read, value: [0x00, 0x00])
             }
-            Service(.genericAttribute)
+            Service(.genericAttribute) {
+                // A phone may cache the database for good unless it finds Service Changed; one that it is bonded to
+                // must therefore have it, and one that it is not bonded to must not.
+                if configuration.isBondable {
+                    Characteristic(.serviceChanged, .indicate, name: "service changed")
+                    Characteristic(.clientSupportedFeatures, [.read, .write], value: .clientSupportedFeatures)
+                    Characteristic(.databaseHash, .read, name: "database hash")
+                }
+            }
             Service(.deviceInformation) {
                 Characteristic(.modelNumber, .read, value: .text(identity.boardName))
                 Characteristic(.serialNumber, .read, value: .text(identity.serialNumber))
@@ -49,8 +64,13 @@ struct WatchDatabase: Sendable {
                     value: .askOwner
                 )
             }
-            Service(.battery) {
-                Characteristic(.batteryLevel, [.read, .notify], name: "battery level", value: [batteryLevel])
+            Service(.battery, name: Self.batteryService, isPublished: configuration.offersBattery) {
+                Characteristic(
+                    .batteryLevel,
+                    [.read, .notify],
+                    name: "battery level",
+                    value: [configuration.batteryLevel]
+                )
             }
             Service(PebbleAttribute.reversedService) {
                 Characteristic(
@@ -75,6 +95,8 @@ struct WatchDatabase: Sendable {
             connectivityStatus: handle("connectivity status"),
             triggerPairing: handle("trigger pairing"),
             batteryLevel: handle("battery level"),
+            serviceChanged: handle("service changed"),
+            databaseHash: handle("database hash"),
             reversedData: handle("reversed data"),
             reversedDataWrite: handle("reversed data write")
         )
