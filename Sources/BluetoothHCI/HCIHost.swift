@@ -20,7 +20,8 @@ public enum HCIPacketType: UInt8, Hashable, Sendable, CaseIterable {
 /// `HCIPacketType` byte followed by the HCI packet, and always whole. Time is measured from an arbitrary origin and
 /// never goes back.
 public protocol HCIHost {
-    /// Begins the conversation with the controller. Called once, before anything else.
+    /// Begins the conversation with the controller. Called before anything else, and again for a controller that was
+    /// lost and has been found, or that could not be used: whatever was connected is gone.
     mutating func start(at now: Duration)
 
     /// Takes one whole packet from the controller.

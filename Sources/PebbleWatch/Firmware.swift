@@ -181,6 +181,8 @@ extension Firmware {
             self.handle(event, at: now)
         case .diagnostic(let diagnostic):
             emit(.diagnostic(diagnostic))
+        case .failed(let failure):
+            emit(.failed(failure))
         default:
             break
         }

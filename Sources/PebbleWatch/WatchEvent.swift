@@ -6,6 +6,8 @@ import PebbleProtocol
 public enum WatchEvent: Sendable {
     /// The controller is ready and the watch has begun to advertise.
     case started(ControllerCapabilities)
+    /// The controller cannot be used; `Firmware.start(at:)` tries again.
+    case failed(StartUpFailure)
     /// What is on the air changed; nil is nothing.
     case advertising(AdvertisingPolicy.OnAir?)
     /// A phone connected.

@@ -19,7 +19,7 @@ import Testing
         listener port: UInt16,
         handle: @escaping (TinyHost.Event, Duration) -> Void
     ) -> HostRunner<TinyHost> {
-        let runner = HostRunner(log: recorder.logger, makeHost: { host }, handleEvent: handle)
+        let runner = HostRunner(host, log: recorder.logger, handleEvent: handle)
         loop.add(
             RemoteController(.tcp(host: "127.0.0.1", port: port), runner: runner, whenLost: .exit, log: recorder.logger)
         )

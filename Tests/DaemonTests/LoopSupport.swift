@@ -7,8 +7,6 @@ import SystemTestSupport
 struct TinyHost: LoopHost {
     enum Event: Equatable {
         case started
-        /// Only a new host may be started.
-        case startedTwice
         case received([UInt8])
         case due(Duration)
         case leaving
@@ -18,7 +16,8 @@ struct TinyHost: LoopHost {
 
     private var events: [Event] = []
     private var packets: [[UInt8]] = []
-    private var isStarted = false
+    /// Set when it receives Hardware Error.
+    private(set) var failure: String?
     /// When it wants to be woken, soonest first.
     var deadlines: [Duration] = []
     /// How many numbered data packets it has after Reset.
@@ -35,14 +34,16 @@ struct TinyHost: LoopHost {
     }
 
     mutating func start(at now: Duration) {
-        events.append(isStarted ? .startedTwice : .started)
-        isStarted = true
-        packets.append(Self.reset)
-        packets += (0..<dataCount).map(Self.data)
-        packets.reverse()
+        events.append(.started)
+        failure = nil
+        // Last first; what is left of an earlier start would go before the new Reset.
+        packets = ([Self.reset] + (0..<dataCount).map(Self.data)).reversed() + packets
     }
 
-    mutating func receive(_ packet: ArraySlice<UInt8>, at now: Duration) { events.append(.received(Array(packet))) }
+    mutating func receive(_ packet: ArraySlice<UInt8>, at now: Duration) {
+        events.append(.received(Array(packet)))
+        if packet.dropFirst().first == 0x10 { failure = "it said that it is broken" }
+    }
 
     mutating func advance(to now: Duration) {
         while let first = deadlines.first, first <= now {
@@ -122,6 +123,17 @@ final class Acceptor: LoopMember {
 
     /// Closes the connection it has.
     func hangUp() { peer = nil }
+
+    /// Everything up to the end of the stream, which the other end has closed or is about to close.
+    func rest() throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        while let peer, isReadable(peer.descriptor) {
+            let more = try peer.readWhatIsThere()
+            guard !more.isEmpty else { break }
+            bytes += more
+        }
+        return bytes
+    }
 
     func addPollRequests(to set: inout PollSet) {
         listenerToken = peer == nil ? set.add(listener.descriptor, reading: true, writing: false) : nil

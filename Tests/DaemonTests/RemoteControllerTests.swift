@@ -11,11 +11,12 @@ import Testing
     private func run(
         _ policy: RemoteController.LossPolicy,
         port: UInt16,
+        host: TinyHost = TinyHost(),
         peer: (any LoopMember)?,
         handle: @escaping (EventLoop, TinyHost.Event, Duration) -> Void
     ) throws -> EventLoop.Outcome {
         let loop = EventLoop(clock: MonotonicClock(), signals: nil, log: recorder.logger)
-        let runner = HostRunner(log: recorder.logger, makeHost: { TinyHost() }) { handle(loop, $0, $1) }
+        let runner = HostRunner(host, log: recorder.logger) { [unowned loop] in handle(loop, $0, $1) }
         loop.add(
             RemoteController(
                 .tcp(host: "127.0.0.1", port: port),
@@ -62,17 +63,19 @@ import Testing
         )
     }
 
-    @Test func aControllerThatComesBackGetsANewHost() throws {
+    @Test func aControllerThatComesBackIsStartedAgain() throws {
         let (listener, port) = try RawSocket.listening()
         var starts = 0
         var acceptor: Acceptor?
         acceptor = Acceptor(listener) { peer in
-            // Reset again, from a host that knows nothing of the one before.
+            // Reset again, and nothing that was meant for the connection before.
             let first = try peer.read(TinyHost.reset.count)
             #expect(first == TinyHost.reset)
             acceptor?.hangUp()
         }
-        let outcome = try run(.retry, port: port, peer: acceptor) { loop, event, _ in
+        var host = TinyHost()
+        host.dataCount = 3_000
+        let outcome = try run(.retry, port: port, host: host, peer: acceptor) { loop, event, _ in
             guard event == .started else { return }
             starts += 1
             if starts == 4 { loop.requestStop() }
@@ -87,11 +90,56 @@ import Testing
         )
     }
 
+    @Test func aControllerThatTheHostCannotUseIsGivenUp() throws {
+        let broken: [UInt8] = [0x04, 0x10, 0x01, 0x42]
+        for policy in RemoteController.LossPolicy.allCases {
+            let (listener, port) = try RawSocket.listening()
+            var acceptor: Acceptor?
+            acceptor = Acceptor(listener) { peer in
+                if try peer.readWhatIsThere().isEmpty { acceptor?.hangUp() } else { try peer.write(broken) }
+            }
+            var starts = 0
+            func run() throws -> EventLoop.Outcome {
+                try self.run(policy, port: port, peer: acceptor) { loop, event, _ in
+                    guard event == .started else { return }
+                    starts += 1
+                    if starts == 2 { loop.requestStop() }
+                }
+            }
+            let what = "cannot use the controller at tcp:127.0.0.1:\(port): it said that it is broken"
+            switch policy {
+            case .exit:
+                let error = try #require(throws: DaemonError.self) { try run() }
+                #expect(error.status == .unavailable)
+                #expect(error.what == what)
+            case .retry:
+                #expect(try run() == .stopped)
+                #expect(recorder.lines.contains("error: \(what); trying again in 0.005 seconds"))
+            }
+        }
+    }
+
+    @Test func leavesTheControllerSilent() throws {
+        let (listener, port) = try RawSocket.listening()
+        var received: [UInt8] = []
+        let acceptor = Acceptor(listener) { received += try $0.readWhatIsThere() }
+        var host = TinyHost()
+        host.dataCount = 1
+        host.deadlines = [.milliseconds(5)]
+        let outcome = try run(.exit, port: port, host: host, peer: acceptor) { loop, event, _ in
+            if case .due = event { loop.requestStop() }
+        }
+        #expect(outcome == .stopped)
+        let expected = TinyHost.reset + TinyHost.data(0) + TinyHost.reset
+        received += try acceptor.rest()
+        #expect(received == expected, "the last word is Reset")
+    }
+
     @Test func waitsForAControllerThatIsNotThereYet() throws {
         let port = try { try RawSocket.listening().port }()
         var failures = 0
         let loop = EventLoop(clock: MonotonicClock(), signals: nil, log: recorder.logger)
-        let runner = HostRunner(log: recorder.logger, makeHost: { TinyHost() }) { _, _ in }
+        let runner = HostRunner(TinyHost(), log: recorder.logger) { _, _ in }
         loop.add(
             RemoteController(
                 .tcp(host: "127.0.0.1", port: port),
@@ -118,7 +166,7 @@ import Testing
         let loop = EventLoop(clock: clock, signals: nil, log: recorder.logger)
         let capture = try PacketCapture(path: path, clock: clock, log: recorder.logger)
         var sizes: [Int] = []
-        let runner = HostRunner(capture: capture, log: recorder.logger, makeHost: { TinyHost() }) { event, _ in
+        let runner = HostRunner(TinyHost(), capture: capture, log: recorder.logger) { event, _ in
             if case .received = event { loop.requestStop() }
         }
         loop.beforeWaiting = {

@@ -25,7 +25,7 @@ import Testing
         host.deadlines = [.milliseconds(3), .milliseconds(5), .milliseconds(30)]
         var events: [TinyHost.Event] = []
         var times: [Duration] = []
-        let runner = HostRunner(log: recorder.logger, makeHost: { host }) { event, now in
+        let runner = HostRunner(host, log: recorder.logger) { event, now in
             events.append(event)
             if case .due = event { times.append(now) }
             if event == .due(.milliseconds(30)) { loop.requestStop() }

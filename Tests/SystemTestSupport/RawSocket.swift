@@ -108,6 +108,14 @@ public final class RawSocket {
         return bytes
     }
 
+    /// Reads what has arrived; nothing at the end of the stream.
+    public func readWhatIsThere() throws -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: 65_536)
+        let count = Glibc.read(descriptor, &bytes, bytes.count)
+        try require(count >= 0, "read")
+        return Array(bytes.prefix(count))
+    }
+
     /// Closes so that the peer gets a reset instead of an end.
     public func resetOnClose() {
         var option = linger(l_onoff: 1, l_linger: 0)

@@ -12,6 +12,12 @@ public protocol LoopHost: HCIHost {
     mutating func beginShutdown(at now: Duration)
     /// Whether nobody is connected any more.
     var isShutDown: Bool { get }
+    /// Why the controller cannot be used; nil while it can, or while that is not known.
+    var failure: String? { get }
+}
+
+extension LoopHost {
+    public var failure: String? { nil }
 }
 
 /// Any host, with what the loop adds to it: its packets are captured and traced, and its events handed on.
@@ -30,39 +36,40 @@ public protocol HostRunning: AnyObject {
     func beginShutdown(at now: Duration)
     /// Whether nobody is connected any more.
     var isShutDown: Bool { get }
-    /// Replaces the host with a new one, for a controller that knows nothing of the old one.
-    func replaceHost(at now: Duration)
+    /// Why the controller cannot be used.
+    var failure: String? { get }
 }
 
 /// Runs one kind of host.
 public final class HostRunner<Host: LoopHost>: HostRunning {
     /// The host. Whoever changes it from outside the loop's calls leaves a turn of the loop to deal with it.
     public var host: Host
-    private let makeHost: () -> Host
+    private var unsent: [UInt8] = []
     private let capture: PacketCapture?
     /// nil unless packets are traced: then nothing is formatted, nor asked for every packet.
     private let trace: Logger?
     private let handleEvent: (Host.Event, Duration) -> Void
 
     /// - Parameters:
-    ///   - makeHost: makes the host, and another one for a controller that came back.
+    ///   - host: a host that has not been started.
     ///   - capture: where the host's packets are recorded, if anywhere.
     ///   - log: shows every packet at level `trace`.
     ///   - handleEvent: is given every event, in order, with the time at which the host was left to say it.
     public init(
+        _ host: Host,
         capture: PacketCapture? = nil,
         log: Logger,
-        makeHost: @escaping () -> Host,
         handleEvent: @escaping (Host.Event, Duration) -> Void
     ) {
-        host = makeHost()
-        self.makeHost = makeHost
+        self.host = host
         self.capture = capture
         trace = log.logLevel <= .trace ? log : nil
         self.handleEvent = handleEvent
     }
 
     public func start(at now: Duration) {
+        // What was meant for a controller that is gone means nothing to the next one.
+        while host.nextPacket(into: &unsent) {}
         host.start(at: now)
         handOnEvents(at: now)
     }
@@ -95,10 +102,7 @@ public final class HostRunner<Host: LoopHost>: HostRunning {
 
     public var isShutDown: Bool { host.isShutDown }
 
-    public func replaceHost(at now: Duration) {
-        handOnEvents(at: now)
-        host = makeHost()
-    }
+    public var failure: String? { host.failure }
 
     private func handOnEvents(at now: Duration) {
         while let event = host.nextEvent() { handleEvent(event, now) }

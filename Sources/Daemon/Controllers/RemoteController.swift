@@ -1,3 +1,4 @@
+import BluetoothHCI
 import LinuxBluetooth
 import Logging
 
@@ -7,7 +8,7 @@ public final class RemoteController: LoopMember {
     public enum LossPolicy: String, CaseIterable, Sendable {
         /// The process ends and says why.
         case exit
-        /// A new host starts as soon as the controller can be reached again.
+        /// The host starts again as soon as the controller can be reached.
         case retry
     }
 
@@ -34,6 +35,7 @@ public final class RemoteController: LoopMember {
     private var backOff: Duration
     private var buffer: [UInt8] = []
     private var isStopping = false
+    private var hasSaidFarewell = false
 
     /// Reaches the controller at `address`, which is not `.virtual`, when the loop starts.
     public init(
@@ -76,8 +78,9 @@ public final class RemoteController: LoopMember {
                 // What answers is a controller: the next loss is a new one.
                 backOff = firstBackOff
             } catch {
-                try lost(error, at: now)
+                return try lost(error, at: now)
             }
+            try checkHost(at: now)
         default:
             break
         }
@@ -86,9 +89,13 @@ public final class RemoteController: LoopMember {
     public func moveOutput(at now: Duration) throws(DaemonError) -> Bool {
         guard case .connected(let stream) = state else { return false }
         var share = Self.packetsPerTurn
-        while share > 0, stream.hasRoom, runner.nextPacket(into: &buffer, at: now) {
-            stream.send(buffer)
-            share -= 1
+        if isStopping, runner.isShutDown {
+            sayFarewell(on: stream)
+        } else {
+            while share > 0, stream.hasRoom, runner.nextPacket(into: &buffer, at: now) {
+                stream.send(buffer)
+                share -= 1
+            }
         }
         do {
             try stream.flush()
@@ -105,6 +112,7 @@ public final class RemoteController: LoopMember {
             try attempt(at: now) { () throws(TransportError) in try connector.giveUpWaiting() }
         case .connected:
             runner.advance(to: now)
+            try checkHost(at: now)
         case .waiting(let time) where time <= now && !isStopping:
             try connect(at: now)
         default:
@@ -128,7 +136,14 @@ public final class RemoteController: LoopMember {
     public var isStopped: Bool {
         guard isStopping else { return false }
         guard case .connected(let stream) = state else { return true }
-        return runner.isShutDown && !stream.wantsToWrite
+        return hasSaidFarewell && !stream.wantsToWrite
+    }
+
+    /// A controller goes on with what it was told although nobody listens any more: a reset ends its advertising.
+    private func sayFarewell(on stream: H4Stream) {
+        guard !hasSaidFarewell, stream.hasRoom else { return }
+        stream.send(Reset().packet)
+        hasSaidFarewell = true
     }
 
     private func connect(at now: Duration) throws(DaemonError) {
@@ -155,6 +170,20 @@ public final class RemoteController: LoopMember {
         }
     }
 
+    private func checkHost(at now: Duration) throws(DaemonError) {
+        guard let failure = runner.failure, case .connected = state else { return }
+        let what = "cannot use the controller at \(address): \(failure)"
+        guard policy == .retry, !isStopping else {
+            throw DaemonError(
+                .unavailable,
+                what,
+                advice:
+                    "check that an H4 controller for Bluetooth LE is there; on a serial port, check baud rate and RTS/CTS"
+            )
+        }
+        waitToRetry(what, at: now)
+    }
+
     private func lost(_ loss: ConnectionLoss, at now: Duration) throws(DaemonError) {
         let what = "lost the controller at \(address): \(loss)"
         guard policy == .retry || isStopping else {
@@ -164,7 +193,6 @@ public final class RemoteController: LoopMember {
                 advice: "see why it went away and start again, or let Cairn wait for it: --controller-lost retry"
             )
         }
-        runner.replaceHost(at: now)
         waitToRetry(what, at: now)
     }
 
