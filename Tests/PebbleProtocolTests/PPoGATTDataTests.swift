@@ -247,12 +247,20 @@ struct PPoGATTDataTests {
         )
     }
 
-    @Test("A payload is the MTU less four bytes, looked up for every packet", arguments: [23, 27, 158, 256, 517])
+    @Test("A payload is the MTU less four bytes, looked up for every packet", arguments: [23, 27, 158, 256, 515])
     func payloadLength(mtu: Int) {
         var watch = LinkHarness.openWatch(attMTU: 100)
         watch.step { link, _ in link.attMTU = mtu }
         watch.send([UInt8](repeating: 0, count: 600))
         #expect(watch.takeSent().first?.count == (mtu - 3) * 2)
+    }
+
+    @Test("A packet is never longer than an attribute's value can be", arguments: [515, 516, 517, 1024])
+    func longestPacket(mtu: Int) {
+        var watch = LinkHarness.openWatch(attMTU: 100)
+        watch.step { link, _ in link.attMTU = mtu }
+        watch.send([UInt8](repeating: 0, count: 600))
+        #expect(watch.takeSent().first?.count == 512 * 2)
     }
 
     @Test("A packet cut for a larger MTU waits, and its time-outs run")

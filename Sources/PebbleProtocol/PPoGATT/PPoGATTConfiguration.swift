@@ -81,7 +81,7 @@ public struct PPoGATTConfiguration: Equatable, Sendable {
             let packets = PPoGATTRules.receiveBufferLength / max(1, maximumATTMTU - ATTOverhead.header)
             let receive = UInt8(clamping: min(packets, Int(PPoGATTWindows.maximum)))
             // Tiny packets need many on their way; otherwise more than four would only fill the radio's memory.
-            let isTiny = attMTU - ATTOverhead.total < PPoGATTRules.tinyPayloadLength
+            let isTiny = ATTOverhead.payloadLength(attMTU: attMTU) < PPoGATTRules.tinyPayloadLength
             return PPoGATTWindows(receive: receive, transmit: isTiny ? PPoGATTWindows.maximum : 4)
         }
     }
@@ -91,10 +91,16 @@ public struct PPoGATTConfiguration: Equatable, Sendable {
 enum ATTOverhead {
     /// Opcode and handle of a notification or a write command.
     static let header = 3
-    /// And PPoGATT's own header.
-    static let total = header + PPoGATTPacket.headerLength
     /// The smallest MTU on LE (Core 5.4, Vol 3, Part F, 3.2.8).
     static let minimumMTU = 23
+    /// The longest value that an attribute can have (Core 5.4, Vol 3, Part F, 3.2.9): a larger MTU does not make
+    /// packets any longer.
+    static let maximumValueLength = 512
+
+    /// How much of the stream fits into one packet.
+    static func payloadLength(attMTU: Int) -> Int {
+        min(attMTU - header, maximumValueLength) - PPoGATTPacket.headerLength
+    }
 }
 
 /// The timers, limits and habits in which generations of watches, and phones, differ.

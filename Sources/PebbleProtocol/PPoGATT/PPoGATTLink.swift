@@ -406,7 +406,8 @@ public struct PPoGATTLink: Sendable {
             PPoGATTPacket.acknowledgement(number).encode(to: &buffer)
             return true
         }
-        guard let fragment = sender.nextFragment(maximumLength: attMTU - ATTOverhead.total) else { return false }
+        let maximumLength = ATTOverhead.payloadLength(attMTU: attMTU)
+        guard let fragment = sender.nextFragment(maximumLength: maximumLength) else { return false }
         statistics.sentDataPackets &+= 1
         if fragment.isRetransmission { statistics.retransmittedPackets &+= 1 }
         PPoGATTPacket.encodeDataHeader(fragment.number, to: &buffer)
