@@ -1,5 +1,6 @@
 import BluetoothHCI
 import BluetoothHost
+import PebbleProtocol
 
 // The Pebble Pairing Service at run time: what phones read of it, and what they ask for by writing.
 

@@ -1,5 +1,6 @@
 import BluetoothHCI
 import ByteCoding
+import PebbleProtocol
 
 /// The bytes that the watch sends to be found and to be recognized.
 public struct Advertisement: Sendable, Equatable {
@@ -37,7 +38,7 @@ public struct Advertisement: Sendable, Equatable {
     private static func discovery(of identity: WatchIdentity, transmitPower: Int8) -> [ADStructure] {
         [
             .flags([.leGeneralDiscoverable, .brEDRNotSupported]),
-            .uuids16([PebbleAttribute.pairingServiceNumber], .complete),
+            .uuids16([PebbleAttribute.pairingService], .complete),
             .localName(identity.name, .complete),
             .txPowerLevel(dBm: transmitPower),
         ]

@@ -97,7 +97,7 @@ struct PhoneServiceFinder: Sendable {
     private func procedure(for step: Step) -> GATTProcedure {
         switch step {
         case .exchangeMTU: .exchangeMTU
-        case .findTransports: .discoverPrimaryServices(PebbleAttribute.ppogattService)
+        case .findTransports: .discoverPrimaryServices(.uuid128(PebbleAttribute.ppogattService))
         case .findGenericAttribute: .discoverPrimaryServices(.genericAttribute)
         case .findServiceChanged(let range): .discoverCharacteristics(in: range, uuid: .serviceChanged)
         case .findServiceChangedConfiguration(let range): .discoverDescriptors(in: range)
@@ -151,8 +151,8 @@ extension PhoneServiceFinder {
     }
 
     private mutating func foundCharacteristics(_ found: [DiscoveredCharacteristic], in range: AttributeHandleRange) {
-        guard let data = found.first(where: { $0.uuid == PebbleAttribute.ppogattData }),
-            let meta = found.first(where: { $0.uuid == PebbleAttribute.ppogattMeta })
+        guard let data = found.first(where: { $0.uuid == .uuid128(PebbleAttribute.ppogattData) }),
+            let meta = found.first(where: { $0.uuid == .uuid128(PebbleAttribute.ppogattMeta) })
         else {
             events.append(.problem("the phone's PPoGATT service at \(range) lacks a characteristic"))
             return

@@ -50,15 +50,15 @@ struct WatchDatabase: Sendable {
                 Characteristic(.softwareRevision, .read, value: .text(SDKVersion.current.softwareRevision))
                 Characteristic(.manufacturerName, .read, value: .text(identity.company.name))
             }
-            Service(PebbleAttribute.pairingService) {
+            Service(.uuid16(PebbleAttribute.pairingService)) {
                 Characteristic(
-                    PebbleAttribute.connectivityStatus,
+                    .uuid128(PebbleAttribute.connectivityStatus),
                     [.read, .notify],
                     name: "connectivity status",
                     value: .askOwner(maximumLength: 4)
                 )
                 Characteristic(
-                    PebbleAttribute.triggerPairing,
+                    .uuid128(PebbleAttribute.triggerPairing),
                     [.read, .write],
                     name: "trigger pairing",
                     value: .askOwner
@@ -72,15 +72,15 @@ struct WatchDatabase: Sendable {
                     value: [configuration.batteryLevel]
                 )
             }
-            Service(PebbleAttribute.reversedService) {
+            Service(.uuid128(PebbleAttribute.reversedService)) {
                 Characteristic(
-                    PebbleAttribute.reversedData,
+                    .uuid128(PebbleAttribute.reversedData),
                     .notify,
                     name: "reversed data",
                     permissions: transport
                 )
                 Characteristic(
-                    PebbleAttribute.reversedDataWrite,
+                    .uuid128(PebbleAttribute.reversedDataWrite),
                     .writeWithoutResponse,
                     name: "reversed data write",
                     permissions: transport,

@@ -1,34 +1,34 @@
-import BluetoothHost
-
-/// The attribute types that Pebble added to Bluetooth.
+/// The attribute types that Pebble added to Bluetooth, as the numbers that their UUIDs' texts spell.
 ///
 /// All but the pairing service share one base: `xxxxxxxx-328E-0FBB-C642-1AA6699BDADA`.
 public enum PebbleAttribute {
-    /// Pebble Pairing Service, hosted by the watch.
-    public static let pairingService = BluetoothUUID.uuid16(pairingServiceNumber)
-    /// The pairing service's number, as advertised.
-    public static let pairingServiceNumber: UInt16 = 0xFED9
-    /// Connectivity Status: see `ConnectivityStatus`.
+    /// Pebble Pairing Service, hosted by the watch: a 16-bit UUID, which is also what the watch advertises.
+    public static let pairingService: UInt16 = 0xFED9
+    /// Connectivity Status: see ``ConnectivityStatus``.
     public static let connectivityStatus = based(0x0000_0001)
-    /// Trigger Pairing: see `PairingTrigger`.
+    /// Trigger Pairing: see ``PairingTrigger``.
     public static let triggerPairing = based(0x0000_0002)
 
     /// PPoGATT, hosted by the phone: the transport's forward direction.
     public static let ppogattService = based(0x1000_0000)
     /// Packets: the watch writes without response, the phone notifies.
     public static let ppogattData = based(0x1000_0001)
-    /// What the phone says of its session: see `PPoGATTMeta`.
+    /// What the phone says of its sessions: see ``PPoGATTMeta``.
     public static let ppogattMeta = based(0x1000_0002)
 
-    /// PPoGATT, hosted by the watch (the second reversed form, of 2025 watches).
+    /// PPoGATT, hosted by the watch: the second reversed form.
     public static let reversedService = based(0x4000_0000)
     /// Packets to the phone, by notification.
     public static let reversedData = based(0x4000_0001)
     /// Packets from the phone, by Write Without Response.
     public static let reversedDataWrite = based(0x4000_0003)
 
+    /// A phone's service with one characteristic of the same UUID, both without meaning: companions on Android add it
+    /// behind PPoGATT.
+    public static let dummy: UInt128 = 0xBADB_ADBA_DBAD_BADB_ADBA_BADB_ADBA_DBAD
+
     /// A UUID of Pebble's family.
-    public static func based(_ number: UInt32) -> BluetoothUUID {
-        .uuid128(UInt128(number) << 96 | 0x0000_0000_328E_0FBB_C642_1AA6_699B_DADA)
+    public static func based(_ number: UInt32) -> UInt128 {
+        UInt128(number) << 96 | 0x0000_0000_328E_0FBB_C642_1AA6_699B_DADA
     }
 }

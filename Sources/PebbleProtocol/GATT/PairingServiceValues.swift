@@ -1,4 +1,3 @@
-import BluetoothHost
 import ByteCoding
 
 /// What the Connectivity Status characteristic says to the phone that reads it: four bytes.
@@ -55,6 +54,17 @@ public struct ConnectivityStatus: Equatable, Sendable {
         isEncrypted = flags & 0b0000_0100 != 0
         hasGateway = flags & 0b0000_1000 != 0
         isReversedPPoGATT = flags & 0b0010_0000 != 0
+    }
+}
+
+extension ConnectivityStatus: CustomStringConvertible {
+    /// For transcripts and logs: what is so, and what is not.
+    public var description: String {
+        var parts = [isEncrypted ? "encrypted" : "not encrypted", isBonded ? "bonded" : "not bonded"]
+        parts.append(hasGateway ? "the watch has a bond" : "the watch has no bond")
+        if isReversedPPoGATT { parts.append("reversed PPoGATT") }
+        if lastPairingResult != 0 { parts.append("the last pairing failed with \(lastPairingResult)") }
+        return parts.joined(separator: ", ")
     }
 }
 
