@@ -125,6 +125,13 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "PebblePhoneTests",
+            dependencies: [
+                "PebblePhone", "PebbleWatch", "PebbleProtocol", "BluetoothHost", "BluetoothHCI", "AirSimulator",
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "AirSimulatorTests",
             dependencies: ["AirSimulator", "BluetoothHCI"],
             swiftSettings: strict

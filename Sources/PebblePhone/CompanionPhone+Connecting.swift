@@ -1,0 +1,138 @@
+import BluetoothHCI
+import BluetoothHost
+import PebbleProtocol
+
+// How the phone comes by a connection, and what it does when it loses it.
+
+extension CompanionPhone.Activity {
+    /// When `advanceActivity(to:)` has something to do.
+    func nextDeadline(of link: WatchLink?) -> Duration? {
+        switch self {
+        case .idle: nil
+        case .scanning(let scanner): scanner.nextDeadline
+        case .connecting(_, let givesUpAt): givesUpAt
+        case .pausing(_, let until): until
+        case .connected:
+            [link?.transport?.nextDeadline, link?.session?.nextDeadline].compactMap { $0 }.min()
+        }
+    }
+}
+
+extension CompanionPhone {
+    mutating func handle(_ event: LEHostEvent, at now: Duration) {
+        switch event {
+        case .ready:
+            emit(.ready)
+            if case .idle = activity, !isLeaving { startScanning() }
+        case .restarting:
+            // Whatever was under way in the controller is forgotten; `ready` begins anew.
+            activity = .idle
+        case .failed(let failure):
+            emit(.failed("\(failure)"))
+        case .advertisingReport(let report):
+            heard(report, at: now)
+        case .scanningFailed(let status):
+            log(.error, "gap", "scanning could not be started: \(status)")
+        case .connected(let connection):
+            connected(connection, at: now)
+        case .connectionFailed(let peer, let status):
+            connectionFailed(peer, status, at: now)
+        case .disconnected(let handle, let reason):
+            disconnected(handle, reason, at: now)
+        case .parametersUpdated(let handle):
+            parametersUpdated(handle)
+        case .securityChanged(let handle, let security) where handle == link?.handle:
+            emit(.securityChanged(security))
+        case .gatt(let event):
+            self.handle(event, at: now)
+        case .diagnostic(let diagnostic):
+            emit(.diagnostic(diagnostic))
+        default:
+            break
+        }
+    }
+
+    mutating func startScanning() {
+        activity = .scanning(WatchScanner(configuration.watch))
+        host.startScanning(ScanParameters())
+        emit(.scanning)
+    }
+
+    private mutating func heard(_ report: AdvertisingReport, at now: Duration) {
+        guard case .scanning(var scanner) = activity, let address = report.address else { return }
+        scanner.receive(from: address, AdvertisingData(parsing: report.data), rssiDBm: report.rssiDBm, at: now)
+        activity = .scanning(scanner)
+        connectToFound(scanner, at: now)
+    }
+
+    private mutating func connectToFound(_ scanner: WatchScanner, at now: Duration) {
+        guard let found = scanner.found(at: now) else { return }
+        host.stopScanning()
+        emit(.watchFound(found))
+        connect(to: found.address, at: now)
+    }
+
+    private mutating func connect(to watch: LEAddress, at now: Duration) {
+        activity = .connecting(watch, givesUpAt: now + Self.connectTimeout)
+        host.connect(to: watch, configuration.connectionParameters)
+        emit(.connecting(watch))
+    }
+
+    private mutating func connected(_ connection: Connection, at now: Duration) {
+        link = WatchLink(connection)
+        activity = .connected
+        emit(.connected(connection.peer))
+        // The user changed their mind while the controller was connecting.
+        if isLeaving { host.disconnect(connection.handle, reason: .remoteUserTerminatedConnection) }
+    }
+
+    private mutating func connectionFailed(_ peer: LEAddress, _ status: HCIStatus, at now: Duration) {
+        emit(.connectionFailed(peer, status))
+        comeBack(to: peer, at: now)
+    }
+
+    private mutating func disconnected(_ handle: ConnectionHandle, _ reason: HCIStatus, at now: Duration) {
+        guard let lost = link, lost.handle == handle else { return }
+        closeTransport(reason: "the connection is gone", at: now)
+        link = nil
+        emit(.disconnected(reason: reason))
+        comeBack(to: lost.peer, at: now)
+    }
+
+    private mutating func comeBack(to watch: LEAddress, at now: Duration) {
+        if let delay = configuration.reconnectDelay, !isLeaving {
+            activity = .pausing(watch, until: now + delay)
+        } else {
+            activity = .idle
+        }
+    }
+
+    private mutating func parametersUpdated(_ handle: ConnectionHandle) {
+        guard handle == link?.handle, let connection = host.connection(handle) else { return }
+        emit(
+            .linkParametersChanged(
+                connection.interval,
+                latency: connection.latency,
+                connection.supervisionTimeout
+            )
+        )
+    }
+
+    mutating func advanceActivity(to now: Duration) {
+        switch activity {
+        case .idle: break
+        case .scanning(let scanner): connectToFound(scanner, at: now)
+        case .connecting(let watch, let givesUpAt):
+            guard givesUpAt <= now else { return }
+            host.cancelConnecting()
+            // The host reports the end of the attempt; should it not, the phone does not wait for it for ever.
+            activity = .connecting(watch, givesUpAt: now + Self.connectTimeout)
+        case .pausing(let watch, let until):
+            guard until <= now else { return }
+            connect(to: watch, at: now)
+        case .connected:
+            link?.transport?.advance(to: now)
+            link?.session?.advance(to: now)
+        }
+    }
+}

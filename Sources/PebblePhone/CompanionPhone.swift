@@ -1,0 +1,164 @@
+import BluetoothHCI
+import BluetoothHost
+import ByteCoding
+import DequeModule
+import PebbleProtocol
+
+/// A phone with a Pebble companion app, as one value that bytes and time flow through: the other side of a watch, for
+/// demonstrations, simulations and benchmarks.
+///
+/// It looks for a watch, connects, discovers the watch's database, opens the Pebble transport, has the conversation that
+/// every companion begins with, and then does as it is told: pings, dictionaries for watchapps. It tells all of it as
+/// ``PhoneEvent``s.
+public struct CompanionPhone: HCIHost, Sendable {
+    /// What the phone does about getting connected.
+    enum Activity: Sendable {
+        /// The controller is not ready, or the phone was told to leave it.
+        case idle
+        case scanning(WatchScanner)
+        case connecting(LEAddress, givesUpAt: Duration)
+        /// There is a `link`.
+        case connected
+        /// A lost watch is connected to again.
+        case pausing(LEAddress, until: Duration)
+    }
+
+    /// How long an attempt to connect may take (libpebble3).
+    static let connectTimeout: Duration = .seconds(60)
+    /// The most events that wait to be drained; beyond it the oldest are lost.
+    private static let eventLimit = 4096
+
+    /// What was decided before the start.
+    public let configuration: PhoneConfiguration
+    var host: LEHost
+    let transportData: AttributeHandle?
+    var activity = Activity.idle
+    /// The connection to the watch.
+    var link: WatchLink?
+    /// Whether the phone was told to end the connection, and so does not come back.
+    var isLeaving = false
+    private var events: Deque<PhoneEvent> = []
+
+    /// A phone that has not been started.
+    /// - Throws: `GATTDatabaseError` when the configuration does not make a legal database.
+    public init(
+        _ configuration: PhoneConfiguration,
+        randomness: any RandomNumberGenerator & Sendable
+    ) throws(GATTDatabaseError) {
+        self.configuration = configuration
+        let layout = try PhoneDatabase(configuration)
+        transportData = layout.transportData
+        host = LEHost(
+            configuration: LEHost.Configuration(ownAddress: .random(configuration.address)),
+            database: layout.database,
+            randomness: randomness
+        )
+    }
+
+    /// The next thing that happened.
+    public mutating func nextEvent() -> PhoneEvent? { events.popFirst() }
+
+    mutating func emit(_ event: PhoneEvent) {
+        if events.count >= Self.eventLimit { events.removeFirst() }
+        events.append(event)
+    }
+
+    mutating func log(_ severity: Diagnostic.Severity, _ layer: String, _ message: String) {
+        emit(.diagnostic(Diagnostic(severity: severity, layer: layer, message: message)))
+    }
+}
+
+// MARK: - What the phone knows
+
+extension CompanionPhone {
+    /// Whether a watch is connected and has been accepted.
+    public var isNegotiated: Bool { link?.session?.negotiation.state == .done }
+}
+
+// MARK: - What the phone is told to do
+
+extension CompanionPhone {
+    /// Sends a dictionary to a watchapp.
+    /// - Returns: what ``PhoneEvent/appMessageEnded(_:_:after:)`` will name.
+    @discardableResult
+    public mutating func sendAppMessage(
+        _ dictionary: AppMessageDictionary,
+        to application: PebbleUUID,
+        at now: Duration
+    ) throws(PhoneCommandError) -> AppMessageTransactionID {
+        let id = try link?.session?.sendAppMessage(dictionary, to: application, at: now)
+        guard let id else { throw reasonForNoSession }
+        settle(at: now)
+        return id
+    }
+
+    /// Asks whether the watch is alive; ``PhoneEvent/pong(cookie:after:)`` answers.
+    public mutating func ping(cookie: UInt32, at now: Duration) throws(PhoneCommandError) {
+        guard try link?.session?.ping(cookie: cookie, at: now) != nil else { throw reasonForNoSession }
+        settle(at: now)
+    }
+
+    /// Sends any message of the Pebble Protocol.
+    public mutating func send(_ message: PebbleMessage, at now: Duration) throws(PhoneCommandError) {
+        guard try link?.session?.send(message) != nil else { throw reasonForNoSession }
+        settle(at: now)
+    }
+
+    private var reasonForNoSession: PhoneCommandError { link == nil ? .notConnected : .noSession }
+
+    /// Ends the connection, or stops looking for one, and stays away.
+    public mutating func disconnect(at now: Duration) {
+        isLeaving = true
+        switch activity {
+        case .idle: break
+        case .scanning:
+            host.stopScanning()
+            activity = .idle
+        case .connecting: host.cancelConnecting()
+        case .connected:
+            if let link { host.disconnect(link.handle, reason: .remoteUserTerminatedConnection) }
+        case .pausing: activity = .idle
+        }
+        settle(at: now)
+    }
+
+    /// Looks for a watch again, after `disconnect(at:)`.
+    public mutating func connect(at now: Duration) {
+        isLeaving = false
+        if case .idle = activity { startScanning() }
+        settle(at: now)
+    }
+}
+
+// MARK: - HCIHost
+
+extension CompanionPhone {
+    public mutating func start(at now: Duration) {
+        host.start(at: now)
+        settle(at: now)
+    }
+
+    public mutating func receive(_ packet: ArraySlice<UInt8>, at now: Duration) {
+        host.receive(packet, at: now)
+        settle(at: now)
+    }
+
+    public mutating func advance(to now: Duration) {
+        host.advance(to: now)
+        advanceActivity(to: now)
+        settle(at: now)
+    }
+
+    public var nextDeadline: Duration? {
+        [host.nextDeadline, activity.nextDeadline(of: link)].compactMap(\.self).min()
+    }
+
+    public mutating func nextPacket(into buffer: inout [UInt8]) -> Bool { host.nextPacket(into: &buffer) }
+
+    /// Lets everything that one part said reach the part it is for, until all are quiet.
+    mutating func settle(at now: Duration) {
+        repeat {
+            while let event = host.nextEvent() { handle(event, at: now) }
+        } while pumpLink(at: now)
+    }
+}

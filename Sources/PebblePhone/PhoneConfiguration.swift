@@ -1,0 +1,87 @@
+import BluetoothHCI
+import PebbleProtocol
+
+/// Which side hosts the GATT service that carries the Pebble Protocol.
+public enum PhoneTransport: String, Hashable, Sendable, CaseIterable {
+    /// The phone hosts it and the watch is its client, as with iPhones and older companions.
+    case forward
+    /// The watch hosts it and the phone is its client, as companions on Android prefer.
+    case reversed
+}
+
+/// Which watch a phone connects to.
+public enum WatchSelection: Hashable, Sendable {
+    /// The first one that it hears.
+    case any
+    /// The one with this address, whatever its kind.
+    case address(DeviceAddress)
+    /// The one with this name.
+    case name(String)
+}
+
+/// A clock that is right at one moment and goes on from there.
+public struct PhoneClock: Hashable, Sendable {
+    /// What it shows at the origin of the phone's time, in seconds since 1970.
+    public var secondsAtOrigin: UInt32
+    /// East of Greenwich is positive.
+    public var offsetMinutes: Int16
+    /// Such as `Europe/Paris`.
+    public var zoneName: String
+
+    public init(secondsAtOrigin: UInt32, offsetMinutes: Int16 = 0, zoneName: String = "UTC") {
+        self.secondsAtOrigin = secondsAtOrigin
+        self.offsetMinutes = offsetMinutes
+        self.zoneName = zoneName
+    }
+
+    /// What a watch is told at a moment.
+    func time(at now: Duration) -> TimeMessage.UTCTime {
+        let elapsed = UInt32(truncatingIfNeeded: max(0, now.components.seconds))
+        return TimeMessage.UTCTime(
+            seconds: secondsAtOrigin &+ elapsed,
+            offsetMinutes: offsetMinutes,
+            zoneName: zoneName
+        )
+    }
+}
+
+/// Everything that is decided about a phone before it starts.
+public struct PhoneConfiguration: Sendable {
+    /// What its Device Name characteristic says; a watch shows it when it pairs.
+    public var name = "Cairn Phone"
+    /// Its own static random address.
+    public var address: DeviceAddress
+    /// How the Pebble Protocol is to be carried.
+    public var transport = PhoneTransport.forward
+    /// Which watch it is for.
+    public var watch = WatchSelection.any
+    /// The interval, latency and timeout that it opens connections with.
+    public var connectionParameters = PhoneConfiguration.usualConnectionParameters
+    /// What it answers when the watch asks what phone it is.
+    public var version = PhoneConfiguration.usualVersion
+    /// What it sets the watch's clock by.
+    public var clock: PhoneClock
+    /// How long after a lost link, or a vain attempt, it connects again; nil leaves it at that.
+    public var reconnectDelay: Duration? = .seconds(1)
+
+    /// A phone with an address and a clock; the rest is usual.
+    public init(address: DeviceAddress, clock: PhoneClock) {
+        self.address = address
+        self.clock = clock
+    }
+
+    /// What phones commonly open a connection with: 30 to 50 ms, nothing skipped, 5 s.
+    public static let usualConnectionParameters = ConnectionParameters(
+        intervalMinimum: .milliseconds(30),
+        intervalMaximum: .milliseconds(50),
+        latency: 0,
+        supervisionTimeout: .milliseconds(5000)
+    )
+
+    /// An Android companion that does what this phone does.
+    public static let usualVersion = PhoneVersion(
+        platform: PhonePlatform(.android),
+        appVersion: PhoneVersion.AppVersion(major: 4, minor: 4, bugfix: 0),
+        capabilities: [.appRunState, .appMessage8K]
+    )
+}

@@ -1,0 +1,86 @@
+import BluetoothHCI
+import BluetoothHost
+import ByteCoding
+import PebbleProtocol
+
+extension PhoneEvent: CustomStringConvertible {
+    /// One line for a transcript.
+    public var description: String {
+        switch self {
+        case .ready: "the controller is ready"
+        case .failed(let reason): "the controller cannot be used: \(reason)"
+        case .scanning: "looking for a watch"
+        case .watchFound(let sighting): "found \(sighting)"
+        case .connecting(let watch): "connecting to \(watch)"
+        case .connected(let watch): "connected to \(watch)"
+        case .connectionFailed(let watch, let status): "no connection to \(watch): \(status)"
+        case .linkParametersChanged(let interval, let latency, let timeout):
+            "the link now has an interval of \(interval), a latency of \(latency) and a timeout of \(timeout)"
+        case .disconnected(let reason): "disconnected: \(reason)"
+        case .mtuAgreed(let mtu): "ATT MTU \(mtu)"
+        case .databaseDiscovered(let watch):
+            "discovered \(watch.services.count) services, \(watch.attributeCount) attributes"
+        case .deviceInformation(let information): "\(information)"
+        case .connectivity(let status): "\(status)"
+        case .batteryLevel(let percent): "battery \(percent) %"
+        case .securityChanged(let security): Self.describe(security)
+        case .transportOpened(let transport, let session):
+            "PPoGATT open, \(transport.rawValue), version \(session.version.rawValue), "
+                + "window \(session.transmitWindow) to the watch, \(session.receiveWindow) from it"
+        case .transportClosed(let reason): "PPoGATT closed: \(reason)"
+        case .message(.fromWatch, let message): "watch: \(message.endpoint), \(message.payload.count) bytes"
+        case .message(.toWatch, let message): "phone: \(message.endpoint), \(message.payload.count) bytes"
+        case .phoneVersionSent(let version): "told the watch what this phone is: \(version.platform.operatingSystem)"
+        case .watchVersion(let version):
+            "the watch is a \(version.board), firmware \(version.running.versionTag), serial number \(version.serialNumber)"
+        case .watchColor(let color): "its colour is \(color.map { "\($0)" } ?? "one without a name")"
+        case .timeSet(let time): "set its clock to \(time.seconds) s since 1970, \(time.zoneName)"
+        case .runningApp(let application): "it runs \(application)"
+        case .negotiated: "the watch is connected"
+        case .negotiationFailed(let failure): "the watch is not accepted: \(failure)"
+        case .pong(_, let delay): "ping answered after \(Self.milliseconds(delay))"
+        case .pingTimedOut: "ping not answered"
+        case .appMessageReceived(let push): "AppMessage from \(push.application): \(push.dictionary)"
+        case .appMessageEnded(let id, let outcome, let delay):
+            "AppMessage \(id) \(outcome) after \(Self.milliseconds(delay))"
+        case .diagnostic(let diagnostic): "\(diagnostic)"
+        }
+    }
+
+    private static func milliseconds(_ duration: Duration) -> String {
+        "\(Int64((duration / .milliseconds(1)).rounded())) ms"
+    }
+
+    private static func describe(_ security: LinkSecurity) -> String {
+        guard security.isEncrypted else { return "the link is not encrypted" }
+        return "the link is encrypted with a\(security.isAuthenticated ? "n authenticated" : "") key of "
+            + "\(security.keySize) bytes"
+    }
+}
+
+extension WatchSighting: CustomStringConvertible {
+    public var description: String {
+        var parts = ["\(name ?? "a watch without a name") at \(address)"]
+        if let advertisement {
+            parts.append("serial number \(advertisement.serialNumber)")
+            if let details = advertisement.details {
+                let color = details.color.map { "\($0)" } ?? "colour \(details.colorNumber)"
+                let platform = details.hardware.appPlatform?.rawValue ?? "hardware \(details.hardware.rawValue)"
+                parts += [platform, color, "firmware \(details.firmware)"]
+                if details.isInRecovery { parts.append("in recovery") }
+            }
+        }
+        if let rssiDBm { parts.append("\(rssiDBm) dBm") }
+        return parts.joined(separator: ", ")
+    }
+}
+
+extension DeviceInformation: CustomStringConvertible {
+    public var description: String {
+        let fields: [(String, String?)] = [
+            ("manufacturer", manufacturerName), ("model", modelNumber), ("serial number", serialNumber),
+            ("firmware", firmwareRevision), ("hardware", hardwareRevision), ("software", softwareRevision),
+        ]
+        return fields.compactMap { name, value in value.map { "\(name) \"\($0)\"" } }.joined(separator: ", ")
+    }
+}

@@ -1,0 +1,40 @@
+import BluetoothHCI
+import BluetoothHost
+import PebbleProtocol
+
+/// Everything that the phone keeps for its connection to the watch.
+struct WatchLink: Sendable {
+    /// Who waits for the end of a GATT procedure.
+    enum Purpose: Sendable {
+        case explorer
+        case transportSubscription
+    }
+
+    /// Where PPoGATT packets go.
+    enum Carrier: Sendable {
+        /// The phone's own data characteristic, by notification.
+        case notification(AttributeHandle)
+        /// The watch's, by Write Without Response.
+        case write(AttributeHandle)
+    }
+
+    let handle: ConnectionHandle
+    let peer: LEAddress
+    var mtu = ATT.defaultMTU
+    var explorer = WatchExplorer()
+    /// Under way; there are two at most.
+    var procedures: [GATTProcedureID: Purpose] = [:]
+    /// Reversed: where the watch notifies packets, once it is subscribed to.
+    var inboundData: AttributeHandle?
+    var carrier: Carrier?
+    var transport: PPoGATTLink?
+    var session: PhoneSession?
+    /// The packet that goes next, if the GATT layer had no room for it; else storage for one.
+    var packet: [UInt8] = []
+    var hasUnsentPacket = false
+
+    init(_ connection: Connection) {
+        handle = connection.handle
+        peer = connection.peer
+    }
+}

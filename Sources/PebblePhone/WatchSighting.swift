@@ -1,0 +1,141 @@
+import BluetoothHCI
+import ByteCoding
+import PebbleProtocol
+
+/// What a watch says of itself in its scan response.
+public struct WatchAdvertisement: Hashable, Sendable {
+    /// Who made it: 0x0EEA today, 0x0154 once.
+    public let company: CompanyIdentifier
+    /// Twelve characters.
+    public let serialNumber: String
+    /// Nil in the short form of firmware before 3.0.
+    public let details: Details?
+
+    /// What firmware 3.0 added.
+    public struct Details: Hashable, Sendable {
+        public let hardware: HardwarePlatform
+        public let colorNumber: UInt8
+        /// Major, minor, patch.
+        public let firmware: SoftwareVersion
+        public let isInRecovery: Bool
+
+        /// The colour; nil for a number that has no name.
+        public var color: WatchColor? { WatchColor(rawValue: UInt32(colorNumber)) }
+    }
+
+    /// Three numbers, printed with dots.
+    public struct SoftwareVersion: Hashable, Sendable, CustomStringConvertible {
+        public let major: UInt8
+        public let minor: UInt8
+        public let patch: UInt8
+
+        public var description: String { "\(major).\(minor).\(patch)" }
+    }
+
+    /// The companies whose data phones take for a watch's.
+    static let companies = [CompanyIdentifier(rawValue: 0x0EEA), CompanyIdentifier(rawValue: 0x0154)]
+    /// The only payload type there is.
+    private static let payloadType: UInt8 = 0
+
+    /// Finds a watch's data among what was advertised; nil if there is none.
+    init?(_ data: AdvertisingData) {
+        for company in Self.companies {
+            guard let bytes = data.manufacturerData(of: company),
+                let advertisement = try? WatchAdvertisement(company: company, payload: bytes)
+            else { continue }
+            self = advertisement
+            return
+        }
+        return nil
+    }
+
+    private init(company: CompanyIdentifier, payload: ArraySlice<UInt8>) throws(ByteDecodingError) {
+        var reader = ByteReader(payload)
+        let type = try reader.readUInt8("watch_advertisement.payload_type")
+        guard type == Self.payloadType else {
+            throw ByteDecodingError("watch_advertisement.payload_type", .invalidValue(UInt64(type)))
+        }
+        self.company = company
+        let serial = try reader.readBytes(PPoGATTResetRequest.serialNumberLength, "watch_advertisement.serial")
+        serialNumber = String(decoding: serial, as: UTF8.self)
+        details = reader.isEmpty ? nil : try Details(reading: &reader)
+    }
+}
+
+extension WatchAdvertisement.Details {
+    fileprivate init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+        hardware = HardwarePlatform(rawValue: try reader.readUInt8("watch_advertisement.hw_platform"))
+        colorNumber = try reader.readUInt8("watch_advertisement.color")
+        firmware = WatchAdvertisement.SoftwareVersion(
+            major: try reader.readUInt8("watch_advertisement.fw_major"),
+            minor: try reader.readUInt8("watch_advertisement.fw_minor"),
+            patch: try reader.readUInt8("watch_advertisement.fw_patch")
+        )
+        isInRecovery = try reader.readUInt8("watch_advertisement.flags") & 0x01 != 0
+    }
+}
+
+/// A watch that the phone heard.
+public struct WatchSighting: Hashable, Sendable {
+    public let address: LEAddress
+    public internal(set) var name: String?
+    /// What its scan response says; nil if none was heard.
+    public internal(set) var advertisement: WatchAdvertisement?
+    /// How strongly it was heard last, in dBm; nil if the controller cannot tell.
+    public internal(set) var rssiDBm: Int8?
+}
+
+/// Puts together what is heard of each advertiser, until it is known to be a watch.
+struct WatchScanner: Sendable {
+    /// As many advertisers are kept in mind; a crowd costs no more.
+    static let advertiserLimit = 64
+    /// How long a watch's scan response is waited for once its advertisement was heard: some controllers never
+    /// deliver one.
+    static let scanResponsePatience: Duration = .seconds(2)
+
+    private struct Candidate: Sendable {
+        var sighting: WatchSighting
+        var offersPairingService = false
+        /// When it is taken as it is.
+        let patienceEnds: Duration
+    }
+
+    private let selection: WatchSelection
+    private var candidates: [LEAddress: Candidate] = [:]
+
+    init(_ selection: WatchSelection) { self.selection = selection }
+
+    /// Takes an advertisement or a scan response.
+    mutating func receive(from address: LEAddress, _ data: AdvertisingData, rssiDBm: Int8?, at now: Duration) {
+        if candidates[address] == nil {
+            guard candidates.count < Self.advertiserLimit else { return }
+            let sighting = WatchSighting(address: address)
+            candidates[address] = Candidate(sighting: sighting, patienceEnds: now + Self.scanResponsePatience)
+        }
+        guard var candidate = candidates[address] else { return }
+        candidate.sighting.rssiDBm = rssiDBm
+        candidate.sighting.name = data.localName ?? candidate.sighting.name
+        candidate.sighting.advertisement = WatchAdvertisement(data) ?? candidate.sighting.advertisement
+        if data.serviceUUIDs16.contains(PebbleAttribute.pairingService) { candidate.offersPairingService = true }
+        candidates[address] = candidate
+    }
+
+    /// When a watch is taken without its scan response.
+    var nextDeadline: Duration? { wanted.map(\.patienceEnds).min() }
+
+    /// A watch that is wanted, once everything is known of it or it was waited for long enough.
+    func found(at now: Duration) -> WatchSighting? {
+        wanted.first { $0.sighting.advertisement != nil || $0.patienceEnds <= now }?.sighting
+    }
+
+    private var wanted: some Collection<Candidate> {
+        candidates.values.filter { candidate in
+            guard candidate.offersPairingService else { return false }
+            return switch selection {
+            case .any: true
+            case .address(let address): candidate.sighting.address.address == address
+            case .name(let name): candidate.sighting.name == name
+            }
+        }
+    }
+}
