@@ -85,9 +85,11 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        .target(name: "CAllocationCounter"),
         .executableTarget(
             name: "cairn-bench",
             dependencies: [
+                "CAllocationCounter",
                 "ByteCoding", "BluetoothHCI", "BluetoothHost", "PebbleProtocol", "PebbleWatch", "AirSimulator",
                 "PebblePhone",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),

@@ -1,0 +1,24 @@
+#ifndef CAIRN_ALLOCATION_COUNTER_H
+#define CAIRN_ALLOCATION_COUNTER_H
+
+#include <stdint.h>
+
+/// What one thread has asked the heap for since it started.
+struct allocation_counts {
+    /// Calls of malloc, calloc, realloc, memalign, aligned_alloc and posix_memalign.
+    uint64_t calls;
+    /// The bytes that those calls asked for.
+    uint64_t bytes;
+};
+
+/// The counts of the calling thread.
+///
+/// A program that links this library has the C library's allocation functions replaced by ones that count and then
+/// call the C library's own, for everything in the process: Swift objects and array buffers included.
+struct allocation_counts allocation_counts(void);
+
+/// Calls each of the counted functions once, with `size` bytes each, and frees what it got: so that the counter can
+/// be tried. Returns how many calls that was.
+uint64_t allocation_counter_exercise(uint64_t size);
+
+#endif

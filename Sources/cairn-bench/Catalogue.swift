@@ -1,0 +1,64 @@
+/// Every benchmark and comparison there is.
+enum Catalogue {
+    static var benchmarks: [Benchmark] {
+        [
+            Benchmark(
+                name: "att-read",
+                operation: "Read Request of an 8-byte value in, Read Response out, buffer back",
+                timeTarget: .nanoseconds(1000),
+                allocationTarget: 0,
+                make: { try ReadWorkload(attributeCount: 40) }
+            ),
+            Benchmark(
+                name: "att-write-command",
+                operation: "Write Command of 244 bytes in, event out",
+                payloadByteCount: ServerHost.longValueLength,
+                timeTarget: .nanosecondsPerByte(2),
+                allocationTarget: 0,
+                make: { try WriteCommandWorkload() }
+            ),
+            Benchmark(
+                name: "att-notification",
+                operation: "notification of 244 bytes out, buffer back",
+                payloadByteCount: ServerHost.longValueLength,
+                timeTarget: .nanosecondsPerByte(2),
+                allocationTarget: 0,
+                make: { try NotificationWorkload() }
+            ),
+            Benchmark(
+                name: "appmessage-encode",
+                operation: "push of 4 tuples written into a stream",
+                make: { try AppMessageEncodeWorkload(try SampleDictionary.small()) }
+            ),
+            Benchmark(
+                name: "appmessage-decode",
+                operation: "push of 4 tuples read from a stream, every tuple checked",
+                make: { try AppMessageDecodeWorkload(try SampleDictionary.small()) }
+            ),
+            Benchmark(
+                name: "appmessage-encode-8k",
+                operation: "push of 8192 bytes written into a stream",
+                payloadByteCount: 8192,
+                make: { try AppMessageEncodeWorkload(try SampleDictionary.large()) }
+            ),
+            Benchmark(
+                name: "appmessage-decode-8k",
+                operation: "push of 8192 bytes read from a stream, checked",
+                payloadByteCount: 8192,
+                make: { try AppMessageDecodeWorkload(try SampleDictionary.large()) }
+            ),
+        ]
+    }
+
+    static var comparisons: [Comparison] {
+        [
+            Comparison(
+                name: "att-read-scaling",
+                description: "reading the last of 2000 attributes, compared with the last of 8",
+                baseline: { try ReadWorkload(attributeCount: 8) },
+                compared: { try ReadWorkload(attributeCount: 2000) },
+                targetRatio: 1.25
+            )
+        ]
+    }
+}

@@ -1,0 +1,85 @@
+import BluetoothHCI
+import BluetoothHost
+import ByteCoding
+import PebblePhone
+import PebbleWatch
+
+/// A host whose events can be thrown away, as an owner does that is not interested in them.
+protocol DrivableHost: HCIHost {
+    /// Takes all events.
+    mutating func discardEvents()
+}
+
+extension LEHost: DrivableHost {
+    mutating func discardEvents() { while nextEvent() != nil {} }
+}
+
+extension Firmware: DrivableHost {
+    mutating func discardEvents() { while nextEvent() != nil {} }
+}
+
+/// Plays the controller, and the peer behind it, for a host with one connection: feeds it HCI packets and takes those
+/// that it sends. In steady state it allocates nothing itself.
+struct HCIDriver<Host: DrivableHost> {
+    /// The host. Whatever is called on it directly may leave packets for `takePackets`.
+    var host: Host
+    private(set) var now: Duration
+    private let connection: ConnectionHandle
+    /// A packet on its way to the host: used again, since a host that has been drained keeps nothing of it.
+    private var inbound: [UInt8] = []
+    /// Num_HCI_Command_Packets and the rest of an event that gives one buffer back.
+    private let completed: [UInt8]
+    private var outbound: [UInt8] = []
+
+    /// Takes over a host that is connected, and has nothing to send.
+    init(_ host: Host, connection: ConnectionHandle, at now: Duration) {
+        self.host = host
+        self.connection = connection
+        self.now = now
+        completed =
+            NumberOfCompletedPackets(packets: CompletedPacketsList([.init(handle: connection, count: 1)])).packet
+    }
+
+    /// Gives the host one whole ATT PDU, in one ACL packet, from the peer.
+    mutating func deliver(length: Int, _ write: (inout [UInt8]) -> Void) {
+        inbound.removeAll(keepingCapacity: true)
+        ACLPacket.encodeHeader(
+            handle: connection,
+            boundary: .firstFlushable,
+            length: Self.l2capHeaderLength + length,
+            to: &inbound
+        )
+        inbound.appendLittleEndian(UInt16(clamping: length))
+        inbound.appendLittleEndian(Self.attributeChannel)
+        write(&inbound)
+        host.receive(inbound[...], at: now)
+        host.discardEvents()
+    }
+
+    /// Takes everything that the host sends, and gives each buffer back at once.
+    /// - Parameter take: is given each ATT PDU; all of them must fit into one ACL packet.
+    /// - Returns: how many there were.
+    mutating func takePackets(_ take: (ArraySlice<UInt8>) -> Void) -> Int {
+        var count = 0
+        while host.nextPacket(into: &outbound) {
+            guard outbound.first == HCIPacketType.acl.rawValue else { continue }
+            count += 1
+            take(outbound.dropFirst(1 + ACLPacket.headerSize + Self.l2capHeaderLength))
+            host.receive(completed[...], at: now)
+            host.discardEvents()
+        }
+        return count
+    }
+
+    /// Lets time pass for the host.
+    mutating func advance(by span: Duration) {
+        now += span
+        host.advance(to: now)
+        host.discardEvents()
+    }
+
+    /// Length and channel of a basic L2CAP frame (Core 5.4, Vol 3, Part A, 3.1).
+    private static var l2capHeaderLength: Int { 4 }
+    /// The Attribute Protocol's channel (Core 5.4, Vol 3, Part A, 2.1).
+    private static var attributeChannel: UInt16 { 0x0004 }
+}
