@@ -25,5 +25,7 @@ extension ConnectionHandle: ExpressibleByIntegerLiteral {
 }
 
 extension ConnectionHandle: CustomStringConvertible {
-    public var description: String { "0x" + String(rawValue, radix: 16, uppercase: true) }
+    public var description: String {
+        "0x" + [UInt8(rawValue >> 8), UInt8(truncatingIfNeeded: rawValue)].hexadecimal.uppercased()
+    }
 }

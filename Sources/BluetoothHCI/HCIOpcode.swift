@@ -1,3 +1,5 @@
+import ByteCoding
+
 /// The number of a command: six bits of group (OGF) above ten bits of command (OCF).
 ///
 /// Source: Core 5.4, Vol 4, Part E, 5.4.1.
@@ -30,7 +32,6 @@ public struct HCIOpcode: RawRepresentable, Hashable, Sendable {
 extension HCIOpcode: CustomStringConvertible {
     public var description: String {
         if let command = HCICommands.command(self) { return command.name }
-        let digits = String(rawValue, radix: 16, uppercase: true)
-        return "0x" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+        return "0x" + [UInt8(rawValue >> 8), UInt8(truncatingIfNeeded: rawValue)].hexadecimal.uppercased()
     }
 }

@@ -1,3 +1,5 @@
+import ByteCoding
+
 /// A status of a command or a reason of an event: the Core's controller error codes.
 ///
 /// Source: Core 5.4, Vol 1, Part F, 1.3. Any number can be held, since controllers send ones of newer versions.
@@ -108,7 +110,7 @@ public struct HCIStatus: RawRepresentable, Hashable, Sendable {
 
 extension HCIStatus: CustomStringConvertible {
     public var description: String {
-        "\(name) (0x\(String(rawValue, radix: 16, uppercase: true)))"
+        "\(name) (0x\([rawValue].hexadecimal.uppercased()))"
     }
 
     private var name: String {

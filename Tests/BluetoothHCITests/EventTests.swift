@@ -81,7 +81,7 @@ struct EventTests {
         var random = SplitMix64(seed: seed)
         let codes = Samples.events.map { $0.event.packet.dropFirst().prefix(1) }
         var decoded = 0
-        for _ in 0..<200_000 {
+        for _ in 0..<50_000 {
             let parameters = random.bytes(Int(random.next() % 80))
             var body = Array(codes.randomElement(using: &random) ?? [])
             body.append(UInt8(parameters.count))
@@ -95,7 +95,7 @@ struct EventTests {
                 _ = event.packet
             }
         }
-        #expect(decoded > 10_000, "seed \(seed)")
+        #expect(decoded > 2_500, "seed \(seed)")
     }
 }
 

@@ -1,3 +1,5 @@
+import ByteCoding
+
 /// A version of the Core Specification, as link layers and HCI say it.
 ///
 /// Source: Bluetooth Assigned Numbers, 2.1.
@@ -35,7 +37,6 @@ public struct CompanyIdentifier: RawRepresentable, Hashable, Sendable {
 
 extension CompanyIdentifier: CustomStringConvertible {
     public var description: String {
-        let digits = String(rawValue, radix: 16, uppercase: true)
-        return "0x" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+        "0x" + [UInt8(rawValue >> 8), UInt8(truncatingIfNeeded: rawValue)].hexadecimal.uppercased()
     }
 }

@@ -97,3 +97,13 @@ public enum AdvertisingEnd: Hashable, Sendable {
     /// The controller ended it, for instance because directed advertising was not answered.
     case controller(HCIStatus)
 }
+
+extension AdvertisingEnd: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .stopped: "stopped"
+        case .connected(let handle): "connection \(handle) came of it"
+        case .controller(let status): "ended by the controller: \(status)"
+        }
+    }
+}

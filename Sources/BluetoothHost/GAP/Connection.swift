@@ -78,3 +78,14 @@ public struct AcceptableParameters: Hashable, Sendable {
         return granted
     }
 }
+
+extension ParameterUpdateFailure: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .invalid: "the Core does not allow such parameters"
+        case .rejectedByPeer: "the peer rejected them"
+        case .notAnswered: "the peer did not answer"
+        case .controller(let status): "the controllers refused: \(status)"
+        }
+    }
+}

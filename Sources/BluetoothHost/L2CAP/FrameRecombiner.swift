@@ -22,7 +22,8 @@ struct FrameRecombiner: Sendable {
     /// What came of a packet.
     struct Outcome: Hashable, Sendable {
         var frame: L2CAPFrame?
-        var problem: Problem?
+        /// What was wrong with it, and with the frame that it interrupted.
+        var problems: [Problem] = []
     }
 
     private enum State {
@@ -48,7 +49,7 @@ struct FrameRecombiner: Sendable {
         if isStart {
             if state == .collecting {
                 let needed = Self.header(of: buffer[...])?.frameCount ?? L2CAPFrame.headerSize
-                outcome.problem = .frameCutShort(needed: needed, available: buffer.count)
+                outcome.problems.append(.frameCutShort(needed: needed, available: buffer.count))
             }
             state = .idle
             if let frame = wholeFrame(in: data) {
@@ -59,7 +60,7 @@ struct FrameRecombiner: Sendable {
             state = .collecting
         }
         switch state {
-        case .idle: outcome.problem = .continuationWithoutStart(count: data.count)
+        case .idle: outcome.problems.append(.continuationWithoutStart(count: data.count))
         case .collecting: collect(data, &outcome)
         case .skipping: break
         }
@@ -78,10 +79,10 @@ struct FrameRecombiner: Sendable {
         buffer.append(contentsOf: data.prefix(max(0, limit - buffer.count)))
         guard let header = Self.header(of: buffer[...]) else { return }
         if header.isTooLong {
-            outcome.problem = .frameTooLong(header.payloadCount)
+            outcome.problems.append(.frameTooLong(header.payloadCount))
             state = .skipping
         } else if available > header.frameCount {
-            outcome.problem = .frameOverrun(needed: header.frameCount, available: available)
+            outcome.problems.append(.frameOverrun(needed: header.frameCount, available: available))
             state = .skipping
         } else if available == header.frameCount {
             outcome.frame = L2CAPFrame(channel: header.channel, payload: buffer.dropFirst(L2CAPFrame.headerSize))

@@ -13,7 +13,7 @@ extension LEHost {
         // Data cannot come before the controller has said all about how the connection was made.
         announce(index)
         let outcome = links[index].recombiner.receive(packet.data, isStart: packet.boundary != .continuing)
-        if let problem = outcome.problem {
+        for problem in outcome.problems {
             counters.droppedFrames += 1
             log(.warning, "l2cap", "connection \(packet.handle): \(problem)")
         }

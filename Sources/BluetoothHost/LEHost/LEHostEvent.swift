@@ -75,4 +75,7 @@ public struct LEHostCounters: Hashable, Sendable {
     public internal(set) var excessCompletedPackets = 0
     /// Reports and diagnostics that were lost because the owner did not take them.
     public internal(set) var lostEvents = 0
+
+    /// Nothing has gone wrong.
+    public init() {}
 }
