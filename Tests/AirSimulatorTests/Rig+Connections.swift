@@ -64,3 +64,27 @@ struct ConnectedRig {
         Array(rig.take(id, "02").map { $0.bytes.dropFirst(5) }.joined())
     }
 }
+
+extension ConnectedRig {
+    static let key = "00 11 22 33 44 55 66 77 88 99 aa bb cc dd ee ff"
+
+    /// Encrypts with the same key at both ends, and checks every step.
+    mutating func encrypt(key: String = key) throws {
+        _ = rig.take(central)
+        _ = rig.take(peripheral)
+        let status = rig.ask(
+            "01 19 20 1c \(centralHandle) 01 02 03 04 05 06 07 08 0a 0b \(key)",
+            central
+        )
+        #expect(status == ["04 0f 04 00 01 19 20"])
+        // LE Long Term Key Request with random number and diversifier.
+        let request = try rig.wait(for: "04 3e 0d 05", from: peripheral)
+        #expect(request.hex == "04 3e 0d 05 \(peripheralHandle) 01 02 03 04 05 06 07 08 0a 0b")
+        let reply = rig.ask("01 1a 20 12 \(peripheralHandle) \(key)", peripheral)
+        #expect(reply == ["04 0e 06 01 1a 20 00 \(peripheralHandle)"])
+        let atPeripheral = try rig.wait(for: "04 08", from: peripheral)
+        #expect(atPeripheral.hex == "04 08 04 00 \(peripheralHandle) 01")
+        let atCentral = try rig.wait(for: "04 08", from: central)
+        #expect(atCentral.hex == "04 08 04 00 \(centralHandle) 01")
+    }
+}

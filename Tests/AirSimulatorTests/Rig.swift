@@ -93,6 +93,18 @@ struct Rig {
         return take(id).filter { $0.bytes.starts(with: wanted) }
     }
 
+    /// The same, of which there has to be one at least: that one.
+    mutating func first(_ id: ControllerID, _ prefix: String) throws -> Said {
+        let found = take(id, prefix)
+        return try #require(found.first, "nothing that begins with \(prefix)")
+    }
+
+    /// Lets time pass until a controller says something that begins with some bytes, which it has to.
+    mutating func wait(for prefix: String, from id: ControllerID, within span: Duration = .seconds(60)) throws -> Said {
+        let found = run(until: prefix, from: id, within: span)
+        return try #require(found, "nothing that begins with \(prefix)")
+    }
+
     private mutating func drain() {
         while let id = air.nextPacket(into: &buffer) { log[id, default: []].append(Said(time: now, bytes: buffer)) }
     }

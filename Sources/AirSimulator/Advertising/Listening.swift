@@ -28,6 +28,16 @@ struct ListeningSchedule: Sendable {
         return 37 + (firstChannel - 37 + Int(count % 3)) % 3
     }
 
+    /// Whether any packet of an advertising event is heard: one on each channel, `spacing` apart.
+    func hears(_ channels: [Int], from start: Microseconds, spacing: Microseconds) -> Bool {
+        var packetStart = start
+        for channel in channels {
+            if self.channel(at: packetStart) == channel { return true }
+            packetStart += spacing
+        }
+        return false
+    }
+
     /// How long the windows up to a moment were, all together.
     func listened(until end: Microseconds) -> Microseconds {
         let since = max(.zero, end - start)

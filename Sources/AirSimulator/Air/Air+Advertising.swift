@@ -21,7 +21,7 @@ extension Air {
     }
 
     subscript(place: AdvertiserPlace) -> Advertiser {
-        get { controllers[place.slot].advertisers[place.index] }
+        _read { yield controllers[place.slot].advertisers[place.index] }
         _modify { yield &controllers[place.slot].advertisers[place.index] }
     }
 
@@ -68,12 +68,15 @@ extension Air {
 
     /// Accounts for the events before now that were not stepped through because nobody could hear them.
     mutating func passUnheardEvents(_ place: AdvertiserPlace) {
-        guard self[place].isEnabled, case .waiting = self[place].stage else { return }
+        guard self[place].isEnabled, case .waiting = self[place].stage, var timeline = self[place].timeline else {
+            return
+        }
         var count: Int64 = 0
-        while let next = self[place].timeline?.next, next < now {
-            self[place].timeline?.advance()
+        while timeline.next < now {
+            timeline.advance()
             count += 1
         }
+        self[place].timeline = timeline
         guard count > 0 else { return }
         let each = self[place].radioPerEvent
         self[place].completedEvents &+= Int(count)
@@ -83,23 +86,19 @@ extension Air {
 
     /// Finds the next event that has to be stepped through.
     mutating func planNextEvent(_ place: AdvertiserPlace) {
-        let set = self[place]
-        guard set.isEnabled, case .waiting = set.stage, var timeline = set.timeline else { return }
+        guard self[place].isEnabled, case .waiting = self[place].stage, var timeline = self[place].timeline else {
+            return
+        }
         var next: Microseconds?
-        if set.maximumEvents != nil {
+        if self[place].maximumEvents != nil {
             next = timeline.next
         } else {
-            let schedules = listeningSchedules(within: place.slot, phy: set.parameters.primaryPHY)
+            let schedules = listeningSchedules(within: place.slot, phy: self[place].parameters.primaryPHY)
             if !schedules.isEmpty {
-                let channels = set.channels
-                let spacing = set.primaryAirTime + set.primaryGap
+                let channels = self[place].channels
+                let spacing = self[place].primaryAirTime + self[place].primaryGap
                 for _ in 0..<Self.lookahead {
-                    let start = timeline.next
-                    let isHeard = schedules.contains { schedule in
-                        channels.indices.contains {
-                            schedule.channel(at: start + spacing * Int64($0)) == channels[$0]
-                        }
-                    }
+                    let isHeard = schedules.contains { $0.hears(channels, from: timeline.next, spacing: spacing) }
                     if isHeard { break }
                     timeline.advance()
                 }
@@ -107,7 +106,7 @@ extension Air {
             }
         }
         let start = next.map { max($0, now) }
-        deadlines.set([start, set.end].compactMap { $0 }.min(), for: set.actor)
+        deadlines.set([start, self[place].end].compactMap { $0 }.min(), for: self[place].actor)
     }
 
     /// Plans all sets anew, since those who listen have changed.

@@ -107,17 +107,17 @@ extension Air {
 
     /// Runs what is due at one link.
     mutating func stepLink(_ index: Int) {
-        guard let context = links[index].map({ eventContext(of: index, $0) }) else { return }
+        let context = eventContext(of: index)
         links[index]?.machine.step(at: now, context: context)
         finishLinkChange(index)
     }
 
     /// What the other connections of the two controllers leave of the air to an event that begins now.
-    private func eventContext(of index: Int, _ link: Link) -> LinkLayerConnection.EventContext {
+    private func eventContext(of index: Int) -> LinkLayerConnection.EventContext {
         var context = LinkLayerConnection.EventContext()
-        guard link.machine.isBetweenEvents else { return context }
+        guard linkCompetes(index), let link = links[index], link.machine.isBetweenEvents else { return context }
         for (role, slot) in zip(LinkRole.allCases, link.ends) {
-            guard let slot, controllers[slot].connections.count > 1 else { continue }
+            guard let slot else { continue }
             var isFree = true
             for connection in controllers[slot].connections where connection.link != index {
                 guard let other = links[connection.link]?.machine else { continue }
@@ -125,15 +125,20 @@ extension Air {
                 let next = other.anchor(after: now - Microseconds(1))
                 context.latestEnd = min(context.latestEnd, next)
                 // Whoever has been pushed aside more often goes first.
-                if next < now + LinkLayerConnection.shortestExchange,
-                    other[connection.role].eventsLostToRadio > link.machine[role].eventsLostToRadio
-                {
-                    isFree = false
-                }
+                let isPushedAside = other[connection.role].eventsLostToRadio > link.machine[role].eventsLostToRadio
+                if next < now + LinkLayerConnection.shortestExchange, isPushedAside { isFree = false }
             }
             if role == .central { context.isCentralFree = isFree } else { context.isPeripheralFree = isFree }
         }
         return context
+    }
+
+    /// Whether either end of a link has another connection.
+    private func linkCompetes(_ index: Int) -> Bool {
+        for end in 0..<2 {
+            if let slot = links[index]?.ends[end], controllers[slot].connections.count > 1 { return true }
+        }
+        return false
     }
 
     /// Tells the hosts what has become of a link, and notes when it is due next. Called after every change to one.

@@ -31,8 +31,6 @@ public struct Simulation {
         case conditionMet
         /// Time was up.
         case timeIsUp
-        /// Nothing will ever happen again.
-        case idle
         /// Hosts and controllers kept exchanging packets without any time passing: one of them has a defect.
         case livelock
     }
@@ -118,12 +116,9 @@ public struct Simulation {
             if condition(&self) { return .conditionMet }
             // The condition may have used a host, which then has something to send.
             guard settle() else { return .livelock }
-            guard let next = nextDeadline else {
+            guard let next = nextDeadline, next <= end else {
                 moveTime(to: end)
-                return now >= end ? .timeIsUp : .idle
-            }
-            guard next <= end else {
-                moveTime(to: end)
+                air.advance(to: now)
                 return .timeIsUp
             }
             moveTime(to: next)

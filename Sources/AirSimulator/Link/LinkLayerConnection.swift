@@ -106,7 +106,9 @@ struct LinkLayerConnection: Sendable {
         for role in LinkRole.allCases { beginWithDataLength(role, at: created) }
     }
 
-    subscript(role: LinkRole) -> LinkSide { sides[role.rawValue] }
+    subscript(role: LinkRole) -> LinkSide {
+        _read { yield sides[role.rawValue] }
+    }
 
     var interval: Microseconds { Microseconds(Int64(parameters.interval.rawValue) * 1250) }
     private var supervisionTimeout: Microseconds {
