@@ -6,7 +6,7 @@ enum ExpectedMessages {
     static let specApp = PebbleUUID(upperHalf: 0x6B1F_5C2E_0F3A_4D0E, lowerHalf: 0x9B7A_1C2D_3E4F_5A6B)
 
     static let byName: [String: ExpectedMessage] = [
-        handshake, watchVersions, system, appControl, ExpectedAppMessages.byName,
+        handshake, watchVersions, system, appControl, ExpectedAppMessages.byName, ExpectedServiceMessages.byName,
     ].reduce(into: [:]) { all, part in all.merge(part) { first, _ in first } }
 
     private static func only(_ messages: [String: any EndpointMessage]) -> [String: ExpectedMessage] {

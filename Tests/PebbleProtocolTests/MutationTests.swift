@@ -4,7 +4,7 @@ import Testing
 /// Bytes that a broken or hostile phone might send. Nothing may trap, and nothing may grow beyond its bounds.
 @Suite("Mutated input")
 struct MutationTests {
-    /// 300,000 mutated packets and payloads in all.
+    /// 350,000 mutated packets and payloads in all.
     private static let roundsPerTarget = 100_000
 
     /// Payloads and packets to begin with.
@@ -18,7 +18,17 @@ struct MutationTests {
         { try PingMessage(payload: $0) }, { try ResetMessage(payload: $0) },
         { try AppRunStateMessage(payload: $0) }, { try LauncherMessage(payload: $0) },
         { try AppFetchRequest(payload: $0) }, { try AppFetchResponse(payload: $0) },
-        { try AppMessage(payload: $0) },
+        { try AppMessage(payload: $0) }, { try PutBytesRequest(payload: $0) },
+        { try PutBytesResponse(payload: $0) }, { try BlobDBRequest(payload: $0) },
+        { try BlobDBResponse(payload: $0) }, { try BlobDB2Message(payload: $0) },
+        { try AppOrderRequest(payload: $0) }, { try AppOrderResponse(payload: $0) },
+        { try AppLogControl(payload: $0) }, { try AppLogRecord(payload: $0) },
+        { try LogDumpMessage(payload: $0) }, { try ScreenshotRequest(payload: $0) },
+        { try ScreenshotHeader(payload: $0) }, { try ScreenshotContinuation(payload: $0) },
+        { try DataLoggingMessage(payload: $0) }, { try GetBytesMessage(payload: $0) },
+        { try MusicMessage(payload: $0) }, { try PhoneControlMessage(payload: $0) },
+        { try TimelineActionMessage(payload: $0) }, { try HealthSyncMessage(payload: $0) },
+        { try BLEControlMessage(payload: $0) },
     ]
 
     @Test("Endpoint decoders: a value that can be encoded, or an error")
@@ -43,6 +53,30 @@ struct MutationTests {
             }
         }
         #expect(decoded > Self.roundsPerTarget / 20, "\(decoded) decoded")
+    }
+
+    @Test("Records and emulator frames: a value, or an error; the stream's buffer stays bounded")
+    func recordsAndFrames() {
+        var random = SplitMix64(seed: 4)
+        let records = GoldenVector.pebbleProtocol.filter { $0.kind == "blob" }.map(\.bytes)
+        let frames = QEMUTests.vectors.map(\.bytes).filter { $0.count < 100 }
+        var deframer = QEMUDeframer()
+        var now = Duration.zero
+        var counts = [0, 0, 0]
+        for _ in 0..<Self.roundsPerTarget / 2 {
+            let record = Self.mutated(records.randomElement(using: &random) ?? [], using: &random)[...]
+            if (try? TimelineItem(record)) != nil { counts[0] += 1 }
+            if (try? AppMetadata(record)) != nil { counts[1] += 1 }
+            deframer.receive(Self.mutated(frames.randomElement(using: &random) ?? [], using: &random)[...])
+            while let frame = deframer.nextFrame(at: now) {
+                counts[2] += 1
+                _ = try? QEMUMessage(frame)
+            }
+            #expect(deframer.bufferedByteCount < 65535 + 8)
+            now += .milliseconds(100)
+            deframer.advance(to: now)
+        }
+        #expect(counts.allSatisfy { $0 > 1000 }, "\(counts)")
     }
 
     @Test("The deframer: bounded, whatever the stream says")

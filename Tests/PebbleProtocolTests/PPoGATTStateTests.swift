@@ -267,6 +267,7 @@ struct PPoGATTStateTests {
         var watch = LinkHarness.openWatch()
         watch.receive("00aa")
         watch.receive("02")
+        #expect(watch.link.nextDeadline == .seconds(1006), "only the reset is waited for")
         watch.receive("031919")
         watch.run(for: .seconds(1))
         #expect(watch.takeSent() == ["031104"])

@@ -202,6 +202,18 @@ struct PPoGATTTimerTests {
         #expect(watch.takeSent().map { $0.prefix(2) } == ["00", "08", "10", "18", "11"])
     }
 
+    @Test("An Ack that makes room for data brings the held-back Ack nearer too")
+    func acknowledgementAfterAcknowledgement() {
+        var watch = LinkHarness.openWatch()
+        watch.receive("00aa", "08aa", "10aa")
+        // Asking to send and the packet itself make it 5, the phone's Ack 6, two more packets 8.
+        watch.send([1])
+        watch.receive("01", "18aa")
+        #expect(watch.takeSent() == ["0001"])
+        watch.receive("20aa")
+        #expect(watch.takeSent() == ["21"])
+    }
+
     @Test("Version 0 acknowledges each packet at once")
     func version0Acknowledges() {
         var watch = LinkHarness.openWatch(meta: hex("0000 00000000000000000000000000000000"), resetComplete: "03")

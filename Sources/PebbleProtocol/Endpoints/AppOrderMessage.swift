@@ -1,0 +1,52 @@
+import ByteCoding
+
+/// Endpoint 0xABCD, phone to watch: the launcher's order. Layout: `01`, count, UUIDs.
+public struct AppOrderRequest: EndpointMessage {
+    /// First to last; at most 255 are sent.
+    public var applications: [PebbleUUID]
+
+    /// An order.
+    public init(applications: [PebbleUUID]) { self.applications = applications }
+
+    private static let command: UInt8 = 0x01
+
+    public static var endpoint: Endpoint { .appOrder }
+
+    /// A count that is not the number of UUIDs is an error, answered with ``AppOrderResponse/invalid``.
+    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+        let command = try reader.readUInt8("app_order.command")
+        guard command == Self.command else {
+            throw ByteDecodingError("app_order.command", .invalidValue(UInt64(command)))
+        }
+        let count = Int(try reader.readUInt8("app_order.count"))
+        applications = []
+        for _ in 0..<count { applications.append(try PebbleUUID(reading: &reader, "app_order.uuid")) }
+        try reader.expectEnd("app_order.count")
+    }
+
+    public func encodePayload(to payload: inout [UInt8]) {
+        let fitting = applications.prefix(Int(UInt8.max))
+        payload += [Self.command, UInt8(truncatingIfNeeded: fitting.count)]
+        for application in fitting { application.encode(to: &payload) }
+    }
+}
+
+/// Endpoint 0xABCD, watch to phone: one byte. libpebble3 does not wait for it.
+public enum AppOrderResponse: UInt8, EndpointMessage {
+    case success = 0x01
+    case failure = 0x02
+    case invalid = 0x03
+    case retryLater = 0x04
+
+    public static var endpoint: Endpoint { .appOrder }
+
+    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+        let status = try reader.readUInt8("app_order.status")
+        guard let response = AppOrderResponse(rawValue: status) else {
+            throw ByteDecodingError("app_order.status", .invalidValue(UInt64(status)))
+        }
+        self = response
+    }
+
+    public func encodePayload(to payload: inout [UInt8]) { payload.append(rawValue) }
+}

@@ -1,0 +1,216 @@
+import ByteCoding
+
+/// Names a database write; the answer repeats its two bytes, in whatever order the sender meant them.
+public struct BlobDBToken: RawRepresentable, Hashable, Sendable {
+    /// The two bytes as a little-endian number; libpebble3 means them big-endian.
+    public let rawValue: UInt16
+
+    public init(rawValue: UInt16) { self.rawValue = rawValue }
+
+    /// What the answer names when a message was too short to have a token.
+    public static let none = BlobDBToken(rawValue: 0)
+}
+
+/// One of the watch's databases.
+public struct BlobDBDatabase: RawRepresentable, Hashable, Sendable {
+    public let rawValue: UInt8
+
+    public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    public static let test = BlobDBDatabase(rawValue: 0)
+    public static let pins = BlobDBDatabase(rawValue: 1)
+    public static let apps = BlobDBDatabase(rawValue: 2)
+    public static let reminders = BlobDBDatabase(rawValue: 3)
+    public static let notifications = BlobDBDatabase(rawValue: 4)
+    public static let weather = BlobDBDatabase(rawValue: 5)
+    public static let cannedMessages = BlobDBDatabase(rawValue: 6)
+    public static let healthPreferences = BlobDBDatabase(rawValue: 7)
+    public static let contacts = BlobDBDatabase(rawValue: 8)
+    public static let watchAppPreferences = BlobDBDatabase(rawValue: 9)
+    public static let healthStatistics = BlobDBDatabase(rawValue: 10)
+    public static let appGlances = BlobDBDatabase(rawValue: 11)
+    public static let settings = BlobDBDatabase(rawValue: 12)
+    /// No database; libpebble3 does clear it.
+    public static let invalid = BlobDBDatabase(rawValue: 0xFF)
+}
+
+/// How a database command ended.
+public enum BlobDBStatus: UInt8, Sendable {
+    case success = 0x01
+    case generalFailure = 0x02
+    case invalidOperation = 0x03
+    case invalidDatabase = 0x04
+    case invalidData = 0x05
+    case keyDoesNotExist = 0x06
+    case databaseFull = 0x07
+    case dataStale = 0x08
+    case notSupported = 0x09
+    case locked = 0x0A
+    case tryLater = 0x0B
+
+    init(reading reader: inout ByteReader, _ field: String) throws(ByteDecodingError) {
+        let code = try reader.readUInt8(field)
+        guard let status = BlobDBStatus(rawValue: code) else {
+            throw ByteDecodingError(field, .invalidValue(UInt64(code)))
+        }
+        self = status
+    }
+}
+
+/// A key and a value on their way into a database. Layout: key length (UInt8), key, value length (UInt16), value.
+public struct BlobDBRecord: Equatable, Sendable {
+    /// At most 255 bytes are sent. Shares the message's storage.
+    public var key: ArraySlice<UInt8>
+    /// At most 65535 bytes are sent. Shares the message's storage.
+    public var value: ArraySlice<UInt8>
+
+    /// A record.
+    public init(key: ArraySlice<UInt8>, value: ArraySlice<UInt8>) {
+        self.key = key
+        self.value = value
+    }
+
+    init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+        key = try Self.readKey(&reader)
+        let length: UInt16 = try reader.readLittleEndian("blob_db.value_size")
+        value = try reader.readBytes(Int(length), "blob_db.value")
+    }
+
+    static func readKey(_ reader: inout ByteReader) throws(ByteDecodingError) -> ArraySlice<UInt8> {
+        let length = Int(try reader.readUInt8("blob_db.key_size"))
+        return try reader.readBytes(length, "blob_db.key")
+    }
+
+    func encode(to payload: inout [UInt8]) {
+        Self.encode(key: key, to: &payload)
+        let fitting = value.prefix(Int(UInt16.max))
+        payload.appendLittleEndian(UInt16(truncatingIfNeeded: fitting.count))
+        payload += fitting
+    }
+
+    static func encode(key: ArraySlice<UInt8>, to payload: inout [UInt8]) {
+        let fitting = key.prefix(Int(UInt8.max))
+        payload.append(UInt8(truncatingIfNeeded: fitting.count))
+        payload += fitting
+    }
+}
+
+/// Endpoint 0xB1DB, phone to watch: changes a database. Layout: command, token, then by the command; little-endian.
+public struct BlobDBRequest: EndpointMessage {
+    /// What the answer repeats.
+    public var token: BlobDBToken
+    /// What is to be done.
+    public var command: Command
+
+    /// What can be asked for.
+    public enum Command: Equatable, Sendable {
+        /// `01`, or `0D` with a time (UInt32, seconds since 1970) between database and key.
+        case insert(BlobDBDatabase, BlobDBRecord, timestamp: UInt32?)
+        /// `04`.
+        case delete(BlobDBDatabase, key: ArraySlice<UInt8>)
+        /// `05`.
+        case clear(BlobDBDatabase)
+        /// Anything else, reading and updating among it: answered with ``BlobDBStatus/invalidOperation``.
+        case unsupported(UInt8)
+    }
+
+    private enum Code {
+        static let insert: UInt8 = 0x01
+        static let delete: UInt8 = 0x04
+        static let clear: UInt8 = 0x05
+        static let insertWithTimestamp: UInt8 = 0x0D
+    }
+
+    /// The shortest messages that the firmware looks at, without the command byte. A key to delete has a byte at
+    /// least; an insertion has key and value of two bytes together.
+    private enum MinimumLength {
+        static let insert = 8
+        static let delete = 5
+    }
+
+    /// A request.
+    public init(token: BlobDBToken, command: Command) {
+        self.token = token
+        self.command = command
+    }
+
+    public static var endpoint: Endpoint { .blobDB }
+
+    /// What is too short is an error; it is answered with ``BlobDBStatus/invalidData`` and ``BlobDBToken/none``.
+    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+        let code = try reader.readUInt8("blob_db.command")
+        let length = reader.count
+        token = BlobDBToken(rawValue: try reader.readLittleEndian("blob_db.token"))
+        switch code {
+        case Code.insert, Code.insertWithTimestamp:
+            let database = BlobDBDatabase(rawValue: try reader.readUInt8("blob_db.database"))
+            let timestamp: UInt32? =
+                code == Code.insertWithTimestamp ? try reader.readLittleEndian("blob_db.timestamp") : nil
+            command = .insert(database, try BlobDBRecord(reading: &reader), timestamp: timestamp)
+            try Self.expect(MinimumLength.insert, of: length - reader.count)
+        case Code.delete:
+            let database = BlobDBDatabase(rawValue: try reader.readUInt8("blob_db.database"))
+            command = .delete(database, key: try BlobDBRecord.readKey(&reader))
+            try Self.expect(MinimumLength.delete, of: length - reader.count)
+        case Code.clear:
+            command = .clear(BlobDBDatabase(rawValue: try reader.readUInt8("blob_db.database")))
+        default:
+            command = .unsupported(code)
+        }
+    }
+
+    private static func expect(_ minimum: Int, of length: Int) throws(ByteDecodingError) {
+        guard length >= minimum else {
+            throw ByteDecodingError("blob_db", .truncated(needed: minimum, available: length))
+        }
+    }
+
+    public func encodePayload(to payload: inout [UInt8]) {
+        switch command {
+        case .insert(let database, let record, let timestamp):
+            payload.append(timestamp == nil ? Code.insert : Code.insertWithTimestamp)
+            payload.appendLittleEndian(token.rawValue)
+            payload.append(database.rawValue)
+            if let timestamp { payload.appendLittleEndian(timestamp) }
+            record.encode(to: &payload)
+        case .delete(let database, let key):
+            payload.append(Code.delete)
+            payload.appendLittleEndian(token.rawValue)
+            payload.append(database.rawValue)
+            BlobDBRecord.encode(key: key, to: &payload)
+        case .clear(let database):
+            payload.append(Code.clear)
+            payload.appendLittleEndian(token.rawValue)
+            payload.append(database.rawValue)
+        case .unsupported(let code):
+            payload.append(code)
+            payload.appendLittleEndian(token.rawValue)
+        }
+    }
+}
+
+/// Endpoint 0xB1DB, watch to phone: one answer for every request, in order. Layout: token, status.
+public struct BlobDBResponse: EndpointMessage {
+    /// The request's.
+    public var token: BlobDBToken
+    /// How it ended.
+    public var status: BlobDBStatus
+
+    /// An answer.
+    public init(token: BlobDBToken, status: BlobDBStatus) {
+        self.token = token
+        self.status = status
+    }
+
+    public static var endpoint: Endpoint { .blobDB }
+
+    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+        token = BlobDBToken(rawValue: try reader.readLittleEndian("blob_db.token"))
+        status = try BlobDBStatus(reading: &reader, "blob_db.status")
+    }
+
+    public func encodePayload(to payload: inout [UInt8]) {
+        payload.appendLittleEndian(token.rawValue)
+        payload.append(status.rawValue)
+    }
+}

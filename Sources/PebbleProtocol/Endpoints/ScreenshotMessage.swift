@@ -1,0 +1,106 @@
+import ByteCoding
+
+/// Endpoint 0x1F40, phone to watch: `00`, asks for the frame buffer.
+public struct ScreenshotRequest: EndpointMessage {
+    private static let command: UInt8 = 0x00
+
+    /// A request.
+    public init() {}
+
+    public static var endpoint: Endpoint { .screenshot }
+
+    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+        let command = try reader.readUInt8("screenshot.command")
+        guard command == Self.command else {
+            throw ByteDecodingError("screenshot.command", .invalidValue(UInt64(command)))
+        }
+    }
+
+    public func encodePayload(to payload: inout [UInt8]) { payload.append(Self.command) }
+}
+
+/// Endpoint 0x1F40, watch to phone, the first message: what follows, and its first pixels. Later messages are pixels
+/// only (``ScreenshotContinuation``); the phone counts them by this header.
+///
+/// Layout: status, format, width, height (UInt32 each, big-endian), pixels.
+public struct ScreenshotHeader: EndpointMessage {
+    public var status: Status
+    public var format: Format
+    /// In pixels; for one bit a pixel a multiple of 8.
+    public var width: UInt32
+    /// In pixels.
+    public var height: UInt32
+    /// As many as fit into this message.
+    public var pixels: ArraySlice<UInt8>
+
+    /// Whether there is a picture.
+    public enum Status: UInt8, Sendable {
+        case ok = 0
+        case malformedRequest = 1
+        case outOfMemory = 2
+        case alreadyInProgress = 3
+    }
+
+    /// How pixels are packed.
+    public enum Format: UInt32, Sendable {
+        /// One bit a pixel, bit 0 leftmost, 1 is white.
+        case oneBit = 1
+        /// One byte a pixel, `aarrggbb`.
+        case eightBits = 2
+    }
+
+    /// A header.
+    public init(status: Status, format: Format, width: UInt32, height: UInt32, pixels: ArraySlice<UInt8>) {
+        self.status = status
+        self.format = format
+        self.width = width
+        self.height = height
+        self.pixels = pixels
+    }
+
+    /// A refusal.
+    public init(failure: Status) {
+        self.init(status: failure, format: .oneBit, width: 0, height: 0, pixels: [])
+    }
+
+    public static var endpoint: Endpoint { .screenshot }
+
+    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+        let code = try reader.readUInt8("screenshot.status")
+        guard let status = Status(rawValue: code) else {
+            throw ByteDecodingError("screenshot.status", .invalidValue(UInt64(code)))
+        }
+        let version: UInt32 = try reader.readBigEndian("screenshot.version")
+        guard let format = Format(rawValue: version) else {
+            throw ByteDecodingError("screenshot.version", .invalidValue(UInt64(version)))
+        }
+        self.status = status
+        self.format = format
+        width = try reader.readBigEndian("screenshot.width")
+        height = try reader.readBigEndian("screenshot.height")
+        pixels = reader.readRemaining()
+    }
+
+    public func encodePayload(to payload: inout [UInt8]) {
+        payload.append(status.rawValue)
+        payload.appendBigEndian(format.rawValue)
+        payload.appendBigEndian(width)
+        payload.appendBigEndian(height)
+        payload += pixels
+    }
+}
+
+/// Endpoint 0x1F40, watch to phone, every message but the first: pixels.
+public struct ScreenshotContinuation: EndpointMessage {
+    /// The next ones.
+    public var pixels: ArraySlice<UInt8>
+
+    /// More pixels.
+    public init(pixels: ArraySlice<UInt8>) { self.pixels = pixels }
+
+    public static var endpoint: Endpoint { .screenshot }
+
+    public init(reading reader: inout ByteReader) throws(ByteDecodingError) { pixels = reader.readRemaining() }
+
+    public func encodePayload(to payload: inout [UInt8]) { payload += pixels }
+}

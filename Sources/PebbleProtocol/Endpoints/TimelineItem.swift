@@ -1,0 +1,260 @@
+import ByteCoding
+
+/// One property of a timeline item or action. Layout: id (UInt8), length (UInt16, little-endian), bytes. Texts have
+/// no NUL.
+public struct TimelineAttribute: Equatable, Sendable {
+    public var id: ID
+    /// At most 65535 bytes are sent.
+    public var value: ArraySlice<UInt8>
+
+    /// What a property is.
+    public struct ID: RawRepresentable, Hashable, Sendable {
+        public let rawValue: UInt8
+
+        public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+        public static let title = ID(rawValue: 1)
+        public static let subtitle = ID(rawValue: 2)
+        public static let body = ID(rawValue: 3)
+        public static let tinyIcon = ID(rawValue: 4)
+        public static let smallIcon = ID(rawValue: 5)
+        public static let largeIcon = ID(rawValue: 6)
+        public static let ancsAction = ID(rawValue: 7)
+        public static let cannedResponses = ID(rawValue: 8)
+        public static let shortTitle = ID(rawValue: 9)
+        public static let pinIcon = ID(rawValue: 10)
+        public static let location = ID(rawValue: 11)
+        public static let sender = ID(rawValue: 12)
+        public static let launchCode = ID(rawValue: 13)
+        public static let lastUpdated = ID(rawValue: 14)
+        public static let headings = ID(rawValue: 25)
+        public static let paragraphs = ID(rawValue: 26)
+        public static let primaryColor = ID(rawValue: 27)
+        public static let backgroundColor = ID(rawValue: 28)
+        public static let secondaryColor = ID(rawValue: 29)
+        public static let appName = ID(rawValue: 30)
+    }
+
+    /// A property.
+    public init(_ id: ID, value: ArraySlice<UInt8>) {
+        self.id = id
+        self.value = value
+    }
+
+    /// A text.
+    public init(_ id: ID, _ text: String) { self.init(id, value: Array(text.utf8)[...]) }
+
+    /// A number of four bytes, such as an icon.
+    public init(_ id: ID, _ number: UInt32) {
+        var bytes: [UInt8] = []
+        bytes.appendLittleEndian(number)
+        self.init(id, value: bytes[...])
+    }
+
+    /// The value as text; what is not UTF-8 becomes replacement characters.
+    public var text: String { String(decoding: value, as: UTF8.self) }
+
+    init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+        id = ID(rawValue: try reader.readUInt8("attribute.id"))
+        let length: UInt16 = try reader.readLittleEndian("attribute.length")
+        value = try reader.readBytes(Int(length), "attribute.content")
+    }
+
+    func encode(to bytes: inout [UInt8]) {
+        let fitting = value.prefix(Int(UInt16.max))
+        bytes.append(id.rawValue)
+        bytes.appendLittleEndian(UInt16(truncatingIfNeeded: fitting.count))
+        bytes += fitting
+    }
+
+    static func readList(_ reader: inout ByteReader, count: UInt8) throws(ByteDecodingError) -> [TimelineAttribute] {
+        var attributes: [TimelineAttribute] = []
+        for _ in 0..<count { attributes.append(try TimelineAttribute(reading: &reader)) }
+        return attributes
+    }
+
+    /// The count and as many attributes.
+    static func encodeCounted(_ attributes: [TimelineAttribute], to bytes: inout [UInt8]) {
+        let fitting = attributes.prefix(Int(UInt8.max))
+        bytes.append(UInt8(truncatingIfNeeded: fitting.count))
+        for attribute in fitting { attribute.encode(to: &bytes) }
+    }
+}
+
+/// Something that the user can do with an item. Layout: id, type, attribute count, attributes.
+public struct TimelineItemAction: Equatable, Sendable {
+    /// What ``TimelineActionMessage`` names.
+    public var id: UInt8
+    public var kind: Kind
+    public var attributes: [TimelineAttribute]
+
+    /// What an action does.
+    public struct Kind: RawRepresentable, Hashable, Sendable {
+        public let rawValue: UInt8
+
+        public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+        public static let ancsNegative = Kind(rawValue: 1)
+        public static let generic = Kind(rawValue: 2)
+        public static let response = Kind(rawValue: 3)
+        public static let dismiss = Kind(rawValue: 4)
+        public static let http = Kind(rawValue: 5)
+        public static let snooze = Kind(rawValue: 6)
+        public static let openWatchApp = Kind(rawValue: 7)
+        public static let empty = Kind(rawValue: 8)
+        public static let remove = Kind(rawValue: 9)
+        public static let openPin = Kind(rawValue: 10)
+    }
+
+    /// An action.
+    public init(id: UInt8, kind: Kind, attributes: [TimelineAttribute]) {
+        self.id = id
+        self.kind = kind
+        self.attributes = attributes
+    }
+
+    init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+        id = try reader.readUInt8("action.id")
+        kind = Kind(rawValue: try reader.readUInt8("action.type"))
+        let count = try reader.readUInt8("action.attribute_count")
+        attributes = try TimelineAttribute.readList(&reader, count: count)
+    }
+
+    func encode(to bytes: inout [UInt8]) {
+        bytes += [id, kind.rawValue]
+        TimelineAttribute.encodeCounted(attributes, to: &bytes)
+    }
+}
+
+/// A notification, pin or reminder, as the phone writes it into the watch's databases under its id.
+///
+/// Layout: id and parent (16 bytes each), time (UInt32), duration in minutes (UInt16), type, flags, status, layout,
+/// length of the rest (UInt16), attribute count, action count, attributes, actions; little-endian.
+public struct TimelineItem: Equatable, Sendable {
+    public var id: PebbleUUID
+    /// The app, or where it comes from.
+    public var parent: PebbleUUID
+    /// Seconds since 1970.
+    public var timestamp: UInt32
+    public var durationMinutes: UInt16
+    public var kind: Kind
+    public var flags: Flags
+    public var status: Status
+    public var layout: Layout
+    public var attributes: [TimelineAttribute]
+    public var actions: [TimelineItemAction]
+
+    public enum Kind: UInt8, Sendable {
+        case notification = 1
+        case pin = 2
+        case reminder = 3
+    }
+
+    public struct Flags: OptionSet, Hashable, Sendable {
+        public let rawValue: UInt8
+
+        public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+        public static let visible = Flags(rawValue: 0x01)
+        public static let floating = Flags(rawValue: 0x02)
+        public static let allDay = Flags(rawValue: 0x04)
+        public static let fromWatch = Flags(rawValue: 0x08)
+        public static let fromANCS = Flags(rawValue: 0x10)
+        public static let persistent = Flags(rawValue: 0x20)
+    }
+
+    public struct Status: OptionSet, Hashable, Sendable {
+        public let rawValue: UInt8
+
+        public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+        public static let read = Status(rawValue: 0x01)
+        public static let deleted = Status(rawValue: 0x02)
+        public static let actioned = Status(rawValue: 0x04)
+        public static let reminded = Status(rawValue: 0x08)
+        public static let dismissed = Status(rawValue: 0x10)
+    }
+
+    public struct Layout: RawRepresentable, Hashable, Sendable {
+        public let rawValue: UInt8
+
+        public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+        public static let generic = Layout(rawValue: 1)
+        public static let calendar = Layout(rawValue: 2)
+        public static let reminder = Layout(rawValue: 3)
+        public static let notification = Layout(rawValue: 4)
+        public static let communication = Layout(rawValue: 5)
+        public static let weather = Layout(rawValue: 6)
+        public static let sports = Layout(rawValue: 7)
+        public static let alarm = Layout(rawValue: 8)
+        public static let health = Layout(rawValue: 9)
+    }
+
+    /// An item.
+    public init(
+        id: PebbleUUID,
+        parent: PebbleUUID,
+        timestamp: UInt32,
+        durationMinutes: UInt16,
+        kind: Kind,
+        flags: Flags,
+        status: Status = [],
+        layout: Layout,
+        attributes: [TimelineAttribute],
+        actions: [TimelineItemAction]
+    ) {
+        self.id = id
+        self.parent = parent
+        self.timestamp = timestamp
+        self.durationMinutes = durationMinutes
+        self.kind = kind
+        self.flags = flags
+        self.status = status
+        self.layout = layout
+        self.attributes = attributes
+        self.actions = actions
+    }
+
+    /// Reads a record's value; anything wrong with it makes the watch answer ``BlobDBStatus/invalidData``.
+    public init(_ value: ArraySlice<UInt8>) throws(ByteDecodingError) {
+        var reader = ByteReader(value)
+        id = try PebbleUUID(reading: &reader, "timeline_item.id")
+        parent = try PebbleUUID(reading: &reader, "timeline_item.parent")
+        timestamp = try reader.readLittleEndian("timeline_item.timestamp")
+        durationMinutes = try reader.readLittleEndian("timeline_item.duration")
+        let type = try reader.readUInt8("timeline_item.type")
+        guard let kind = Kind(rawValue: type) else {
+            throw ByteDecodingError("timeline_item.type", .invalidValue(UInt64(type)))
+        }
+        self.kind = kind
+        flags = Flags(rawValue: try reader.readUInt8("timeline_item.flags"))
+        status = Status(rawValue: try reader.readUInt8("timeline_item.status"))
+        layout = Layout(rawValue: try reader.readUInt8("timeline_item.layout"))
+        let length: UInt16 = try reader.readLittleEndian("timeline_item.data_length")
+        let attributeCount = try reader.readUInt8("timeline_item.attribute_count")
+        let actionCount = try reader.readUInt8("timeline_item.action_count")
+        var rest = ByteReader(try reader.readBytes(Int(length), "timeline_item.data"))
+        attributes = try TimelineAttribute.readList(&rest, count: attributeCount)
+        actions = []
+        for _ in 0..<actionCount { actions.append(try TimelineItemAction(reading: &rest)) }
+        try rest.expectEnd("timeline_item.data_length")
+    }
+
+    /// Appends the value: as many actions and attributes as a byte can count.
+    public func encode(to bytes: inout [UInt8]) {
+        let attributes = attributes.prefix(Int(UInt8.max))
+        let actions = actions.prefix(Int(UInt8.max))
+        var rest: [UInt8] = []
+        for attribute in attributes { attribute.encode(to: &rest) }
+        for action in actions { action.encode(to: &rest) }
+        id.encode(to: &bytes)
+        parent.encode(to: &bytes)
+        bytes.appendLittleEndian(timestamp)
+        bytes.appendLittleEndian(durationMinutes)
+        bytes += [kind.rawValue, flags.rawValue, status.rawValue, layout.rawValue]
+        bytes.appendLittleEndian(UInt16(clamping: rest.count))
+        bytes += [UInt8(truncatingIfNeeded: attributes.count), UInt8(truncatingIfNeeded: actions.count)]
+        bytes += rest
+    }
+}
