@@ -73,14 +73,15 @@ let package = Package(
         .target(
             name: "Daemon",
             dependencies: [
-                "BluetoothHCI", "BluetoothHost", "PebbleWatch", "LinuxBluetooth", "AirSimulator", "CLinux", logging,
+                "BluetoothHCI", "BluetoothHost", "PebbleProtocol", "PebbleWatch", "WatchStorage", "LinuxBluetooth",
+                "AirSimulator", "CLinux", logging,
             ],
             swiftSettings: strict
         ),
         .executableTarget(
             name: "cairn",
             dependencies: [
-                "Daemon", "AirSimulator", "PebblePhone", logging,
+                "Daemon", "AirSimulator", "BluetoothHCI", "LinuxBluetooth", "PebblePhone", "PebbleWatch", logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict

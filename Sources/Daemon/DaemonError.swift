@@ -9,6 +9,8 @@ public enum ExitStatus: Int32, Sendable {
     case usage = 64
     /// Something that is needed, such as the controller, is not there or does not answer.
     case unavailable = 69
+    /// The demonstration did not do what it was to show: a defect.
+    case demonstrationFailed = 70
     /// The operating system refused something that it normally grants.
     case systemError = 71
     /// A file cannot be created.
@@ -17,6 +19,8 @@ public enum ExitStatus: Int32, Sendable {
     case inputOutput = 74
     /// This user may not do that.
     case notPermitted = 77
+    /// A second signal ended it at once. The shell's number for SIGINT.
+    case killed = 130
 }
 
 /// An end that the person at the terminal has to know about: what happened and where, and what to do next.

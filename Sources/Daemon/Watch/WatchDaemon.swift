@@ -1,0 +1,183 @@
+import AirSimulator
+import BluetoothHCI
+import BluetoothHost
+import LinuxBluetooth
+import Logging
+import PebbleWatch
+import WatchStorage
+
+/// Everything that is decided about a process that runs a watch.
+public struct WatchDaemonConfiguration: Sendable {
+    /// Where the watch's controller is.
+    public var controller: TransportAddress
+    /// What happens when it cannot be reached or is lost.
+    public var whenControllerLost = RemoteController.LossPolicy.exit
+    /// A loopback port that offers controllers on the virtual air to other hosts; nil for none. Only with `.virtual`.
+    public var airPort: UInt16?
+    /// Determines what the virtual air leaves to chance.
+    public var airSeed: UInt64 = 0
+    /// Where the watch's HCI packets are recorded; nil for nowhere.
+    public var capturePath: String?
+    /// Where the watch keeps what it remembers from one run to the next; nil for nowhere.
+    public var stateDirectory: String?
+    /// What is logged.
+    public var logLevels = LogLevels()
+    /// The watch's static random address; nil for the one that the state directory remembers, or else this machine's.
+    public var address: DeviceAddress?
+    /// Makes the watch that has an address.
+    public var makeWatch: @Sendable (LEAddress) -> WatchConfiguration
+
+    /// A watch on a controller; the rest is usual.
+    public init(
+        controller: TransportAddress,
+        makeWatch: @escaping @Sendable (LEAddress) -> WatchConfiguration = {
+            WatchConfiguration(identity: .init(address: $0))
+        }
+    ) {
+        self.controller = controller
+        self.makeWatch = makeWatch
+    }
+}
+
+/// A process that runs a watch: the loop, the controller, the capture and the log.
+public final class WatchDaemon {
+    /// The loop; `run` runs it.
+    public let loop: EventLoop
+    /// Where everything is logged.
+    public let loggers: Loggers
+    /// The port of the virtual air, if there is one.
+    public let airPort: UInt16?
+
+    private let air: VirtualAir?
+    private let capture: PacketCapture?
+
+    /// Prepares everything that can be prepared before the watch starts, so that whatever is wrong shows at once.
+    /// - Parameter handleEvent: is given everything that happens on the watch, in order, after it has been logged.
+    public init(
+        _ configuration: WatchDaemonConfiguration,
+        randomness: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator(),
+        handleEvent: @escaping (WatchEvent, Duration) -> Void = { _, _ in }
+    ) throws(DaemonError) {
+        let clock = MonotonicClock()
+        let loggers = Loggers(configuration.logLevels)
+        self.loggers = loggers
+        loop = EventLoop(clock: clock, signals: try Self.catchSignals(), log: loggers[.daemon])
+
+        capture =
+            if let path = configuration.capturePath {
+                try PacketCapture(path: path, clock: clock, log: loggers[.daemon])
+            } else {
+                nil
+            }
+        let store: SQLiteStore? =
+            if let path = configuration.stateDirectory { try Self.openStore(path) } else { nil }
+        let watch = HostRunner(
+            WatchHost(try Self.makeFirmware(configuration, store, randomness), store: store),
+            capture: capture,
+            log: loggers[.hci]
+        ) { event, now in
+            loggers.log(event.storyLine)
+            handleEvent(event, now)
+        }
+        switch configuration.controller {
+        case .virtual:
+            let air = VirtualAir(Air(seed: configuration.airSeed), log: loggers[.air])
+            air.attach(watch, to: .modern)
+            airPort = if let port = configuration.airPort { try air.listen(on: port) } else { nil }
+            loop.add(air)
+            self.air = air
+        case .tcp, .unix, .serial:
+            loop.add(
+                RemoteController(
+                    configuration.controller,
+                    runner: watch,
+                    whenLost: configuration.whenControllerLost,
+                    log: loggers[.transport]
+                )
+            )
+            air = nil
+            airPort = nil
+        }
+        if let capture { loop.beforeWaiting = { capture.flush() } }
+    }
+
+    /// Puts another host of this process on the virtual air; without one, nothing happens.
+    public func attach(_ runner: any HostRunning) { air?.attach(runner, to: .modern) }
+
+    /// Runs until a signal, `loop.requestStop()`, or something that the watch cannot go on after.
+    public func run() throws(DaemonError) -> EventLoop.Outcome {
+        defer { capture?.flush() }
+        return try loop.run()
+    }
+
+    private static func catchSignals() throws(DaemonError) -> StopSignals {
+        do {
+            return try StopSignals()
+        } catch {
+            throw DaemonError(
+                .systemError,
+                "cannot watch for signals: \(error)",
+                advice: "see the limits of open files"
+            )
+        }
+    }
+
+    private static func openStore(_ directory: String) throws(DaemonError) -> SQLiteStore {
+        do throws(WatchStoreError) {
+            return try SQLiteStore(directory: directory)
+        } catch {
+            throw Self.stateError(error)
+        }
+    }
+
+    private static func stateError(_ error: WatchStoreError) -> DaemonError {
+        switch error {
+        case .unusable, .readOnly:
+            DaemonError(
+                .cannotCreate,
+                "cannot keep the watch's state: \(error)",
+                advice: "name a directory that you may write to and that no other Cairn uses"
+            )
+        case .full:
+            DaemonError(.inputOutput, "cannot keep the watch's state: \(error)", advice: "make room on that disk")
+        case .corrupt:
+            DaemonError(
+                .inputOutput,
+                "cannot keep the watch's state: \(error)",
+                advice: "restore it, or move it away: the watch then begins anew and phones have to pair again"
+            )
+        }
+    }
+
+    private static func makeFirmware(
+        _ configuration: WatchDaemonConfiguration,
+        _ store: SQLiteStore?,
+        _ randomness: any RandomNumberGenerator & Sendable
+    ) throws(DaemonError) -> Firmware {
+        var memory = WatchMemory()
+        do throws(WatchStoreError) {
+            if let store { memory = try store.load() }
+        } catch {
+            throw stateError(error)
+        }
+        let address = configuration.address.map(LEAddress.random) ?? memory.identity?.address
+        if let remembered = memory.identity?.address, let address, address != remembered {
+            throw DaemonError(
+                .usage,
+                "the state directory belongs to the watch \(remembered.address), not to \(address.address)",
+                advice: "leave the address out, or name another directory: phones know a watch by its address"
+            )
+        }
+        let watch = configuration.makeWatch(address ?? .random(.ofThisMachine()))
+        do throws(WatchIdentity.Invalid) {
+            try watch.identity.validate()
+        } catch {
+            throw DaemonError(.usage, "\(error)", advice: "choose another")
+        }
+        do throws(GATTDatabaseError) {
+            return try Firmware(watch, memory: memory, randomness: randomness)
+        } catch {
+            throw DaemonError(.usage, "the watch cannot be made: \(error)", advice: "choose another name")
+        }
+    }
+}

@@ -1,0 +1,124 @@
+import BluetoothHost
+import ByteCoding
+import Logging
+import PebbleProtocol
+import PebbleWatch
+
+/// An event in words: where it belongs, how much it matters, and what happened.
+public struct StoryLine: Sendable {
+    /// The layer that logs it.
+    public var layer: String
+    /// How much it matters.
+    public var level: Logger.Level
+    /// What happened, in one line.
+    public var text: String
+
+    /// A line of a watch's or a phone's story.
+    public init(_ layer: LogLayer, _ level: Logger.Level, _ text: String) {
+        self.layer = layer.rawValue
+        self.level = level
+        self.text = text
+    }
+
+    /// A line that a machine wrote for the log.
+    public init(_ diagnostic: Diagnostic) {
+        layer = diagnostic.layer
+        text = diagnostic.message
+        level =
+            switch diagnostic.severity {
+            case .debug: .debug
+            case .info: .info
+            case .warning: .warning
+            case .error: .error
+            }
+    }
+}
+
+extension WatchEvent {
+    /// The event in words.
+    public var storyLine: StoryLine {
+        switch self {
+        case .started(let capabilities):
+            let version = capabilities.version.map { "\($0.hciVersion)" } ?? "of an unknown version"
+            return StoryLine(
+                .watch,
+                .info,
+                "the controller is ready: HCI \(version), \(capabilities.aclPacketCount) buffers of "
+                    + "\(capabilities.aclDataLength) bytes, \(capabilities.advertisingSetCount) advertising sets"
+            )
+        case .failed(let failure):
+            return StoryLine(.watch, .error, "\(failure)")
+        case .advertising(let onAir?):
+            return StoryLine(
+                .watch,
+                .info,
+                "advertises for \(onAir.job.rawValue), every \(onAir.interval.duration.inMilliseconds)"
+            )
+        case .advertising(nil):
+            return StoryLine(.watch, .info, "does not advertise any more")
+        case .connected(let handle, let peer):
+            return StoryLine(.gap, .info, "connected to \(peer), \(handle)")
+        case .disconnected(let handle, let reason):
+            return StoryLine(.gap, .info, "disconnected, \(handle): \(reason)")
+        case .pairingPrompt(let prompt):
+            return StoryLine(.smp, .notice, "pairing waits for a person: \(prompt.kind)")
+        case .paired(let handle, let summary):
+            let method = summary.usesSecureConnections ? "LE Secure Connections" : "LE legacy pairing"
+            let bond = summary.bondedIdentity.map { ", bonded to \($0)" } ?? ", not bonded"
+            return StoryLine(.smp, .info, "paired, \(handle): \(method), \(summary.model)\(bond)")
+        case .pairingFailed(let handle, let failure):
+            return StoryLine(.smp, .warning, "not paired, \(handle): \(failure)")
+        case .securityChanged(let handle, let security):
+            let state = security.isEncrypted ? "encrypted with a key of \(security.keySize) bytes" : "not encrypted"
+            return StoryLine(.smp, .info, "the link is \(state), \(handle)")
+        case .sessionOpened(let session, let kind, let transport):
+            return StoryLine(.session, .info, "\(session) open: \(kind), over \(transport)")
+        case .sessionClosed(let session, let reason):
+            return StoryLine(.session, .info, "\(session) closed: \(reason)")
+        case .message(let session, let direction, let message):
+            let arrow = direction == .fromPhone ? "<" : ">"
+            let text = "\(session) \(arrow) \(message.endpoint), \(message.payload.count) bytes"
+            return StoryLine(.session, .debug, text)
+        case .appLaunched(_, let name):
+            return StoryLine(.watch, .info, "runs \(name)")
+        case .appMessageReceived(let application, let dictionary):
+            return StoryLine(.session, .info, "AppMessage to app \(application.short): \("\(dictionary)".abbreviated)")
+        case .appMessageSent(let application, let dictionary, let result):
+            let text = "AppMessage from app \(application.short), \(result): \("\(dictionary)".abbreviated)"
+            return StoryLine(.session, .info, text)
+        case .clockSet(let clock):
+            return StoryLine(.session, .info, "the phone set the clock\(clock.zone.map { ", zone \($0.name)" } ?? "")")
+        case .diagnostic(let diagnostic):
+            return StoryLine(diagnostic)
+        }
+    }
+}
+
+extension PebbleUUID {
+    /// Enough to tell apps apart in a log.
+    fileprivate var short: Substring { "\(self)".prefix(8) }
+}
+
+extension Duration {
+    /// Such as `1021.875 ms`.
+    fileprivate var inMilliseconds: String {
+        let milliseconds = self / .milliseconds(1)
+        return milliseconds == milliseconds.rounded() ? "\(Int64(milliseconds)) ms" : "\(milliseconds) ms"
+    }
+}
+
+extension String {
+    /// How much of a text that may be long goes into a line.
+    private static let abbreviatedLength = 120
+
+    /// The text, or its beginning and how much there is more.
+    public var abbreviated: String {
+        let rest = count - Self.abbreviatedLength
+        return rest > 20 ? "\(prefix(Self.abbreviatedLength))… and \(rest) more characters" : self
+    }
+}
+
+extension Loggers {
+    /// Logs a line under its layer.
+    public func log(_ line: StoryLine) { self[named: line.layer].log(level: line.level, "\(line.text)") }
+}

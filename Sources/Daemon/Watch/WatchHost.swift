@@ -1,0 +1,69 @@
+import BluetoothHCI
+import PebbleWatch
+
+/// The watch as the loop runs it: what it wants to remember goes to its store, and who is connected, and whether the
+/// controller can be used, is seen from its events.
+public struct WatchHost: LoopHost {
+    /// The watch itself.
+    public private(set) var firmware: Firmware
+    private let store: (any WatchStore)?
+    private var connections: Set<ConnectionHandle> = []
+    private var isLeaving = false
+    public private(set) var failure: String?
+
+    /// A watch that has not been started; without a store it remembers everything until the process ends.
+    public init(_ firmware: Firmware, store: (any WatchStore)?) {
+        self.firmware = firmware
+        self.store = store
+    }
+
+    public mutating func start(at now: Duration) {
+        failure = nil
+        firmware.start(at: now)
+        storeChanges(at: now)
+    }
+
+    public mutating func receive(_ packet: ArraySlice<UInt8>, at now: Duration) {
+        firmware.receive(packet, at: now)
+        storeChanges(at: now)
+    }
+
+    public mutating func advance(to now: Duration) {
+        firmware.advance(to: now)
+        storeChanges(at: now)
+    }
+
+    public var nextDeadline: Duration? { firmware.nextDeadline }
+
+    public mutating func nextPacket(into buffer: inout [UInt8]) -> Bool { firmware.nextPacket(into: &buffer) }
+
+    public mutating func nextEvent() -> WatchEvent? {
+        guard let event = firmware.nextEvent() else { return nil }
+        switch event {
+        case .connected(let handle, _): connections.insert(handle)
+        case .disconnected(let handle, _): connections.remove(handle)
+        case .failed(let reason): failure = "\(reason)"
+        default: break
+        }
+        return event
+    }
+
+    public mutating func beginShutdown(at now: Duration) {
+        isLeaving = true
+        firmware.disconnectAll(at: now)
+    }
+
+    private mutating func storeChanges(at now: Duration) {
+        while let (id, change) = firmware.nextMemoryChange() {
+            var failure: WatchStoreError?
+            do throws(WatchStoreError) {
+                try store?.apply(change)
+            } catch {
+                failure = error
+            }
+            firmware.memoryChangeFinished(id, failure: failure, at: now)
+        }
+    }
+
+    public var isShutDown: Bool { isLeaving && connections.isEmpty }
+}

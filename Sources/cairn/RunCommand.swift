@@ -1,0 +1,118 @@
+import ArgumentParser
+import Daemon
+import LinuxBluetooth
+import PebbleWatch
+
+/// `cairn run`: the daemon.
+struct RunCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "run",
+        abstract: "Run a watch until Ctrl-C.",
+        discussion: """
+            The watch advertises, and phones with a companion app find it, connect, and talk to it. What happens is logged \
+            to standard error.
+
+            CONTROLLERS
+
+              virtual             a simulated controller; see --air-port
+              tcp:HOST:PORT       H4 over TCP, as Bumble, RootCanal and netsim serve it
+              unix:PATH           H4 over a Unix socket
+              serial:DEVICE,BAUD  H4 on a serial port with RTS/CTS flow control
+
+            LOGGING
+
+              --log-level debug                        everything in more detail
+              --log-level warning,session=debug        only what the companion says
+              --log-level hci=trace                    every packet
+
+              Levels: trace, debug, info, notice, warning, error, critical.
+              Layers: \(LogLayer.allCases.map(\.rawValue).joined(separator: ", ")).
+
+            EXAMPLES
+
+              cairn run --controller serial:/dev/ttyAMA0,3000000 --state ~/.cairn
+              cairn run --controller tcp:127.0.0.1:6402 --controller-lost retry
+              cairn run --controller virtual --air-port 6402 --capture a.btsnoop
+            """
+    )
+
+    @Option(
+        help: ArgumentHelp("Where the watch's Bluetooth controller is.", valueName: "controller"),
+        transform: TransportAddress.argument
+    )
+    var controller: TransportAddress
+
+    @Option(help: "What to do when the controller cannot be reached or is lost: exit, or retry until it is back.")
+    var controllerLost: RemoteController.LossPolicy = .exit
+
+    @OptionGroup var watch: WatchOptions
+
+    @Option(
+        help: ArgumentHelp(
+            "Where the watch remembers bonded phones and who it is. (default: nowhere, only until it ends)",
+            valueName: "directory"
+        )
+    )
+    var state: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Offer H4 controllers on the virtual radio to other Bluetooth hosts, on this port of 127.0.0.1; 0 takes any "
+                + "free one and logs it. Only with --controller virtual.",
+            valueName: "port"
+        ),
+        transform: portArgument
+    )
+    var airPort: UInt16?
+
+    @Option(
+        help: ArgumentHelp("What the virtual radio leaves to chance follows from this number.", valueName: "number")
+    )
+    var airSeed: UInt64?
+
+    @Flag(
+        help: ArgumentHelp(
+            "Open the Pebble transport to anyone in range, without pairing or encryption. Only for test rigs that "
+                + "cannot pair."
+        )
+    )
+    var insecureTestLink = false
+
+    @Option(
+        help: ArgumentHelp("What to log: LEVEL or LAYER=LEVEL, separated by commas.", valueName: "levels"),
+        transform: LogLevels.argument(over: LogLevels(.info))
+    )
+    var logLevel = LogLevels(.info)
+
+    func validate() throws {
+        guard controller != .virtual else { return }
+        for (isGiven, option) in [(airPort != nil, "--air-port"), (airSeed != nil, "--air-seed")] where isGiven {
+            throw ValidationError("\(option) needs the virtual radio: add --controller virtual, or leave \(option) out")
+        }
+    }
+
+    func run() throws {
+        try Console.run { () throws(DaemonError) in
+            let watch = watch
+            let linkSecurity: LinkSecurityPolicy = insecureTestLink ? .insecureTestLink : .required
+            var configuration = WatchDaemonConfiguration(controller: controller) {
+                watch.watch(at: $0, linkSecurity: linkSecurity)
+            }
+            configuration.whenControllerLost = controllerLost
+            configuration.airPort = airPort
+            configuration.airSeed = airSeed ?? .random(in: .min ... .max)
+            configuration.capturePath = watch.capture
+            configuration.stateDirectory = state
+            configuration.address = watch.address
+            configuration.logLevels = logLevel
+            let daemon = try WatchDaemon(configuration)
+            if insecureTestLink {
+                daemon.loggers[.watch].warning("the link is not secured: anyone in range may use this watch")
+            }
+            if controller == .virtual, airPort == nil {
+                daemon.loggers[.air].notice("nobody can reach this watch: add --air-port, or see cairn demo")
+            }
+            return try daemon.run().exitStatus
+        }
+    }
+}

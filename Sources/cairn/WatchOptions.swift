@@ -1,0 +1,36 @@
+import ArgumentParser
+import BluetoothHCI
+import Daemon
+import PebbleWatch
+
+/// What can be said about the watch, whatever it runs on.
+struct WatchOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("The watch's name, at most 19 bytes. (default: Pebble and the end of its address)"))
+    var name: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The watch's static random address. (default: what --state remembers, else one that is this machine's own)"
+        ),
+        transform: DeviceAddress.staticRandomArgument
+    )
+    var address: DeviceAddress?
+
+    @Option(
+        help: ArgumentHelp(
+            "Record the watch's HCI packets in a btsnoop file, which Wireshark and tshark read.",
+            valueName: "file"
+        )
+    )
+    var capture: String?
+
+    /// Makes the watch that has an address.
+    func watch(at address: LEAddress, linkSecurity: LinkSecurityPolicy) -> WatchConfiguration {
+        var identity = WatchIdentity(address: address)
+        if let name { identity.name = name }
+        var watch = WatchConfiguration(identity: identity)
+        watch.linkSecurity = linkSecurity
+        watch.startTime = LocalTime.now
+        return watch
+    }
+}
