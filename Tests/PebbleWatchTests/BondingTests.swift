@@ -2,6 +2,7 @@ import AirSimulator
 import BluetoothHCI
 import BluetoothHost
 import ByteCoding
+import PebbleProtocol
 import PebbleWatch
 import Testing
 
@@ -64,7 +65,7 @@ import Testing
         }
 
         mutating func connectivity() throws -> [UInt8]? {
-            let uuid = PebbleAttribute.connectivityStatus
+            let uuid = BluetoothUUID.uuid128(PebbleAttribute.connectivityStatus)
             guard case .values(let values)? = try perform(.readByUUID(uuid)) else { return nil }
             return values.first.map { Array($0.value) }
         }
@@ -123,7 +124,7 @@ import Testing
 
     @Test func afterARestartThePhoneEncryptsAndItsSubscriptionsLive() throws {
         var rig = try pairedRig()
-        let handle = try rig.configuration(of: PebbleAttribute.connectivityStatus)
+        let handle = try rig.configuration(of: .uuid128(PebbleAttribute.connectivityStatus))
         #expect(try rig.perform(.subscribe(clientConfiguration: handle, .notifications)) == .written)
         let memory = try rig.onWatch { watch, _ in watch.memory }
         #expect(memory.phones.first?.client.subscriptions[handle] == .notifications)
@@ -260,7 +261,7 @@ import Testing
         var rig = try Rig(watch, RigPhone(address: 0x11, seed: 2), seed: Self.seed)
         try rig.pair()
         #expect(try rig.connectivity() == [0x1F, 0, 0, 0])
-        let handle = try rig.configuration(of: PebbleAttribute.connectivityStatus)
+        let handle = try rig.configuration(of: .uuid128(PebbleAttribute.connectivityStatus))
         #expect(try rig.perform(.subscribe(clientConfiguration: handle, .notifications)) == .written)
         #expect(try rig.onPhone { phone, _ in phone.failures.isEmpty })
         let complaints = try rig.onWatch { watch, _ in
