@@ -209,7 +209,7 @@ struct LEHostDataTests {
 }
 
 @Suite("LE host: security")
-struct LEHostSecurityTests {
+struct LEHostWithoutSecurityTests {
     static let key = LongTermKey(0x0F0E_0D0C_0B0A_0908_0706_0504_0302_0100)
     static let keyHex = "000102030405060708090a0b0c0d0e0f"
 
