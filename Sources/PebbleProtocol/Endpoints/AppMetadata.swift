@@ -13,11 +13,13 @@ public struct AppMetadata: Equatable, Sendable {
     public var iconResourceID: UInt32
     /// The app's own version.
     public var majorVersion: UInt8
+    /// The minor number of the app's own version.
     public var minorVersion: UInt8
     /// What it was built with.
     public var sdk: SDKVersion
     /// `argb2222`.
     public var faceBackgroundColor: UInt8
+    /// A built-in template; 0 for none.
     public var faceTemplateID: UInt8
     /// At most 96 bytes.
     public var name: String

@@ -32,10 +32,14 @@ public struct BlobDB2Message: EndpointMessage {
 
     /// A record and where it comes from. Layout: database, time (UInt32, seconds since 1970), key and value.
     public struct WatchRecord: Equatable, Sendable {
+        /// Where it belongs.
         public var database: BlobDBDatabase
+        /// When it changed, in seconds since 1970.
         public var timestamp: UInt32
+        /// Key and value.
         public var record: BlobDBRecord
 
+        /// A record and where it comes from.
         public init(database: BlobDBDatabase, timestamp: UInt32, record: BlobDBRecord) {
             self.database = database
             self.timestamp = timestamp

@@ -34,15 +34,18 @@ public enum DataLoggingMessage: EndpointMessage {
 
     /// What a session's records are. Layout: UUID, time and tag (UInt32 each), item type (UInt8), item size (UInt16).
     public struct Session: Equatable, Sendable {
+        /// Who logs.
         public var application: PebbleUUID
         /// Seconds since 1970.
         public var timestamp: UInt32
         /// Chosen by the app.
         public var tag: UInt32
+        /// How to read an item.
         public var itemType: ItemType
         /// In bytes.
         public var itemSize: UInt16
 
+        /// A session by its fields.
         public init(
             application: PebbleUUID,
             timestamp: UInt32,

@@ -5,6 +5,7 @@ import ByteCoding
 public struct GetBytesMessage: EndpointMessage {
     /// What answers repeat.
     public var transaction: UInt8
+    /// What is asked or answered.
     public var body: Body
 
     /// What is asked or answered.

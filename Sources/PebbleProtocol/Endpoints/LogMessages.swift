@@ -19,6 +19,7 @@ public struct LogLevel: RawRepresentable, Hashable, Sendable {
 public struct LogLine: Equatable, Sendable {
     /// Seconds since 1970.
     public var timestamp: UInt32
+    /// How important it is.
     public var level: LogLevel
     /// In the source file.
     public var line: UInt16
@@ -80,6 +81,7 @@ public struct AppLogControl: EndpointMessage {
 public struct AppLogRecord: EndpointMessage {
     /// Who logged it.
     public var application: PebbleUUID
+    /// What was logged.
     public var line: LogLine
 
     /// A record.

@@ -28,18 +28,25 @@ public enum MusicMessage: EndpointMessage {
 
     /// What plays. Layout: three texts with length bytes, then optionally length (UInt32), count and index (UInt16).
     public struct Track: Equatable, Sendable {
+        /// Who plays.
         public var artist: String
+        /// Where it is from.
         public var album: String
+        /// What plays.
         public var title: String
         /// Absent in the short form.
         public var details: Details?
 
         /// The track's length, and its place in a list.
         public struct Details: Equatable, Sendable {
+            /// How long the track is.
             public var lengthMilliseconds: UInt32
+            /// How many tracks the list has.
             public var trackCount: UInt16
+            /// Which of them plays.
             public var trackIndex: UInt16
 
+            /// Details by their fields.
             public init(lengthMilliseconds: UInt32, trackCount: UInt16, trackIndex: UInt16) {
                 self.lengthMilliseconds = lengthMilliseconds
                 self.trackCount = trackCount
@@ -47,6 +54,7 @@ public enum MusicMessage: EndpointMessage {
             }
         }
 
+        /// A track; without details in the short form.
         public init(artist: String, album: String, title: String, details: Details? = nil) {
             self.artist = artist
             self.album = album
@@ -58,13 +66,18 @@ public enum MusicMessage: EndpointMessage {
     /// Whether it plays, and how. Layout: state, position and rate (Int32 each), shuffle, repeat, and what else may
     /// follow.
     public struct PlayState: Equatable, Sendable {
+        /// What it does.
         public var state: State
+        /// Where in the track it is.
         public var positionMilliseconds: Int32
         /// 100 is the usual speed.
         public var ratePercent: Int32
+        /// Whether the order is random.
         public var shuffle: Shuffle
+        /// What is repeated.
         public var repetition: Repetition
 
+        /// What a player does.
         public enum State: UInt8, Sendable {
             case paused = 0
             case playing = 1
@@ -73,12 +86,14 @@ public enum MusicMessage: EndpointMessage {
             case unknown = 4
         }
 
+        /// Whether the order is random.
         public enum Shuffle: UInt8, Sendable {
             case unknown = 0
             case off = 1
             case on = 2
         }
 
+        /// What is repeated.
         public enum Repetition: UInt8, Sendable {
             case unknown = 0
             case off = 1
@@ -86,6 +101,7 @@ public enum MusicMessage: EndpointMessage {
             case all = 3
         }
 
+        /// A state by its fields.
         public init(
             state: State,
             positionMilliseconds: Int32,

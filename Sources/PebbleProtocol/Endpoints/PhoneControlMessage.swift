@@ -32,9 +32,12 @@ public enum PhoneControlMessage: EndpointMessage {
 
     /// Who calls. Layout: number and name, each after a byte with its length.
     public struct Caller: Equatable, Sendable {
+        /// As the phone shows it.
         public var number: String
+        /// As the phone knows it.
         public var name: String
 
+        /// A caller.
         public init(number: String, name: String) {
             self.number = number
             self.name = name

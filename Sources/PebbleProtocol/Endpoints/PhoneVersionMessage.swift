@@ -52,10 +52,14 @@ public struct PhoneVersion: Equatable, Sendable {
 
     /// The companion's version.
     public struct AppVersion: Equatable, Sendable {
+        /// The first number.
         public var major: UInt8
+        /// The second number.
         public var minor: UInt8
+        /// The third number.
         public var bugfix: UInt8
 
+        /// A version by its numbers.
         public init(major: UInt8, minor: UInt8, bugfix: UInt8) {
             self.major = major
             self.minor = minor

@@ -24,7 +24,9 @@ public struct ScreenshotRequest: EndpointMessage {
 ///
 /// Layout: status, format, width, height (UInt32 each, big-endian), pixels.
 public struct ScreenshotHeader: EndpointMessage {
+    /// Whether there is a picture.
     public var status: Status
+    /// How pixels are packed.
     public var format: Format
     /// In pixels; for one bit a pixel a multiple of 8.
     public var width: UInt32

@@ -29,9 +29,12 @@ public enum SystemMessage: EndpointMessage {
 
     /// How far an upload already is. UInt32 little-endian each.
     public struct FirmwareTransferSizes: Equatable, Sendable {
+        /// What the watch has.
         public var alreadyTransferredByteCount: UInt32
+        /// What will come.
         public var toTransferByteCount: UInt32
 
+        /// Sizes in bytes.
         public init(alreadyTransferredByteCount: UInt32, toTransferByteCount: UInt32) {
             self.alreadyTransferredByteCount = alreadyTransferredByteCount
             self.toTransferByteCount = toTransferByteCount
@@ -50,11 +53,16 @@ public enum SystemMessage: EndpointMessage {
     /// What of an interrupted update is stored: CRCs are of the prefix that is there. Two reserved bytes, then UInt32
     /// little-endian each.
     public struct StoredFirmware: Equatable, Sendable {
+        /// Of the system resources.
         public var resourceByteCount: UInt32
+        /// Of so many bytes of the system resources.
         public var resourceCRC: UInt32
+        /// Of the firmware.
         public var firmwareByteCount: UInt32
+        /// Of so many bytes of the firmware.
         public var firmwareCRC: UInt32
 
+        /// What is stored; zeros for nothing.
         public init(resourceByteCount: UInt32, resourceCRC: UInt32, firmwareByteCount: UInt32, firmwareCRC: UInt32) {
             self.resourceByteCount = resourceByteCount
             self.resourceCRC = resourceCRC

@@ -22,6 +22,7 @@ public enum TimeMessage: EndpointMessage {
         /// Such as `Europe/Paris` or `UTC+0`.
         public var zoneName: String
 
+        /// A time and its zone.
         public init(seconds: UInt32, offsetMinutes: Int16, zoneName: String) {
             self.seconds = seconds
             self.offsetMinutes = offsetMinutes

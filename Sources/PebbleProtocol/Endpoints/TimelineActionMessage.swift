@@ -14,12 +14,14 @@ public enum TimelineActionMessage: EndpointMessage {
 
     /// What was done.
     public struct Invocation: Equatable, Sendable {
+        /// The notification or pin.
         public var item: PebbleUUID
         /// One of the item's.
         public var actionID: UInt8
         /// A typed reply is a title.
         public var attributes: [TimelineAttribute]
 
+        /// An invocation.
         public init(item: PebbleUUID, actionID: UInt8, attributes: [TimelineAttribute]) {
             self.item = item
             self.actionID = actionID
@@ -29,11 +31,14 @@ public enum TimelineActionMessage: EndpointMessage {
 
     /// What came of it.
     public struct Response: Equatable, Sendable {
+        /// The notification or pin.
         public var item: PebbleUUID
+        /// How it went.
         public var code: Code
         /// Subtitle and icon are shown.
         public var attributes: [TimelineAttribute]
 
+        /// How an action went.
         public struct Code: RawRepresentable, Hashable, Sendable {
             public let rawValue: UInt8
 
@@ -44,6 +49,7 @@ public enum TimelineActionMessage: EndpointMessage {
             public static let negativeAcknowledgement = Code(rawValue: 1)
         }
 
+        /// A response.
         public init(item: PebbleUUID, code: Code, attributes: [TimelineAttribute]) {
             self.item = item
             self.code = code

@@ -3,6 +3,7 @@ import ByteCoding
 /// One property of a timeline item or action. Layout: id (UInt8), length (UInt16, little-endian), bytes. Texts have
 /// no NUL.
 public struct TimelineAttribute: Equatable, Sendable {
+    /// What it is.
     public var id: ID
     /// At most 65535 bytes are sent.
     public var value: ArraySlice<UInt8>
@@ -85,7 +86,9 @@ public struct TimelineAttribute: Equatable, Sendable {
 public struct TimelineItemAction: Equatable, Sendable {
     /// What ``TimelineActionMessage`` names.
     public var id: UInt8
+    /// What it does or is.
     public var kind: Kind
+    /// Title, texts, icons and the like.
     public var attributes: [TimelineAttribute]
 
     /// What an action does.
@@ -131,25 +134,35 @@ public struct TimelineItemAction: Equatable, Sendable {
 /// Layout: id and parent (16 bytes each), time (UInt32), duration in minutes (UInt16), type, flags, status, layout,
 /// length of the rest (UInt16), attribute count, action count, attributes, actions; little-endian.
 public struct TimelineItem: Equatable, Sendable {
+    /// Names the item, and is the record's key.
     public var id: PebbleUUID
     /// The app, or where it comes from.
     public var parent: PebbleUUID
     /// Seconds since 1970.
     public var timestamp: UInt32
+    /// How long it lasts.
     public var durationMinutes: UInt16
+    /// What it does or is.
     public var kind: Kind
+    /// How it is shown.
     public var flags: Flags
+    /// What has happened to it.
     public var status: Status
+    /// How it is laid out.
     public var layout: Layout
+    /// Title, texts, icons and the like.
     public var attributes: [TimelineAttribute]
+    /// What the user can do with it.
     public var actions: [TimelineItemAction]
 
+    /// The kinds of items.
     public enum Kind: UInt8, Sendable {
         case notification = 1
         case pin = 2
         case reminder = 3
     }
 
+    /// How an item is shown, and where it comes from.
     public struct Flags: OptionSet, Hashable, Sendable {
         public let rawValue: UInt8
 
@@ -163,6 +176,7 @@ public struct TimelineItem: Equatable, Sendable {
         public static let persistent = Flags(rawValue: 0x20)
     }
 
+    /// What has happened to an item.
     public struct Status: OptionSet, Hashable, Sendable {
         public let rawValue: UInt8
 
@@ -175,6 +189,7 @@ public struct TimelineItem: Equatable, Sendable {
         public static let dismissed = Status(rawValue: 0x10)
     }
 
+    /// How an item is laid out.
     public struct Layout: RawRepresentable, Hashable, Sendable {
         public let rawValue: UInt8
 

@@ -7,6 +7,7 @@ import ByteCoding
 public struct QEMUFrame: Equatable, Sendable {
     /// What the data are.
     public var protocolID: QEMUProtocol
+    /// At most 65535 bytes.
     public var data: [UInt8]
 
     /// Firmware and libpebble3 take no longer data.

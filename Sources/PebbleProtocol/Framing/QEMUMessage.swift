@@ -23,12 +23,14 @@ public enum QEMUMessage: Equatable, Sendable {
     case healthMetric(HealthMetric, value: Int32)
     case heartRate(beatsPerMinute: UInt8, quality: Int8)
 
+    /// Of the accelerometer.
     public enum Axis: UInt8, Sendable {
         case x = 0
         case y = 1
         case z = 2
     }
 
+    /// How far the compass is calibrated.
     public enum Calibration: UInt8, Sendable {
         case uncalibrated = 0
         case refining = 1
@@ -37,10 +39,14 @@ public enum QEMUMessage: Equatable, Sendable {
 
     /// In thousandths of the earth's gravity.
     public struct AccelerometerSample: Equatable, Sendable {
+        /// Across the face, to the right.
         public var x: Int16
+        /// Along the face, to the top.
         public var y: Int16
+        /// Out of the face.
         public var z: Int16
 
+        /// A sample.
         public init(x: Int16, y: Int16, z: Int16) {
             self.x = x
             self.y = y
@@ -48,6 +54,7 @@ public enum QEMUMessage: Equatable, Sendable {
         }
     }
 
+    /// The watch's buttons.
     public struct Buttons: OptionSet, Hashable, Sendable {
         public let rawValue: UInt8
 
@@ -59,6 +66,7 @@ public enum QEMUMessage: Equatable, Sendable {
         public static let down = Buttons(rawValue: 8)
     }
 
+    /// What is counted.
     public enum HealthMetric: UInt8, Sendable {
         case steps = 0
         case activeSeconds = 1
