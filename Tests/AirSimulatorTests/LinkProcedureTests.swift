@@ -58,6 +58,15 @@ import Testing
         #expect(refused.hex == "04 3e 0a 03 1a \(link.peripheralHandle) 18 00 00 00 c8 00")
     }
 
+    @Test func aCentralThatCannotBeAskedSaysSo() throws {
+        var old = ControllerConfiguration.legacy
+        old.features.remove(.connectionParametersRequest)
+        var link = try #require(ConnectedRig(interval: 24, central: old))
+        link.rig.send("01 13 20 0e \(link.peripheralHandle) 0c 00 18 00 02 00 58 02 00 00 00 00", link.peripheral)
+        let refused = try link.rig.wait(for: "04 3e", from: link.peripheral)
+        #expect(refused.hex == "04 3e 0a 03 1a \(link.peripheralHandle) 18 00 00 00 c8 00")
+    }
+
     @Test func aCentralMayAskThePeripheralFirst() throws {
         var configuration = ControllerConfiguration.modern
         configuration.negotiatesParametersAsCentral = true

@@ -331,7 +331,7 @@ extension Air {
 
     private mutating func finishConnectRequest(_ place: AdvertiserPlace, from initiator: Int, _ channelIndex: Int?) {
         let set = self[place]
-        guard controllers[initiator].initiator != nil else { return goOn(place, after: channelIndex) }
+        guard wantsToConnect(initiator, to: set) else { return goOn(place, after: channelIndex) }
         let address = initiatorAddress(initiator, towards: set.address)
         let isTaken =
             !losesPacket(between: initiator, and: place.slot, at: now)
@@ -357,7 +357,7 @@ extension Air {
         requestEnd: Microseconds
     ) {
         let arrives =
-            controllers[initiator].initiator != nil
+            wantsToConnect(initiator, to: self[place])
             && !losesPacket(between: place.slot, and: initiator, at: now)
         connect(initiator, place, isTaken: true, isAnswered: arrives, end: requestEnd)
     }

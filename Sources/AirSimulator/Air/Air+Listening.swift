@@ -51,11 +51,10 @@ extension Air {
         return !isHit && !losesPacket(between: sender, and: receiver, at: end)
     }
 
-    /// Until when a connection event takes a controller's radio.
+    /// Until when a connection event takes, or has taken, a controller's radio.
     func linksBusyUntil(_ slot: Int) -> Microseconds {
         var end = Microseconds.zero
         for connection in controllers[slot].connections {
-            guard links[connection.link]?.machine.isBetweenEvents == false else { continue }
             end = max(end, links[connection.link]?.machine.radioBusyUntil ?? .zero)
         }
         return end

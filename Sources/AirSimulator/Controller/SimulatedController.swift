@@ -26,7 +26,9 @@ struct SimulatedController: Sendable {
         case extended
     }
 
-    /// How many packets for the host may wait before new commands are ignored.
+    /// How many packets for the host may wait at all; beyond that, events are lost.
+    static let outboxCapacity = 4096
+    /// How many may wait before new commands are ignored.
     static let outboxLimit = 1024
     /// How many may wait before peers' data is no longer acknowledged, and advertising reports are dropped.
     static let relaxedOutboxLimit = 64
@@ -189,6 +191,7 @@ struct SimulatedController: Sendable {
 
     /// Sends an event that no mask can hide.
     mutating func send(unmasked event: some HCIEventParameters) {
+        guard outbox.count < Self.outboxCapacity else { return }
         outbox.append { event.encodePacket(to: &$0) }
     }
 
