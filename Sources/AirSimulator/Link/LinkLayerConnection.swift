@@ -203,8 +203,10 @@ struct LinkLayerConnection: Sendable {
             sides[0].radio.receive += emptyOnAir[1] * attended + AirTime.listenTimeout * (skipped - attended)
             sides[1].radio.receive += emptyOnAir[0] * attended
             sides[1].radio.transmit += emptyOnAir[1] * attended
+            let last = first + (attended - 1) * stride
+            // What the central sent after that, the peripheral slept through: it will be sent again.
+            sides[0].setEmptyPacketInFlight(attended == 0 || last < eventCounter + skipped - 1)
             if attended > 0 {
-                let last = first + (attended - 1) * stride
                 let heard = nextAnchor + interval * (last - eventCounter) + emptyOnAir[0]
                 sides[1].nextEventToAttend = last + stride
                 sides[1].lastHeard = heard
