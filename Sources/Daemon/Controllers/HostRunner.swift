@@ -1,4 +1,5 @@
 import BluetoothHCI
+import BluetoothHost
 import ByteCoding
 import LinuxBluetooth
 import Logging
@@ -48,6 +49,7 @@ public final class HostRunner<Host: LoopHost>: HostRunning {
     private let capture: PacketCapture?
     /// nil unless packets are traced: then nothing is formatted, nor asked for every packet.
     private let trace: Logger?
+    private var transcript = PacketTranscript()
     private let handleEvent: (Host.Event, Duration) -> Void
 
     /// - Parameters:
@@ -75,7 +77,10 @@ public final class HostRunner<Host: LoopHost>: HostRunning {
     }
 
     public func receive(_ packet: ArraySlice<UInt8>, at now: Duration) {
-        trace?.trace("< \(packet.hexadecimal)")
+        if let trace {
+            let text = transcript.text(of: packet, isFromHost: false)
+            trace.trace("< \(text)")
+        }
         capture?.record(packet, .received, at: now)
         host.receive(packet, at: now)
         handOnEvents(at: now)
@@ -90,7 +95,10 @@ public final class HostRunner<Host: LoopHost>: HostRunning {
 
     public func nextPacket(into buffer: inout [UInt8], at now: Duration) -> Bool {
         guard host.nextPacket(into: &buffer) else { return false }
-        trace?.trace("> \(buffer.hexadecimal)")
+        if let trace {
+            let text = transcript.text(of: buffer[...], isFromHost: true)
+            trace.trace("> \(text)")
+        }
         capture?.record(buffer[...], .sent, at: now)
         return true
     }
