@@ -37,11 +37,8 @@ struct LEHostConnectionTests {
 
     @Test("One peer at a time, with parameters that the Core allows")
     func refused() throws {
-        var rig = try HostRig(.rich)
         let other = LEAddress.random(DeviceAddress(0xE0_00_00_00_00_01))
-        rig.host.connect(to: other, .test)
-        #expect(rig.events().descriptions == ["connectionFailed(\(other), \(HCIStatus.commandDisallowed))"])
-        rig = try HostRig.ready()
+        var rig = try HostRig.ready()
         rig.host.connect(to: HostRig.peer, .test)
         rig.host.connect(to: other, .test)
         #expect(rig.events().descriptions == ["connectionFailed(\(other), \(HCIStatus.commandDisallowed))"])
@@ -50,6 +47,47 @@ struct LEHostConnectionTests {
         rig.host.connect(to: other, wrong)
         #expect(rig.events().descriptions == ["connectionFailed(\(other), \(HCIStatus.invalidHCICommandParameters))"])
         #expect(rig.sent().count == 1)
+    }
+
+    @Test("Before the controller is ready, connecting waits for it, and can be given up")
+    func beforeReady() throws {
+        var rig = try HostRig(.minimal)
+        rig.host.connect(to: HostRig.peer, .test)
+        rig.host.start(at: rig.now)
+        #expect(rig.answerCommands().last?.hasPrefix("010d2019") == true)
+        rig = try HostRig(.minimal)
+        rig.host.connect(to: HostRig.peer, .test)
+        rig.host.cancelConnecting()
+        #expect(
+            rig.events().descriptions == ["connectionFailed(\(HostRig.peer), \(HCIStatus.operationCancelledByHost))"]
+        )
+        rig.host.start(at: rig.now)
+        #expect(rig.answerCommands().last?.hasPrefix("010d2019") == false)
+    }
+
+    @Test("A legacy controller gets the host's own address back before it scans or connects")
+    func ownAddress() throws {
+        var rig = try HostRig.ready(.minimal)
+        let other = LEAddress.random(DeviceAddress(0xE0_00_00_00_00_01))
+        let set = AdvertisingSet(
+            id: AdvertisingSetID(rawValue: 1),
+            kind: .nonConnectable,
+            interval: .milliseconds(100),
+            ownAddress: other,
+            data: []
+        )
+        let useOther = compact("01 0520 06 0100000000e0")
+        let useOwn = compact("01 0520 06 5544332211c0")
+        for request in [{ $0.connect(to: HostRig.peer, .test) }, { $0.startScanning(ScanParameters()) }]
+            as [(inout LEHost) -> Void]
+        {
+            rig.host.startAdvertising(set)
+            #expect(rig.answerCommands().contains(useOther))
+            rig.host.stopAdvertising(set.id)
+            rig.answerCommands()
+            request(&rig.host)
+            #expect(rig.answerCommands().first == useOwn)
+        }
     }
 
     @Test("Connecting fails at once, later, or because it was cancelled")

@@ -100,6 +100,15 @@ extension LEHost {
         send(parameters, for: .prepareAdvertising(set.id), in: sequence)
     }
 
+    /// Gives a legacy controller, whose one random address advertising may have changed, the host's own again.
+    mutating func useOwnAddress(in sequence: CommandQueue.Sequence? = nil) {
+        guard !capabilities.usesExtendedCommands, ownAddress.type == .random,
+            ownAddress.address != controllerRandomAddress
+        else { return }
+        controllerRandomAddress = ownAddress.address
+        send(LESetRandomAddress(address: ownAddress.address), for: .other, in: sequence)
+    }
+
     private mutating func prepareExtended(_ index: Int, in sequence: CommandQueue.Sequence) {
         let set = advertisers[index].set
         let handle = advertisers[index].handle

@@ -3,6 +3,9 @@ import BluetoothHCI
 /// A connection that is being made.
 struct Initiation: Sendable {
     let peer: LEAddress
+    let parameters: ConnectionParameters
+    /// Whether the controller was told; if not, it is as soon as it is ready.
+    var isBegun = false
 }
 
 /// Connections: making, knowing and ending them.
@@ -11,13 +14,22 @@ extension LEHost {
     private static let connectScanInterval = ScanInterval(rawValue: 0x0060)
 
     /// Connects to a peer as soon as it advertises. `connected` or `connectionFailed` follows; one peer at a time.
+    /// Before the controller is ready, connecting waits for it; if the controller is restarted, it fails.
     public mutating func connect(to peer: LEAddress, _ parameters: ConnectionParameters) {
         guard parameters.areValid else { return emit(.connectionFailed(peer, .invalidHCICommandParameters)) }
-        guard isReady, initiation == nil else { return emit(.connectionFailed(peer, .commandDisallowed)) }
+        guard initiation == nil else { return emit(.connectionFailed(peer, .commandDisallowed)) }
         guard !links.contains(where: { $0.connection.peer == peer }) else {
             return emit(.connectionFailed(peer, .connectionAlreadyExists))
         }
-        initiation = Initiation(peer: peer)
+        initiation = Initiation(peer: peer, parameters: parameters)
+        if isReady { beginConnecting() }
+    }
+
+    /// Tells the controller to connect, if that is wanted.
+    mutating func beginConnecting() {
+        guard let peer = initiation?.peer, let parameters = initiation?.parameters else { return }
+        initiation?.isBegun = true
+        useOwnAddress()
         guard capabilities.usesExtendedCommands else {
             let command = LECreateConnection(
                 scanInterval: Self.connectScanInterval,
@@ -44,7 +56,8 @@ extension LEHost {
 
     /// Gives up connecting. `connectionFailed` follows, or `connected` if the peer was faster.
     public mutating func cancelConnecting() {
-        guard initiation != nil else { return }
+        guard let initiation else { return }
+        guard initiation.isBegun else { return initiationFailed(.operationCancelledByHost) }
         send(LECreateConnectionCancel(), for: .cancelConnecting)
     }
 

@@ -56,6 +56,7 @@ extension LEHost {
         case .on: enableScanning(false, filtersDuplicates: false, for: .other, in: sequence)
         }
         reports.removeAll()
+        useOwnAddress(in: sequence)
         if capabilities.usesExtendedCommands {
             let scan = LESetExtendedScanParameters.Scan(
                 type: parameters.type,

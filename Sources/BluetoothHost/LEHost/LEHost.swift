@@ -223,6 +223,7 @@ extension LEHost {
         emit(.ready(capabilities))
         for index in advertisers.indices where advertisers[index].phase == .wanted { putOnAir(index) }
         if case .wanted(let parameters) = scanning { beginScanning(parameters) }
+        beginConnecting()
     }
 
     /// The controller is not what it was: everything begins anew.
@@ -266,7 +267,7 @@ extension LEHost {
     /// All connections are gone, and nothing is on the air; what is wanted there is remembered.
     private mutating func closeEverything(_ reason: HCIStatus) {
         while let last = links.last { close(last.connection.handle, reason) }
-        if let lost = initiation {
+        if let lost = initiation, lost.isBegun {
             initiation = nil
             emit(.connectionFailed(lost.peer, reason))
         }
