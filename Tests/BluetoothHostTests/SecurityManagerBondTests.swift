@@ -104,6 +104,24 @@ struct SecurityManagerBondTests {
         #expect(pair.managers[.peripheral]?.identity(on: Side.peripheral.handle) == Self.phone)
     }
 
+    @Test("One encryption at a time, so that it is always clear which key a link has")
+    func oneEncryption() throws {
+        var pair = Self.makePair(bonds: try Self.bonded())
+        try pair.managers[.central]?.encrypt(Side.central.handle)
+        #expect(throws: SecurityRefusal.busy) { try pair.managers[.central]?.encrypt(Side.central.handle) }
+        #expect(throws: SecurityRefusal.busy) {
+            try pair.managers[.central]?.pair(Side.central.handle, at: pair.now)
+        }
+        pair.run()
+        #expect(pair.security(.central).isAuthenticated && pair.security(.peripheral).isAuthenticated)
+        // Not when the controller refused, either.
+        try pair.managers[.central]?.encrypt(Side.central.handle)
+        while pair.managers[.central]?.nextAction() != nil {}
+        pair.encryptionChanged(.commandDisallowed, isEncrypted: true, on: [.central])
+        #expect(pair.security(.central).isAuthenticated)
+        try pair.managers[.central]?.encrypt(Side.central.handle)
+    }
+
     @Test("A controller may resolve addresses itself")
     func resolvedByController() throws {
         let bonds = try Self.bonded()
@@ -384,7 +402,7 @@ struct SecurityManagerBondTests {
     func securityRequestWithKey() throws {
         var pair = Self.makePair(bonds: try Self.bonded())
         try pair.managers[.peripheral]?.sendSecurityRequest(Side.peripheral.handle, at: pair.now)
-        #expect(throws: SecurityRefusal.alreadyPairing) {
+        #expect(throws: SecurityRefusal.busy) {
             try pair.managers[.peripheral]?.sendSecurityRequest(Side.peripheral.handle, at: pair.now)
         }
         pair.run()

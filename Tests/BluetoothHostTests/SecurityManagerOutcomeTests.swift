@@ -406,6 +406,23 @@ struct SecurityManagerOutcomeTests {
         #expect(pair.managers[.peripheral]?.bonds == [second])
     }
 
+    @Test("Two devices can pair anew on a link that is encrypted", arguments: models)
+    func pairingOnEncryptedLink(model: Model) throws {
+        var pair = model.pair()
+        try pair.managers[.central]?.pair(Side.central.handle, at: pair.now)
+        pair.run()
+        let first = try #require(pair.linkKey)
+        for side in Side.allCases { pair.events[side] = [] }
+        try pair.managers[.central]?.pair(Side.central.handle, at: pair.now)
+        pair.run()
+        #expect(pair.summary(.central) != nil && pair.summary(.peripheral) != nil)
+        #expect(pair.linkKey != first)
+        for side in Side.allCases {
+            #expect(pair.managers[side]?.bonds.count == 1)
+            #expect(pair.security(side).isEncrypted && pair.security(side).isBonded)
+        }
+    }
+
     @Test("A device that is not pairable lets only those pair again that it knows")
     func notPairable() throws {
         var pair = Self.comparison.pair()

@@ -87,8 +87,8 @@ public enum SecurityRefusal: Error, Hashable, Sendable {
     case unknownConnection
     /// Only the other role can do that: centrals pair and encrypt, peripherals ask for it.
     case wrongRole
-    /// A pairing is going on.
-    case alreadyPairing
+    /// A pairing, a request for one, or an encryption is going on.
+    case busy
     /// A pairing on this link timed out: it has to be made anew first.
     case timedOut
     /// The last pairing with this peer failed: not before this time.

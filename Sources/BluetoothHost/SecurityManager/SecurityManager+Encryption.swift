@@ -8,7 +8,7 @@ extension SecurityManager {
     public mutating func encrypt(_ handle: ConnectionHandle) throws(SecurityRefusal) {
         guard var link = links[handle] else { throw .unknownConnection }
         guard link.role == .initiator else { throw .wrongRole }
-        guard !link.isPairing else { throw .alreadyPairing }
+        guard !link.isPairing, link.keySource == nil else { throw .busy }
         guard encryptWithStoredKey(&link) else { throw .noKey }
         links[handle] = link
     }

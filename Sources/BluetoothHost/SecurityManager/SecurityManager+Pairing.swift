@@ -28,7 +28,7 @@ extension SecurityManager {
         guard var link = links[handle] else { throw .unknownConnection }
         guard link.role == .responder else { throw .wrongRole }
         try checkMayBegin(link, at: now)
-        guard link.procedure == nil else { throw .alreadyPairing }
+        guard link.procedure == nil else { throw .busy }
         guard isPairable || link.identity != nil else { throw .notPairable }
         link.begin(.securityRequestSent, at: now)
         link.send(.securityRequest(configuration.authenticationRequirements), at: now)
@@ -79,7 +79,7 @@ extension SecurityManager {
 
     private func checkMayBegin(_ link: SecurityLink, at now: Duration) throws(SecurityRefusal) {
         if link.hasTimedOut { throw .timedOut }
-        if link.isPairing { throw .alreadyPairing }
+        if link.isPairing || link.keySource != nil { throw .busy }
         if let end = attempts.waitingTime(of: link.peer, at: now) { throw .tooSoon(until: end) }
     }
 

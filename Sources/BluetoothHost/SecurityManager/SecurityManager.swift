@@ -173,3 +173,12 @@ public struct SecurityManager: Sendable {
     /// Takes the next event.
     public mutating func nextEvent() -> SecurityEvent? { events.popFirst() }
 }
+
+extension SecurityManager: CustomStringConvertible, CustomReflectable {
+    /// Says how much there is, and nothing of what: in the middle of a pairing every number is a secret.
+    public var description: String { "SecurityManager(links: \(links.count), bonds: \(bondList.count))" }
+
+    public var customMirror: Mirror {
+        Mirror(self, children: ["links": links.count, "bonds": bondList.count], displayStyle: .struct)
+    }
+}

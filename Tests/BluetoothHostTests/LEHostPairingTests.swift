@@ -6,8 +6,8 @@ import Testing
 @testable import BluetoothHost
 
 /// Pairing and encryption through whole hosts and controllers: a phone and a watch on the air.
-@Suite("LE host: security")
-struct LEHostSecurityTests {
+@Suite("LE host: pairing on the air")
+struct LEHostPairingTests {
     static let controllers: [ControllerConfiguration] = [.modern, .legacy]
 
     @Test("Two hosts pair, and what needs protection can be read then", arguments: [0, 1])
