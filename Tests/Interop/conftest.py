@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from fake_watch import FakeWatch
+from rig import cairn
 from rig.controllers import Controllers, controllers
 
 
@@ -35,9 +36,50 @@ async def fake_watch_rig(folder: Path, *, extended: bool) -> AsyncIterator[Rig]:
         yield Rig(room.phone.port, FakeWatch.address, FakeWatch.name, capture, stack.aclose, room)
 
 
+#: Static random, and the same in every run: the watch's name follows from it.
+CAIRN_ADDRESS = "C4:D3:AF:55:12:34"
+CAIRN_NAME = "Pebble 1234"
+
+
+@contextlib.asynccontextmanager
+async def cairn_on_bumble_rig(folder: Path, *, extended: bool) -> AsyncIterator[Rig]:
+    """Cairn on one of Bumble's controllers, the phone on the other."""
+    capture = folder / "cairn.btsnoop"
+    async with controllers(extended) as room, contextlib.AsyncExitStack() as stack:
+        program = await stack.enter_async_context(
+            cairn.running(
+                *("run", "--controller", f"tcp:127.0.0.1:{room.watch.port}", "--address", CAIRN_ADDRESS),
+                *("--insecure-test-link", "--capture", str(capture)),
+                log=folder / "cairn.log",
+            )
+        )
+        await program.wait_for_line("advertising", cairn.START_SECONDS)
+        yield Rig(room.phone.port, CAIRN_ADDRESS, CAIRN_NAME, capture, stack.aclose, room)
+
+
+@contextlib.asynccontextmanager
+async def cairn_air_rig(folder: Path) -> AsyncIterator[Rig]:
+    """Cairn with its own radio, the phone as a guest on it."""
+    capture = folder / "cairn.btsnoop"
+    async with contextlib.AsyncExitStack() as stack:
+        program = await stack.enter_async_context(
+            cairn.running(
+                *("run", "--controller", "virtual", "--air-port", "0", "--address", CAIRN_ADDRESS),
+                *("--insecure-test-link", "--capture", str(capture)),
+                log=folder / "cairn.log",
+            )
+        )
+        port = await program.wait_for_line(r"tcp:127\.0\.0\.1:(\d+)", cairn.START_SECONDS)
+        await program.wait_for_line("advertising", cairn.START_SECONDS)
+        yield Rig(int(port[1]), CAIRN_ADDRESS, CAIRN_NAME, capture, stack.aclose)
+
+
 RIGS: dict[str, Callable[[Path], contextlib.AbstractAsyncContextManager[Rig]]] = {
     "self-test": lambda folder: fake_watch_rig(folder, extended=True),
     "self-test-legacy": lambda folder: fake_watch_rig(folder, extended=False),
+    "cairn": lambda folder: cairn_on_bumble_rig(folder, extended=True),
+    "cairn-legacy": lambda folder: cairn_on_bumble_rig(folder, extended=False),
+    "cairn-air": cairn_air_rig,
 }
 
 
@@ -52,6 +94,7 @@ async def rig(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[R
         yield rig
         if rig.controllers:
             assert rig.controllers.faults == []
+            assert rig.controllers.watch.controller.refused == []
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

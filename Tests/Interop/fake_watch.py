@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import socket
 import struct
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 from bumble import att, gatt, hci
@@ -126,10 +127,10 @@ class WatchTransport:
 class WatchProtocol:
     """The Pebble Protocol's handshake, Ping, and the Echo watchapp."""
 
-    def __init__(self, transport: WatchTransport) -> None:
+    def __init__(self, transport: WatchTransport, echoes: Iterator[int]) -> None:
         self._transport = transport
         self._stream = bytearray()
-        self._transaction = 0
+        self._echoes = echoes
         transport.on_bytes = self._receive
         transport.on_open = lambda: transport.send(vectors.pebble_protocol("phone-version-request"))
 
@@ -157,8 +158,7 @@ class WatchProtocol:
                 self._send(endpoint, bytes([0x7F, payload[1]]))
                 return
             self._send(endpoint, bytes([0xFF, payload[1]]))
-            self._transaction = (self._transaction + 1) % 256
-            self._send(endpoint, bytes([1, self._transaction]) + payload[2:])
+            self._send(endpoint, bytes([1, next(self._echoes) % 256]) + payload[2:])
 
     def _send(self, endpoint: int, payload: bytes) -> None:
         self._transport.send(struct.pack(">HH", len(payload), endpoint) + payload)
@@ -175,6 +175,8 @@ class FakeWatch:
         self.device = device
         self._encrypted = encrypted
         self._transport: WatchTransport | None = None
+        # The transaction ids of the Echo watchapp, which outlives the sessions.
+        self._echoes = itertools.count(1)
         self._tasks: set[asyncio.Task[None]] = set()
         self._build_database()
         device.on(Device.EVENT_CONNECTION, self._on_connection)
@@ -374,4 +376,4 @@ class FakeWatch:
 
     def _open(self, transport: WatchTransport) -> None:
         self._transport = transport
-        WatchProtocol(transport)
+        WatchProtocol(transport, self._echoes)

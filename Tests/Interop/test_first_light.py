@@ -95,7 +95,7 @@ def check_content(database: Database, name: str) -> None:
     assert level <= 100
 
 
-@on_rigs("self-test", "self-test-legacy")
+@on_rigs("self-test", "self-test-legacy", "cairn", "cairn-legacy", "cairn-air")
 async def test_discovery(rig: Rig) -> None:
     """b, e: the exact advertisement, a connection, MTU 517, the whole database, and every readable value."""
     async with Phone.on(rig.phone_port) as phone:
@@ -120,6 +120,28 @@ async def test_discovery(rig: Rig) -> None:
         assert (await phone.scan(rig.watch_address)).is_connectable
 
 
+@on_rigs("cairn-air")
+async def test_scan_response(rig: Rig) -> None:
+    """e: the scan response, and that it says the same as the watch does when it is asked (section 1.3)."""
+    async with Phone.on(rig.phone_port) as phone:
+        report = await phone.scan(rig.watch_address, scan_response=True)
+        watch = await phone.connect(rig.watch_address)
+        database = await watch.discover()
+        await watch.read_all(database)
+        _, session = await watch.open_reversed(database)
+        info = await companion.negotiate(session)
+        serial = database.characteristic(uuids.DEVICE_INFORMATION, uuids.SERIAL_NUMBER).value
+        assert serial == info.version.serial.encode()
+        version = re.match(r"v(\d+)\.(\d+)\.(\d+)", info.version.running.version_tag)
+        assert version
+        firmware = bytes(int(part) for part in version.groups())
+        model = bytes([info.version.running.hardware_platform, info.color])
+        # Company 0x0EEA, payload type 0; in the end, no flags: neither recovery firmware nor first use.
+        assert report.data == bytes.fromhex("16ff ea0e 00") + serial + model + firmware + b"\x00"
+        # Neither Android's scan filter nor libpebble3's pairing path works for the older models (section 10, 2).
+        assert info.version.running.hardware_platform >= 14 and info.color >= 24
+
+
 async def open_forward(
     phone: Phone, rig: Rig, channel: ForwardChannel, *, mtu: int = PHONE_MTU, version: int = 1
 ) -> tuple[WatchLink, PhoneTransport, PebbleSession]:
@@ -135,8 +157,13 @@ async def open_forward(
     return watch, transport, session
 
 
-async def converse(rig: Rig, transport: PhoneTransport, session: PebbleSession, pushes: int = 100) -> None:
-    """Versions, colour, clock, ping, and pushes of every type and width, each ACKed and echoed."""
+async def converse(
+    rig: Rig, transport: PhoneTransport, session: PebbleSession, *, pushes: int = 100, echoes_before: int = 0
+) -> None:
+    """Versions, colour, clock, ping, and pushes of every type and width, each ACKed and echoed.
+
+    `echoes_before`: how many the watch has sent since it started; the watchapp outlives the sessions.
+    """
     info = await companion.negotiate(session)
     assert bytes(info.version.bt_address) == bytes.fromhex(rig.watch_address.replace(":", ""))[::-1]
     # libpebble3 gives up on a version that this does not match.
@@ -148,7 +175,7 @@ async def converse(rig: Rig, transport: PhoneTransport, session: PebbleSession, 
         session.send(push)
         echo = await companion.expect_ack_and_echo(session, push)
         # The watch's transaction ids are its own: 1, 2, ... 255, 0 (pebble-protocol section 6.3).
-        assert echo == (index + 1) % 256
+        assert echo == (echoes_before + index + 1) % 256
 
     await transport.drained()
     assert session.inbox.waiting == []
@@ -174,7 +201,7 @@ def check_transport(transport: PhoneTransport) -> None:
     )
 
 
-@on_rigs("self-test", "self-test-legacy")
+@on_rigs("self-test", "self-test-legacy", "cairn", "cairn-legacy", "cairn-air")
 async def test_forward(rig: Rig) -> None:
     """c, e: the watch opens the PPoGATT service that the phone hosts; h: and tshark decodes all of it."""
     async with Phone.on(rig.phone_port) as phone:
@@ -198,7 +225,7 @@ def check_capture(decoded: capture.Decoded, statistics: Statistics) -> None:
     assert decoded.att_opcodes[att.Opcode.ATT_EXCHANGE_MTU_RESPONSE] >= 1
 
 
-@on_rigs("self-test")
+@on_rigs("self-test", "cairn", "cairn-air")
 async def test_forward_to_an_iphone(rig: Rig) -> None:
     """c: the same with the meta value of an iPhone, whose session type follows from the UUID."""
     async with Phone.on(rig.phone_port) as phone:
@@ -206,7 +233,7 @@ async def test_forward_to_an_iphone(rig: Rig) -> None:
         await converse(rig, transport, session, pushes=5)
 
 
-@on_rigs("self-test")
+@on_rigs("self-test", "cairn", "cairn-air")
 async def test_forward_version_0(rig: Rig) -> None:
     """c: a phone that knows PPoGATT version 0 only."""
     async with Phone.on(rig.phone_port) as phone:
@@ -215,7 +242,7 @@ async def test_forward_version_0(rig: Rig) -> None:
         await converse(rig, transport, session, pushes=40)
 
 
-@on_rigs("self-test")
+@on_rigs("self-test", "cairn", "cairn-air")
 async def test_forward_to_a_late_service(rig: Rig) -> None:
     """c: the phone adds its PPoGATT service when the watch has discovered everything, as the Android app does."""
     async with Phone.on(rig.phone_port) as phone:
@@ -231,7 +258,7 @@ async def test_forward_to_a_late_service(rig: Rig) -> None:
         await converse(rig, transport, session, pushes=5)
 
 
-@on_rigs("self-test", "self-test-legacy")
+@on_rigs("self-test", "self-test-legacy", "cairn", "cairn-legacy", "cairn-air")
 async def test_reversed(rig: Rig) -> None:
     """d, e: the phone opens the watch's own PPoGATT service, V2."""
     async with Phone.on(rig.phone_port) as phone:
@@ -242,7 +269,7 @@ async def test_reversed(rig: Rig) -> None:
         await converse(rig, transport, session)
 
 
-@on_rigs("self-test")
+@on_rigs("self-test", "cairn", "cairn-air")
 async def test_window(rig: Rig) -> None:
     """c: a phone that stops acknowledging gets four packets and no more, and the rest when it goes on."""
     async with Phone.on(rig.phone_port, maximum_mtu=64) as phone:
@@ -262,23 +289,23 @@ async def test_window(rig: Rig) -> None:
         check_transport(transport)
 
 
-@on_rigs("self-test")
+@on_rigs("self-test", "cairn", "cairn-air")
 async def test_second_connection(rig: Rig) -> None:
     """c: a phone that disconnects and comes back finds nothing left of the first session."""
     async with Phone.on(rig.phone_port) as phone:
         channel = phone.host_ppogatt()
-        for _ in range(3):
+        for earlier in range(3):
             watch, transport, session = await open_forward(phone, rig, channel)
-            await converse(rig, transport, session, pushes=3)
+            await converse(rig, transport, session, pushes=3, echoes_before=3 * earlier)
             await watch.disconnect()
 
 
-@on_rigs("self-test")
+@on_rigs("self-test", "cairn", "cairn-air")
 async def test_phone_switched_off(rig: Rig) -> None:
     """c: a phone that vanishes in the middle of a session, and comes back."""
-    for _ in range(2):
+    for earlier in range(2):
         async with Phone.on(rig.phone_port) as phone:
             _, transport, session = await open_forward(phone, rig, phone.host_ppogatt())
-            await converse(rig, transport, session, pushes=3)
+            await converse(rig, transport, session, pushes=3, echoes_before=3 * earlier)
         if rig.controllers:
             await rig.controllers.phone.detached()
