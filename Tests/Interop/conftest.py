@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
+import watches
 from fake_watch import FakeWatch
-from rig import cairn
 from rig.controllers import Controllers, controllers
+from watches import cairn_on
 
 
 @dataclass
@@ -36,25 +38,14 @@ async def fake_watch_rig(folder: Path, *, extended: bool) -> AsyncIterator[Rig]:
         yield Rig(room.phone.port, FakeWatch.address, FakeWatch.name, capture, stack.aclose, room)
 
 
-#: Static random, and the same in every run: the watch's name follows from it.
-CAIRN_ADDRESS = "C4:D3:AF:55:12:34"
-CAIRN_NAME = "Pebble 1234"
-
-
 @contextlib.asynccontextmanager
 async def cairn_on_bumble_rig(folder: Path, *, extended: bool) -> AsyncIterator[Rig]:
     """Cairn on one of Bumble's controllers, the phone on the other."""
     capture = folder / "cairn.btsnoop"
     async with controllers(extended) as room, contextlib.AsyncExitStack() as stack:
-        program = await stack.enter_async_context(
-            cairn.running(
-                *("run", "--controller", f"tcp:127.0.0.1:{room.watch.port}", "--address", CAIRN_ADDRESS),
-                *("--insecure-test-link", "--capture", str(capture)),
-                log=folder / "cairn.log",
-            )
-        )
-        await program.wait_for_line("advertising", cairn.START_SECONDS)
-        yield Rig(room.phone.port, CAIRN_ADDRESS, CAIRN_NAME, capture, stack.aclose, room)
+        arguments = ("--insecure-test-link", "--capture", str(capture))
+        await stack.enter_async_context(cairn_on(room.watch.address, folder, *arguments))
+        yield Rig(room.phone.port, watches.ADDRESS, watches.NAME, capture, stack.aclose, room)
 
 
 @contextlib.asynccontextmanager
@@ -62,16 +53,10 @@ async def cairn_air_rig(folder: Path) -> AsyncIterator[Rig]:
     """Cairn with its own radio, the phone as a guest on it."""
     capture = folder / "cairn.btsnoop"
     async with contextlib.AsyncExitStack() as stack:
-        program = await stack.enter_async_context(
-            cairn.running(
-                *("run", "--controller", "virtual", "--air-port", "0", "--address", CAIRN_ADDRESS),
-                *("--insecure-test-link", "--capture", str(capture)),
-                log=folder / "cairn.log",
-            )
-        )
-        port = await program.wait_for_line(r"tcp:127\.0\.0\.1:(\d+)", cairn.START_SECONDS)
-        await program.wait_for_line("advertising", cairn.START_SECONDS)
-        yield Rig(int(port[1]), CAIRN_ADDRESS, CAIRN_NAME, capture, stack.aclose)
+        arguments = ("--air-port", "0", "--insecure-test-link", "--capture", str(capture))
+        program = await stack.enter_async_context(cairn_on("virtual", folder, *arguments))
+        port = await program.wait_for_line(r"hosts at tcp:127\.0\.0\.1:(\d+)", 10)
+        yield Rig(int(port[1]), watches.ADDRESS, watches.NAME, capture, stack.aclose)
 
 
 RIGS: dict[str, Callable[[Path], contextlib.AbstractAsyncContextManager[Rig]]] = {
@@ -95,6 +80,17 @@ async def rig(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[R
         if rig.controllers:
             assert rig.controllers.faults == []
             assert rig.controllers.watch.controller.refused == []
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
+    """What Cairn logged stands under the failure of its test."""
+    report = yield
+    folder = getattr(item, "funcargs", {}).get("tmp_path")
+    if report.failed and folder:
+        for log in sorted(folder.glob("*.log")):
+            report.sections.append((log.name, log.read_text(encoding="utf-8", errors="replace")[-20_000:]))
+    return report
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

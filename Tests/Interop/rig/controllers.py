@@ -64,6 +64,13 @@ class Link(LocalLink):
             return
         asyncio.get_running_loop().call_soon(receiver.on_link_acl_data, connection.self_address, transport, data)
 
+    def send_ll_control_pdu(
+        self, sender_address: hci.Address, receiver_address: hci.Address, packet: ll.ControlPdu
+    ) -> None:
+        # A PDU for a peer that has just gone is lost, as on the air; in Bumble it is an exception.
+        with contextlib.suppress(InvalidArgumentError):
+            super().send_ll_control_pdu(sender_address, receiver_address, packet)
+
 
 class VirtualController(Controller):
     """Bumble's controller, and what a host may expect of a controller besides.
@@ -119,8 +126,7 @@ class VirtualController(Controller):
         self.le_scan_enable = False
         self.pending_le_connection = None
         for connection in list(self.le_connections.values()):
-            with contextlib.suppress(InvalidArgumentError):  # the peer has gone as well
-                connection.send_ll_control_pdu(ll.TerminateInd(hci.HCI_ErrorCode.CONNECTION_TIMEOUT_ERROR))
+            connection.send_ll_control_pdu(ll.TerminateInd(hci.HCI_ErrorCode.CONNECTION_TIMEOUT_ERROR))
         self.le_connections.clear()
         self.random_address = hci.Address("00:00:00:00:00:00")
 
@@ -193,6 +199,11 @@ class HostPort:
     _server: asyncio.Server | None = None
     _host: asyncio.StreamWriter | None = None
     _detached: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def address(self) -> str:
+        """Where a host attaches, as hosts are told."""
+        return f"tcp:127.0.0.1:{self.port}"
 
     async def open(self) -> None:
         self._detached.set()
