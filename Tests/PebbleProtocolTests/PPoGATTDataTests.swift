@@ -347,8 +347,8 @@ struct PPoGATTDataTests {
         #expect(watch.send([UInt8](repeating: 3, count: 100)) == 100)
     }
 
-    @Test("Through a small buffer, a long stream leaves unchanged")
-    func longStream() {
+    @Test("Through a small buffer, a long stream leaves unchanged, drained or always full", arguments: [0, 3])
+    func longStream(lateAcknowledgements: Int) {
         var configuration = PPoGATTConfiguration.watch(.reversedV2, serialNumber: "")
         configuration.sendBufferCapacity = 1000
         var link = PPoGATTLink(configuration, attMTU: 100)
@@ -358,13 +358,17 @@ struct PPoGATTDataTests {
         let stream = (0..<50_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) }
         var rest = stream[...]
         var received: [UInt8] = []
+        var acknowledgements: [UInt8] = []
         var packet: [UInt8] = []
         while received.count < stream.count {
             rest = rest.dropFirst(link.send(rest))
-            while link.nextPacket(into: &packet, at: .zero) {
-                guard packet[0] & 7 == 0 else { continue }
+            if link.nextPacket(into: &packet, at: .zero), packet[0] & 7 == 0 {
                 received += packet.dropFirst()
-                link.receive([packet[0] | 1], at: .zero)
+                acknowledgements.append(packet[0] | 1)
+            }
+            // Held back, they leave the stream never empty.
+            if acknowledgements.count > lateAcknowledgements {
+                link.receive([acknowledgements.removeFirst()], at: .zero)
             }
             while link.nextEvent() != nil {}
         }

@@ -56,16 +56,10 @@ struct ServiceCodecTests {
         for object in [named, app] {
             #expect(try PutBytesRequest(payload: payload(PutBytesRequest.begin(object))) == .begin(object))
         }
-        // Ten bytes cannot hold the block, even if they end like it.
+        // Ten bytes or fewer cannot hold the block, even if a size looks like its beginning.
         #expect(
-            try PutBytesRequest(payload: hex("01 00000009 85 be4354ef"))
-                == .begin(
-                    PutBytesObject(
-                        size: 9,
-                        kind: .appBinary,
-                        target: .app(AppID(rawValue: Int32(bitPattern: 0xBE43_54EF)))
-                    )
-                )
+            try PutBytesRequest(payload: hex("01 be4354ef 06 00 4100"))
+                == .begin(PutBytesObject(size: 0xBE43_54EF, kind: .file, target: .bank(0, fileName: "A")))
         )
         for type in [0x00, 0x08, 0x80, 0x88, 0xFF] as [UInt8] {
             #expect(throws: ByteDecodingError("put_bytes.type", .invalidValue(UInt64(type)))) {
