@@ -126,6 +126,26 @@ import Testing
         rig.expect("08 0100 ffff 0228", "09 08 1000 0a00 0e00 0f18")
     }
 
+    // MARK: The end of the PDU
+
+    /// Eight services and nothing else. For each request, the bytes in front of the list, those of an entry, and
+    /// how many entries the first MTU with room for them holds, one byte less being one entry too little.
+    @Test(arguments: [
+        (request: "04 0100 ffff", header: 2, entry: 4, count: 7),
+        (request: "06 0100 ffff 0028 0f18", header: 1, entry: 4, count: 7),
+        (request: "10 0100 ffff 0028", header: 2, entry: 6, count: 5),
+        (request: "08 0100 ffff 0028", header: 2, entry: 4, count: 7),
+    ])
+    func listsFillThePDUToItsLastByte(request: String, header: Int, entry: Int, count: Int) throws {
+        let database = try GATTDatabase {
+            for _ in 0..<8 { Service(.uuid16(0x180F)) }
+        }
+        var rig = GATTRig(database, mtu: header + count * entry)
+        #expect(rig.exchange(request).map { $0.count / 2 } == [header + count * entry])
+        rig.raiseMTU(to: header + count * entry - 1)
+        #expect(rig.exchange(request).map { $0.count / 2 } == [header + (count - 1) * entry])
+    }
+
     @Test func unpublishedServicesAreNotThere() throws {
         var rig = try ByteTable.rig()
         _ = try rig.layer.setPublished(false, service: "battery")

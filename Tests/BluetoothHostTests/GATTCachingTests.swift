@@ -192,7 +192,7 @@ import Testing
             guard case .subscriptionChanged(let change) = event else { return nil }
             return "\(change.connection) \(change.handle) \(change.current.rawValue) \(change.cause)"
         }
-        #expect(restored == ["0x41 0x0003 2 restored", "0x41 0x000B 1 restored"])
+        #expect(restored == ["0x0041 0x0003 2 restored", "0x0041 0x000B 1 restored"])
         #expect(rig.layer.clientState(of: 0x0041) == state)
         try rig.layer.notify([1], of: 0x000B, on: 0x0041)
     }

@@ -243,6 +243,16 @@ import Testing
         #expect(rig.sent() == ["0b09", "0b01"], "and is answered in its turn")
     }
 
+    @Test func answersToADeadBearerGoNowhere() throws {
+        var rig = try Self.rig()
+        #expect(rig.exchange("0a 0300") == [])
+        let request = try Self.read(&rig)
+        try rig.layer.start(.read(1), on: GATTRig.connection, at: rig.now)
+        rig.advance(by: .seconds(30))
+        #expect(rig.layer.respond(to: request, with: [1]) == false)
+        #expect(rig.sent() == [])
+    }
+
     @Test func answersToClosedConnectionsGoNowhere() throws {
         var rig = try Self.rig()
         #expect(rig.exchange("0a 0300") == [])

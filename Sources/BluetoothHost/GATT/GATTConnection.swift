@@ -97,7 +97,6 @@ struct GATTConnection: Sendable {
         guard let deadline, deadline <= now else { return }
         bearer.close()
         server.indications.removeAll()
-        server.prepared.removeAll()
         client.fail(.timedOut, over: bearer, &events)
         events.append(.transactionTimedOut(bearer.connection))
     }

@@ -226,7 +226,7 @@ extension GATTLayer {
     }
 
     private mutating func resume(_ request: some GATTRequest, _ resume: GATTServerSession.Resumption) -> Bool {
-        guard let index = index(of: request.connection) else { return false }
+        guard let index = try? requireIndex(of: request.connection) else { return false }
         return connections[index].resume(request.id, &database, &events, resume)
     }
 }
