@@ -47,6 +47,8 @@ struct RunCommand: ParsableCommand {
 
     @OptionGroup var watch: WatchOptions
 
+    @OptionGroup(title: "PAIRING") var pairing: PairingOptions
+
     @Option(
         help: ArgumentHelp(
             "Where the watch remembers bonded phones and who it is. (default: nowhere, only until it ends)",
@@ -94,9 +96,12 @@ struct RunCommand: ParsableCommand {
     func run() throws {
         try Console.run { () throws(DaemonError) in
             let watch = watch
+            let pairing = pairing
             let linkSecurity: LinkSecurityPolicy = insecureTestLink ? .insecureTestLink : .required
             var configuration = WatchDaemonConfiguration(controller: controller) {
-                watch.watch(at: $0, linkSecurity: linkSecurity)
+                var configuration = watch.watch(at: $0, linkSecurity: linkSecurity)
+                pairing.apply(to: &configuration)
+                return configuration
             }
             configuration.whenControllerLost = controllerLost
             configuration.airPort = airPort

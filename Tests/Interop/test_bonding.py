@@ -79,11 +79,18 @@ async def fake_on(room: Controllers, state: Path | None, person: Person | None =
 
 
 @contextlib.asynccontextmanager
-async def cairn_in(room: Controllers, state: Path | None, folder: Path) -> AsyncIterator[object]:
+async def cairn_in(room: Controllers, state: Path | None, folder: Path, *options: str) -> AsyncIterator[object]:
     arguments = ("--state", str(state)) if state else ()
-    async with cairn_on(room.watch.address, folder, *arguments) as program:
+    async with cairn_on(room.watch.address, folder, *arguments, *options) as program:
         yield program
     await room.watch.detached()
+
+
+#: Service Changed over every handle.
+EVERYTHING = bytes.fromhex("0100ffff")
+
+#: Core 5.4, Vol 3, Part F, 3.4.1.1, table 3.4.
+DATABASE_OUT_OF_SYNC = 0x12
 
 
 async def connectivity(watch: WatchLink) -> int:
@@ -444,6 +451,65 @@ async def test_database_hash(room: Controllers, tmp_path: Path) -> None:
         assert changed.properties == gatt.Characteristic.Properties.INDICATE
         stored = database.characteristic(uuids.GATT_SERVICE, uuids.DATABASE_HASH)
         assert await watch.read(stored.handle) == database_hash(database)
+
+
+async def test_changed_database(room: Controllers, tmp_path: Path) -> None:
+    """d: a database that changed between two runs is indicated once, over the right range, and an unchanged one is not."""
+    bonds = stored_bonds(tmp_path / "phone.json")
+    changed = ("--no-battery", "--service-changed-delay", "0")
+    for options, expected in [((), []), (changed, [EVERYTHING]), (changed, [])]:
+        async with (
+            cairn_in(room, tmp_path / "watch", tmp_path, *options),
+            Phone.on(room.phone.port, private=True, keystore=bonds, pairs=pairing(Person(YES_NO))) as phone,
+        ):
+            watch = await phone.connect(ADDRESS)
+            database = await watch.discover()
+            indications = watch.listen(database.characteristic(uuids.GATT_SERVICE, uuids.SERVICE_CHANGED).handle)
+            if not options:
+                await watch.subscribe(database.characteristic(uuids.GATT_SERVICE, uuids.SERVICE_CHANGED), bits=2)
+                await watch.pair()
+            else:
+                await watch.encrypt()
+            heard = [await indications.take(10, "Service Changed") for _ in expected]
+            # Whatever else the watch has to say is said in front of this answer.
+            assert await connectivity(watch) == BONDED_AND_ENCRYPTED
+            await watch.round_trip()
+            assert heard == expected
+            assert indications.waiting == []
+        await room.phone.detached()
+
+
+async def test_database_out_of_sync(room: Controllers, tmp_path: Path) -> None:
+    """d: a phone that caches the database is told that it is out of date until it has read the hash."""
+    bonds = stored_bonds(tmp_path / "phone.json")
+    handles: dict[str, int] = {}
+    for options in [(), ("--no-battery",)]:
+        async with (
+            cairn_in(room, tmp_path / "watch", tmp_path, *options),
+            Phone.on(room.phone.port, private=True, keystore=bonds, pairs=pairing(Person(YES_NO))) as phone,
+        ):
+            watch = await phone.connect(ADDRESS)
+            if not options:
+                database = await watch.discover()
+                features = database.characteristic(uuids.GATT_SERVICE, uuids.CLIENT_SUPPORTED_FEATURES)
+                handles["features"] = features.handle
+                handles["serial"] = database.characteristic(uuids.DEVICE_INFORMATION, uuids.SERIAL_NUMBER).handle
+                handles["battery"] = database.characteristic(uuids.BATTERY_SERVICE, uuids.BATTERY_LEVEL).handle
+                await watch.pair()
+                await watch.write(handles["features"], b"\x01")
+                continue
+            await watch.encrypt()
+            with pytest.raises(att.ATT_Error) as refusal:
+                await watch.read(handles["battery"])
+            assert refusal.value.error_code == DATABASE_OUT_OF_SYNC
+            (stored,) = await watch.client.read_characteristics_by_uuid(uuids.DATABASE_HASH, None)
+            database = await watch.discover()
+            assert stored == database_hash(database)
+            assert len(await watch.read(handles["serial"])) == 12
+            with pytest.raises(att.ATT_Error) as refusal:
+                await watch.read(handles["battery"])
+            assert refusal.value.error_code == att.ErrorCode.INVALID_HANDLE
+        await room.phone.detached()
 
 
 async def test_raw_att(room: Controllers, watch_on: SwitchOn) -> None:

@@ -1,0 +1,86 @@
+import ArgumentParser
+import BluetoothHost
+import PebbleWatch
+
+/// Who may pair with the watch, and what bonded phones see of it.
+struct PairingOptions: ParsableArguments {
+    @Option(help: "What the watch says to a phone that wants to pair: auto accepts, reject refuses.")
+    var pairing: Answer = .auto
+
+    @Option(help: "How many phones the watch remembers. With one, a new phone replaces the old.")
+    var phones = 1
+
+    @Flag(
+        help: ArgumentHelp(
+            "Keep no keys: phones cannot pair, and the watch's database has no Service Changed and never changes."
+        )
+    )
+    var noBonding = false
+
+    @Flag(help: "Pair with phones that lack LE Secure Connections too. Whoever listens to such a pairing has the keys.")
+    var legacyPairing = false
+
+    @Option(help: "What the watch says it can show and take, which decides how phones pair.")
+    var ioCapability: Capability = .displayYesNo
+
+    @Option(
+        help: ArgumentHelp(
+            "Show a resolvable private address and change it after so many minutes. (default: the static address, always)",
+            valueName: "minutes"
+        )
+    )
+    var privateAddress: Int?
+
+    @Flag(help: "Hide the battery service.")
+    var noBattery = false
+
+    @Option(
+        help: ArgumentHelp(
+            "How long after encryption a phone is told that the database has changed. iOS needs 10.",
+            valueName: "seconds"
+        )
+    )
+    var serviceChangedDelay: Int = 10
+
+    /// What the watch answers by itself.
+    enum Answer: String, ExpressibleByArgument, CaseIterable {
+        case auto, reject
+    }
+
+    /// The names of the IO capabilities that a watch without a person at it can have.
+    enum Capability: String, ExpressibleByArgument, CaseIterable {
+        case displayYesNo = "display-yes-no"
+        case displayOnly = "display-only"
+        case noInputNoOutput = "none"
+
+        var ioCapability: IOCapability {
+            switch self {
+            case .displayYesNo: .displayYesNo
+            case .displayOnly: .displayOnly
+            case .noInputNoOutput: .noInputNoOutput
+            }
+        }
+    }
+
+    func validate() throws {
+        guard (1...16).contains(phones) else { throw ValidationError("--phones takes a number from 1 to 16") }
+        guard (0...3600).contains(serviceChangedDelay) else {
+            throw ValidationError("--service-changed-delay takes a number of seconds from 0 to 3600")
+        }
+        if let privateAddress, !(1...60).contains(privateAddress) {
+            throw ValidationError("--private-address takes a number of minutes from 1 to 60")
+        }
+    }
+
+    /// Says all this to a watch's configuration.
+    func apply(to watch: inout WatchConfiguration) {
+        watch.pairing.confirmation = pairing == .auto ? .auto : .reject
+        watch.pairing.phoneLimit = phones
+        watch.pairing.isBondable = !noBonding
+        watch.pairing.allowsLegacyPairing = legacyPairing
+        watch.pairing.ioCapability = ioCapability.ioCapability
+        if let privateAddress { watch.privacy = .resolvablePrivateAddress(lifetime: .seconds(privateAddress * 60)) }
+        watch.offersBattery = !noBattery
+        watch.serviceChangedDelay = .seconds(serviceChangedDelay)
+    }
+}
