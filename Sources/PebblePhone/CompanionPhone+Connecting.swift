@@ -42,7 +42,9 @@ extension CompanionPhone {
         case .parametersUpdated(let handle):
             parametersUpdated(handle)
         case .securityChanged(let handle, let security) where handle == link?.handle:
-            emit(.securityChanged(security))
+            securityChanged(security, at: now)
+        case .security(let event):
+            self.handle(event, at: now)
         case .gatt(let event):
             self.handle(event, at: now)
         case .diagnostic(let diagnostic):
@@ -82,8 +84,11 @@ extension CompanionPhone {
         link = WatchLink(connection)
         activity = .connected
         emit(.connected(connection.peer))
-        // The user changed their mind while the controller was connecting.
-        if isLeaving { host.disconnect(connection.handle, reason: .remoteUserTerminatedConnection) }
+        guard !isLeaving else {
+            // The user changed their mind while the controller was connecting.
+            return host.disconnect(connection.handle, reason: .remoteUserTerminatedConnection)
+        }
+        secureKnownWatch()
     }
 
     private mutating func connectionFailed(_ peer: LEAddress, _ status: HCIStatus, at now: Duration) {

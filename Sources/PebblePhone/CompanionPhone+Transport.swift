@@ -58,9 +58,10 @@ extension CompanionPhone {
         }
     }
 
-    /// Reversed: everything is known of the watch, and its service can be subscribed to.
-    private mutating func subscribeToReversedService(at now: Duration) {
+    /// Reversed: subscribes to the watch's service once everything is known of the watch and pairing is over.
+    mutating func openReversedTransportIfReady(at now: Duration) {
         guard configuration.transport == .reversed, let link, link.carrier == nil else { return }
+        guard link.isExplored, link.security == .settled else { return }
         let data = link.explorer.watch.characteristic(.uuid128(PebbleAttribute.reversedData))
         let write = link.explorer.watch.characteristic(.uuid128(PebbleAttribute.reversedDataWrite))
         guard let data, let write, let configuration = data.clientConfiguration else {
@@ -101,6 +102,11 @@ extension CompanionPhone {
         switch (link?.procedures.removeValue(forKey: ended.id), ended.result) {
         case (.explorer, let result):
             link?.explorer.finish(result)
+        case (.pairingTrigger, .success):
+            pair(at: now)
+        case (.pairingTrigger, .failure(let error)):
+            log(.info, "gatt", "Trigger Pairing: \(error)")
+            pair(at: now)
         case (.transportSubscription, .success):
             if let carrier = link?.carrier { openTransport(.reversedV2, carrier, at: now) }
         case (.transportSubscription, .failure(let error)):
@@ -110,7 +116,7 @@ extension CompanionPhone {
         }
     }
 
-    private mutating func run(_ procedure: GATTProcedure, for purpose: WatchLink.Purpose, at now: Duration) {
+    mutating func run(_ procedure: GATTProcedure, for purpose: WatchLink.Purpose, at now: Duration) {
         guard let handle = link?.handle else { return }
         do {
             let id = try host.gatt.start(procedure, on: handle, at: now)
@@ -118,6 +124,7 @@ extension CompanionPhone {
         } catch {
             switch purpose {
             case .explorer: link?.explorer.couldNotStart("\(error)")
+            case .pairingTrigger: pair(at: now)
             case .transportSubscription: giveUp(handle, "ppogatt", "\(error)")
             }
         }
@@ -149,7 +156,9 @@ extension CompanionPhone {
             case .connectivity(let status): emit(.connectivity(status))
             case .batteryLevel(let level): emit(.batteryLevel(level))
             case .problem(let problem): log(.warning, "gatt", problem)
-            case .finished: subscribeToReversedService(at: now)
+            case .finished:
+                link?.isExplored = true
+                pairIfWanted(at: now)
             }
         }
         if let procedure = link?.explorer.nextProcedure() {

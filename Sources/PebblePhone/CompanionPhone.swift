@@ -49,7 +49,10 @@ public struct CompanionPhone: HCIHost, Sendable {
         let layout = try PhoneDatabase(configuration)
         transportData = layout.transportData
         host = LEHost(
-            configuration: LEHost.Configuration(ownAddress: .random(configuration.address)),
+            configuration: LEHost.Configuration(
+                ownAddress: .random(configuration.address),
+                security: configuration.security
+            ),
             database: layout.database,
             randomness: randomness
         )
@@ -86,6 +89,7 @@ extension CompanionPhone {
         to application: PebbleUUID,
         at now: Duration
     ) throws(PhoneCommandError) -> AppMessageTransactionID {
+        host.advance(to: now)
         let id = try link?.session?.sendAppMessage(dictionary, to: application, at: now)
         guard let id else { throw reasonForNoSession }
         settle(at: now)
@@ -94,12 +98,14 @@ extension CompanionPhone {
 
     /// Asks whether the watch is alive; ``PhoneEvent/pong(cookie:after:)`` answers.
     public mutating func ping(cookie: UInt32, at now: Duration) throws(PhoneCommandError) {
+        host.advance(to: now)
         guard try link?.session?.ping(cookie: cookie, at: now) != nil else { throw reasonForNoSession }
         settle(at: now)
     }
 
     /// Sends any message of the Pebble Protocol.
     public mutating func send(_ message: PebbleMessage, at now: Duration) throws(PhoneCommandError) {
+        host.advance(to: now)
         guard try link?.session?.send(message) != nil else { throw reasonForNoSession }
         settle(at: now)
     }
@@ -108,6 +114,7 @@ extension CompanionPhone {
 
     /// Ends the connection, or stops looking for one, and stays away.
     public mutating func disconnect(at now: Duration) {
+        host.advance(to: now)
         isLeaving = true
         switch activity {
         case .idle: break
@@ -124,6 +131,7 @@ extension CompanionPhone {
 
     /// Looks for a watch again, after `disconnect(at:)`.
     public mutating func connect(at now: Duration) {
+        host.advance(to: now)
         isLeaving = false
         if case .idle = activity { startScanning() }
         settle(at: now)

@@ -4,7 +4,8 @@ import DequeModule
 import PebbleProtocol
 
 /// The whole story of a phone and its watch, told once: the phone finds the watch, connects, gets to know it, opens the
-/// Pebble transport, pings, exchanges dictionaries of every type with a watchapp that echoes them, and leaves.
+/// Pebble transport, pings, exchanges dictionaries of every type with a watchapp that echoes them, pings again, and
+/// leaves.
 ///
 /// A link that is lost on the way is made again, and the story goes on where it stopped. It ends with an
 /// ``Demonstration/outcome``, whatever happens.
@@ -30,7 +31,7 @@ public struct Demonstration: HCIHost, Sendable {
     fileprivate enum Stage: Hashable, Sendable {
         case reachingWatch
         case launchingApp
-        case pinging
+        case pinging(isGoodbye: Bool)
         case exchanging(isAcknowledged: Bool, isEchoed: Bool)
         case leaving
         case over
@@ -43,7 +44,8 @@ public struct Demonstration: HCIHost, Sendable {
     private var phone: CompanionPhone
     private var stage = Stage.reachingWatch
     private var stageEnds = Duration.zero
-    private var pingsLeft: Int
+    private var hasGreeted = false
+    private var hasSaidGoodbye = false
     private var remaining: ArraySlice<DemonstrationScript.Exchange>
     private var watchCapabilities: Capabilities = []
     private var runningApp: PebbleUUID?
@@ -54,7 +56,6 @@ public struct Demonstration: HCIHost, Sendable {
     public init(_ phone: CompanionPhone, script: DemonstrationScript = .standard) {
         self.phone = phone
         self.script = script
-        pingsLeft = script.pingCount
         remaining = script.exchanges[...]
     }
 
@@ -122,9 +123,10 @@ extension Demonstration {
                 runningApp = script.application
                 goOn(at: now)
             }
-        case (.pong, .pinging):
+        case (.pong, .pinging(let isGoodbye)):
             summary.pings += 1
-            pingsLeft -= 1
+            hasGreeted = true
+            hasSaidGoodbye = isGoodbye
             goOn(at: now)
         case (.pingTimedOut, .pinging):
             fail("the watch did not answer a ping", at: now)
@@ -190,12 +192,14 @@ extension Demonstration {
             if runningApp != script.application {
                 enter(.launchingApp, for: script.answerTimeLimit, at: now)
                 try phone.send(PebbleMessage(AppRunStateMessage.start(script.application)), at: now)
-            } else if pingsLeft > 0 {
-                enter(.pinging, for: script.answerTimeLimit, at: now)
-                try phone.ping(cookie: UInt32(truncatingIfNeeded: pingsLeft), at: now)
+            } else if !hasGreeted {
+                try ping(isGoodbye: false, at: now)
             } else if let next = remaining.first {
                 enter(.exchanging(isAcknowledged: false, isEchoed: false), for: script.answerTimeLimit, at: now)
                 try phone.sendAppMessage(next.dictionary, to: script.application, at: now)
+            } else if !hasSaidGoodbye {
+                // Its answer shows that the watch has got everything before it, the last acknowledgement too.
+                try ping(isGoodbye: true, at: now)
             } else {
                 enter(.leaving, for: script.answerTimeLimit, at: now)
                 phone.disconnect(at: now)
@@ -203,6 +207,11 @@ extension Demonstration {
         } catch {
             fail("\(error)", at: now)
         }
+    }
+
+    private mutating func ping(isGoodbye: Bool, at now: Duration) throws(PhoneCommandError) {
+        enter(.pinging(isGoodbye: isGoodbye), for: script.answerTimeLimit, at: now)
+        try phone.ping(cookie: isGoodbye ? 2 : 1, at: now)
     }
 
     private mutating func enter(_ stage: Stage, for limit: Duration, at now: Duration) {

@@ -16,8 +16,6 @@ public struct DemonstrationScript: Sendable {
 
     /// The watchapp that echoes.
     public var application = Self.echo
-    /// How often the watch is asked whether it is alive.
-    public var pingCount = 1
     /// One after the other.
     public var exchanges: [Exchange]
     /// From the start, or a lost link, to a session.
@@ -33,7 +31,7 @@ public struct DemonstrationScript: Sendable {
     /// The built-in watchapp that echoes: 2c1d6f5e-8f3a-4c57-9d0e-ec0ec0ec0ec0.
     public static let echo = PebbleUUID(upperHalf: 0x2C1D_6F5E_8F3A_4C57, lowerHalf: 0x9D0E_EC0E_C0EC_0EC0)
 
-    /// One ping, and dictionaries of every type, width and extreme that there is.
+    /// Dictionaries of every type, width and extreme that there is.
     public static let standard = DemonstrationScript(exchanges: standardExchanges)
 
     private static var standardExchanges: [Exchange] {

@@ -19,6 +19,15 @@ public enum WatchSelection: Hashable, Sendable {
     case name(String)
 }
 
+/// What the phone does about pairing.
+public enum PairingPolicy: String, Hashable, Sendable, CaseIterable {
+    /// Pairs with a watch that it does not know, saying yes to whatever is asked, and encrypts the link to one that it
+    /// does. A watch that refuses is used without.
+    case automatic
+    /// Neither pairs nor encrypts.
+    case never
+}
+
 /// A clock that is right at one moment and goes on from there.
 public struct PhoneClock: Hashable, Sendable {
     /// What it shows at the origin of the phone's time, in seconds since 1970.
@@ -63,6 +72,9 @@ public struct PhoneConfiguration: Sendable {
     public var clock: PhoneClock
     /// How long after a lost link, or a vain attempt, it connects again; nil leaves it at that.
     public var reconnectDelay: Duration? = .seconds(1)
+
+    /// What it does about pairing.
+    public var pairing = PairingPolicy.automatic
 
     /// A phone with an address and a clock; the rest is usual.
     public init(address: DeviceAddress, clock: PhoneClock) {

@@ -23,6 +23,10 @@ extension PhoneEvent: CustomStringConvertible {
         case .deviceInformation(let information): "\(information)"
         case .connectivity(let status): "\(status)"
         case .batteryLevel(let percent): "battery \(percent) %"
+        case .pairingPrompt(let prompt): Self.describe(prompt)
+        case .paired(let summary):
+            "paired by \(summary.model), with an \(summary.isAuthenticated ? "" : "un")authenticated key"
+        case .pairingFailed(let reason): "not paired: \(reason)"
         case .securityChanged(let security): Self.describe(security)
         case .transportOpened(let transport, let session):
             "PPoGATT open, \(transport.rawValue), version \(session.version.rawValue), "
@@ -32,7 +36,7 @@ extension PhoneEvent: CustomStringConvertible {
         case .message(.toWatch, let message): "phone: \(message.endpoint), \(message.payload.count) bytes"
         case .phoneVersionSent(let version): "told the watch what this phone is: \(version.platform.operatingSystem)"
         case .watchVersion(let version):
-            "the watch is a \(version.board), firmware \(version.running.versionTag), serial number \(version.serialNumber)"
+            "it is of board \(version.board), firmware \(version.running.versionTag), serial number \(version.serialNumber)"
         case .watchColor(let color): "its colour is \(color.map { "\($0)" } ?? "one without a name")"
         case .timeSet(let time): "set its clock to \(time.seconds) s since 1970, \(time.zoneName)"
         case .runningApp(let application): "it runs \(application)"
@@ -49,6 +53,15 @@ extension PhoneEvent: CustomStringConvertible {
 
     private static func milliseconds(_ duration: Duration) -> String {
         "\(Int64((duration / .milliseconds(1)).rounded())) ms"
+    }
+
+    private static func describe(_ prompt: PairingPrompt.Kind) -> String {
+        switch prompt {
+        case .confirmPairing: "asked whether to pair: yes"
+        case .numericComparison(let value): "asked whether the watch shows \(value): yes"
+        case .displayPasskey(let passkey): "to be typed into the watch: \(passkey)"
+        case .requestPasskey: "asked for what the watch shows: there is nobody to type it"
+        }
     }
 
     private static func describe(_ security: LinkSecurity) -> String {

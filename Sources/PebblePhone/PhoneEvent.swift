@@ -37,6 +37,12 @@ public enum PhoneEvent: Sendable {
     case connectivity(ConnectivityStatus)
     /// Percent of charge.
     case batteryLevel(UInt8)
+    /// The user is shown a number, or asked something; the phone answers for them.
+    case pairingPrompt(PairingPrompt.Kind)
+    /// The watch and the phone are paired.
+    case paired(PairingSummary)
+    /// They are not, or the link cannot be encrypted; the watch is used as far as it lets itself be.
+    case pairingFailed(String)
     /// The link's security changed.
     case securityChanged(LinkSecurity)
 

@@ -7,7 +7,16 @@ struct WatchLink: Sendable {
     /// Who waits for the end of a GATT procedure.
     enum Purpose: Sendable {
         case explorer
+        case pairingTrigger
         case transportSubscription
+    }
+
+    /// How far the phone is with pairing or encrypting the link.
+    enum Security: Sendable {
+        case notBegun
+        case underway
+        /// The link is encrypted, or will not be.
+        case settled
     }
 
     /// Where PPoGATT packets go.
@@ -22,6 +31,9 @@ struct WatchLink: Sendable {
     let peer: LEAddress
     var mtu = ATT.defaultMTU
     var explorer = WatchExplorer()
+    /// Whether the explorer has been through with the watch.
+    var isExplored = false
+    var security = Security.notBegun
     /// Under way; there are two at most.
     var procedures: [GATTProcedureID: Purpose] = [:]
     /// Reversed: where the watch notifies packets, once it is subscribed to.

@@ -87,8 +87,8 @@ public struct WatchSighting: Hashable, Sendable {
 
 /// Puts together what is heard of each advertiser, until it is known to be a watch.
 struct WatchScanner: Sendable {
-    /// As many advertisers are kept in mind; a crowd costs no more.
-    static let advertiserLimit = 64
+    /// As many watches are kept in mind.
+    static let candidateLimit = 64
     /// How long a watch's scan response is waited for once its advertisement was heard: some controllers never
     /// deliver one.
     static let scanResponsePatience: Duration = .seconds(2)
@@ -105,18 +105,20 @@ struct WatchScanner: Sendable {
 
     init(_ selection: WatchSelection) { self.selection = selection }
 
-    /// Takes an advertisement or a scan response.
+    /// Takes an advertisement or a scan response. Nothing is kept of what can be no watch's.
     mutating func receive(from address: LEAddress, _ data: AdvertisingData, rssiDBm: Int8?, at now: Duration) {
+        let advertisement = WatchAdvertisement(data)
+        let offersPairingService = data.serviceUUIDs16.contains(PebbleAttribute.pairingService)
         if candidates[address] == nil {
-            guard candidates.count < Self.advertiserLimit else { return }
+            guard advertisement != nil || offersPairingService, candidates.count < Self.candidateLimit else { return }
             let sighting = WatchSighting(address: address)
             candidates[address] = Candidate(sighting: sighting, patienceEnds: now + Self.scanResponsePatience)
         }
         guard var candidate = candidates[address] else { return }
         candidate.sighting.rssiDBm = rssiDBm
         candidate.sighting.name = data.localName ?? candidate.sighting.name
-        candidate.sighting.advertisement = WatchAdvertisement(data) ?? candidate.sighting.advertisement
-        if data.serviceUUIDs16.contains(PebbleAttribute.pairingService) { candidate.offersPairingService = true }
+        candidate.sighting.advertisement = advertisement ?? candidate.sighting.advertisement
+        if offersPairingService { candidate.offersPairingService = true }
         candidates[address] = candidate
     }
 

@@ -1,0 +1,112 @@
+import BluetoothHCI
+import BluetoothHost
+import PebbleProtocol
+
+// How the phone and the watch come to trust each other.
+
+extension PhoneConfiguration {
+    /// What the phone can show and take: a number to compare, which its user finds right.
+    var security: SecurityManager.Configuration? {
+        guard pairing == .automatic else { return nil }
+        var security = SecurityManager.Configuration()
+        security.ioCapability = .displayYesNo
+        security.manInTheMiddleProtection = .requested
+        security.confirmsJustWorks = false
+        return security
+    }
+}
+
+extension CompanionPhone {
+    /// A link is up: with a watch that it knows, the phone encrypts it at once.
+    mutating func secureKnownWatch() {
+        guard let handle = link?.handle, host.connection(handle)?.security.isBonded == true else { return }
+        do {
+            try host.security?.encrypt(handle)
+            link?.security = .underway
+        } catch {
+            log(.warning, "smp", "the link cannot be encrypted: \(error)")
+        }
+    }
+
+    /// Everything is known of the watch: now is the time to pair, as companions do.
+    mutating func pairIfWanted(at now: Duration) {
+        guard let link, link.security == .notBegun else { return openReversedTransportIfReady(at: now) }
+        guard host.security != nil, host.connection(link.handle)?.security.isEncrypted != true else {
+            self.link?.security = .settled
+            return openReversedTransportIfReady(at: now)
+        }
+        self.link?.security = .underway
+        guard let trigger = link.explorer.watch.characteristic(.uuid128(PebbleAttribute.triggerPairing)) else {
+            return pair(at: now)
+        }
+        // Without this the watch would ask for pairing while the phone begins it.
+        let value = PairingTrigger([.shouldPinAddress, .noSecurityRequest])
+        run(.write(trigger.value, [value.rawValue]), for: .pairingTrigger, at: now)
+    }
+
+    /// Begins to pair. A watch that was told, or could not be told, is asked all the same.
+    mutating func pair(at now: Duration) {
+        guard let handle = link?.handle else { return }
+        do {
+            try host.security?.pair(handle, at: now)
+        } catch {
+            securityFailed("\(error)", at: now)
+        }
+    }
+
+    mutating func handle(_ event: SecurityEvent, at now: Duration) {
+        switch event {
+        case .prompt(let prompt):
+            emit(.pairingPrompt(prompt.kind))
+            answer(prompt, at: now)
+        case .securityRequested(let connection, _) where connection == link?.handle:
+            link?.security = .underway
+            pair(at: now)
+        case .pairingCompleted(let connection, let summary) where connection == link?.handle:
+            emit(.paired(summary))
+        case .bonded(_, let bond):
+            // It is kept for as long as the phone runs.
+            host.security?.bondStored(bond.identity)
+        case .pairingFailed(let connection, let failure) where connection == link?.handle:
+            securityFailed("\(failure)", at: now)
+        case .encryptionFailed(let connection, let status) where connection == link?.handle:
+            encryptionFailed(status, at: now)
+        default:
+            break
+        }
+    }
+
+    /// The link's security changed.
+    mutating func securityChanged(_ security: LinkSecurity, at now: Duration) {
+        emit(.securityChanged(security))
+        guard security.isEncrypted, link?.security == .underway else { return }
+        link?.security = .settled
+        openReversedTransportIfReady(at: now)
+    }
+
+    /// The user says yes to whatever can be said yes to.
+    private mutating func answer(_ prompt: PairingPrompt, at now: Duration) {
+        switch prompt.kind {
+        case .confirmPairing, .numericComparison: _ = host.security?.answer(prompt.id, with: .accept, at: now)
+        case .requestPasskey: _ = host.security?.answer(prompt.id, with: .reject, at: now)
+        case .displayPasskey: break
+        }
+    }
+
+    /// A watch that has forgotten the phone is paired with anew, and one that cannot be paired with is used as it is.
+    private mutating func encryptionFailed(_ status: HCIStatus, at now: Duration) {
+        guard status == .pinOrKeyMissing, let peer = link?.peer else {
+            return securityFailed("the link could not be encrypted: \(status)", at: now)
+        }
+        log(.warning, "smp", "the watch has forgotten this phone; pairing again")
+        host.security?.deleteBond(peer)
+        link?.security = .notBegun
+        if link?.isExplored == true { pairIfWanted(at: now) }
+    }
+
+    private mutating func securityFailed(_ reason: String, at now: Duration) {
+        emit(.pairingFailed(reason))
+        link?.security = .settled
+        openReversedTransportIfReady(at: now)
+    }
+}
