@@ -19,6 +19,7 @@ struct DemoCommand: ParsableCommand {
 
               cairn demo
               cairn demo --transport reversed --capture demo.btsnoop
+              cairn demo --pair
               cairn demo --stay --air-port 6402
 
             With the last one, attach any Bluetooth host to tcp:127.0.0.1:6402 afterwards: it finds the watch.
@@ -41,6 +42,14 @@ struct DemoCommand: ParsableCommand {
     @Option(help: "Whose GATT service carries the Pebble Protocol: forward is the phone's, reversed the watch's.")
     var transport: PhoneTransport = .forward
 
+    @Flag(
+        help: """
+            Have the watch insist on pairing, as real ones do, and the phone pair. The watch then keeps the bond, and is \
+            found by no other phone as long as it stays up.
+            """
+    )
+    var pair = false
+
     @OptionGroup var watch: WatchOptions
 
     @Option(
@@ -60,8 +69,9 @@ struct DemoCommand: ParsableCommand {
     func run() throws {
         try Console.run { () throws(DaemonError) in
             let watch = watch
+            let linkSecurity: LinkSecurityPolicy = pair ? .required : .insecureTestLink
             var configuration = WatchDaemonConfiguration(controller: .virtual) {
-                watch.watch(at: $0, linkSecurity: .insecureTestLink)
+                watch.watch(at: $0, linkSecurity: linkSecurity)
             }
             configuration.airPort = airPort ?? (stay ? 0 : nil)
             configuration.airSeed = airSeed ?? .random(in: .min ... .max)
@@ -100,6 +110,7 @@ struct DemoCommand: ParsableCommand {
         let clock = PhoneClock(secondsAtOrigin: utc.seconds, offsetMinutes: utc.offsetMinutes)
         var configuration = PhoneConfiguration(address: .demonstrationPhone, clock: clock)
         configuration.transport = transport
+        configuration.pairing = pair ? .automatic : .never
         do {
             return Demonstration(try CompanionPhone(configuration, randomness: SystemRandomNumberGenerator()))
         } catch {
