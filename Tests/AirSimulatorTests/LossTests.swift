@@ -53,7 +53,7 @@ import Testing
         var got: [ControllerID: [UInt8]] = [:]
         var credits: [ControllerID: Int] = [rig.central: 8, rig.peripheral: 8]
         var random = TestRandom(seed: seed)
-        for _ in 0..<3000 {
+        for _ in 0..<1500 {
             for id in [rig.central, rig.peripheral] where credits[id, default: 0] > 0 && Bool.random(using: &random) {
                 let data = (0..<Int.random(in: 1...251, using: &random)).map { _ in
                     UInt8.random(in: 0...255, using: &random)

@@ -33,7 +33,7 @@ import Testing
     private let watchIRK = "a1 a2 a3 a4 a5 a6 a7 a8 a9 aa ab ac ad ae af b0"
 
     /// Each in the other's resolving list, with address resolution on.
-    private mutating func introduce(_ rig: inout Rig, watch: ControllerID, phone: ControllerID) {
+    private func introduce(_ rig: inout Rig, watch: ControllerID, phone: ControllerID) {
         #expect(
             rig.ask("01 27 20 27 00 02 00 00 c0 c0 c0 \(phoneIRK) \(watchIRK)", watch) == ["04 0e 04 01 27 20 00"]
         )
@@ -43,7 +43,7 @@ import Testing
         for id in [watch, phone] { #expect(rig.ask("01 2d 20 01 01", id) == ["04 0e 04 01 2d 20 00"]) }
     }
 
-    @Test mutating func privateAddressesAreMadeChangedAndRecognized() throws {
+    @Test func privateAddressesAreMadeChangedAndRecognized() throws {
         var rig = Rig()
         let watch = rig.add(address: 1)
         let phone = rig.add(address: 2)
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test mutating func connectionsTellIdentitiesAndPrivateAddresses() throws {
+    @Test func connectionsTellIdentitiesAndPrivateAddresses() throws {
         var rig = Rig()
         let watch = rig.add(address: 1)
         let phone = rig.add(address: 2)
@@ -100,7 +100,7 @@ import Testing
         #expect(rig.ask("01 2b 20 07 00 09 00 00 c0 c0 c0", phone) == ["04 0e 0a 01 2b 20 02 00 00 00 00 00 00"])
     }
 
-    @Test mutating func inNetworkPrivacyModeIdentityAddressesAreIgnored() throws {
+    @Test func inNetworkPrivacyModeIdentityAddressesAreIgnored() throws {
         var rig = Rig()
         let watch = rig.add(address: 1)
         let phone = rig.add(address: 2)

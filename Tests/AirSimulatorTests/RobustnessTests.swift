@@ -79,8 +79,8 @@ import Testing
             // Resets would keep anything else from happening.
             if template[1...2] == [0x03, 0x0C], round % 50 != 0 { continue }
             rig.send(Self.mutate(template, &random), id)
-            if Int.random(in: 0..<4, using: &random) == 0 {
-                rig.run(for: .microseconds(Int64.random(in: 0...60_000, using: &random)))
+            if Int.random(in: 0..<6, using: &random) == 0 {
+                rig.run(for: .microseconds(Int64.random(in: 0...50_000, using: &random)))
             }
             for id in ids {
                 let said = rig.take(id)

@@ -42,16 +42,16 @@ extension Air {
             firstAnchor: firstAnchor(of: new),
             loss: LossProcess(quality.loss, random: SeededRandom(seed: seed, .link, linkCount))
         )
-        let index = links.firstIndex { $0 == nil } ?? links.count
-        if index == links.count { links.append(nil) }
-        links[index] = Link(
+        let index = links.indices.first { !links[$0].isInUse } ?? links.count
+        let link = Link(
             machine: machine,
-            ends: [new.central, new.peripheral],
+            ends: PerRole(central: new.central, peripheral: new.peripheral),
             actor: makeActor(.link(index))
         )
+        if index == links.count { links.append(link) } else { links[index] = link }
         let handles = LinkRole.allCases.map { role in
             let handle = addConnection(new, link: index, role)
-            if handle == nil { links[index]?.machine.vanish(role, at: now) }
+            if handle == nil { links[index].machine.vanish(role, at: now) }
             return handle
         }
         finishLinkChange(index)
@@ -63,7 +63,7 @@ extension Air {
         let window = new.created + new.transmitWindowDelay
         let spacing = Microseconds(3750)
         let connections = new.central.map { controllers[$0].connections } ?? []
-        let others = connections.compactMap { links[$0.link]?.machine }
+        let others = connections.map { links[$0.link].machine }
         for offset in 0..<Int64(new.parameters.intervalMaximum.rawValue) {
             let candidate = window + Microseconds(1250) * offset
             if others.allSatisfy({ $0.anchor(after: candidate - spacing) >= candidate + spacing }) { return candidate }
@@ -108,24 +108,25 @@ extension Air {
     /// Runs what is due at one link.
     mutating func stepLink(_ index: Int) {
         let context = eventContext(of: index)
-        links[index]?.machine.step(at: now, context: context)
+        links[index].machine.step(at: now, context: context)
         finishLinkChange(index)
     }
 
     /// What the other connections of the two controllers leave of the air to an event that begins now.
     private func eventContext(of index: Int) -> LinkLayerConnection.EventContext {
         var context = LinkLayerConnection.EventContext()
-        guard linkCompetes(index), let link = links[index], link.machine.isBetweenEvents else { return context }
-        for (role, slot) in zip(LinkRole.allCases, link.ends) {
-            guard let slot else { continue }
+        guard linkCompetes(index), links[index].machine.isBetweenEvents else { return context }
+        for role in LinkRole.allCases {
+            guard let slot = links[index].ends[role] else { continue }
             var isFree = true
             for connection in controllers[slot].connections where connection.link != index {
-                guard let other = links[connection.link]?.machine else { continue }
-                if !other.isBetweenEvents, other.radioBusyUntil > now { isFree = false }
-                let next = other.anchor(after: now - Microseconds(1))
+                let other = connection.link
+                let next = links[other].machine.anchor(after: now - Microseconds(1))
                 context.latestEnd = min(context.latestEnd, next)
+                if !links[other].machine.isBetweenEvents, links[other].machine.radioBusyUntil > now { isFree = false }
                 // Whoever has been pushed aside more often goes first.
-                let isPushedAside = other[connection.role].eventsLostToRadio > link.machine[role].eventsLostToRadio
+                let losses = links[index].machine.sides[role].eventsLostToRadio
+                let isPushedAside = links[other].machine.sides[connection.role].eventsLostToRadio > losses
                 if next < now + LinkLayerConnection.shortestExchange, isPushedAside { isFree = false }
             }
             if role == .central { context.isCentralFree = isFree } else { context.isPeripheralFree = isFree }
@@ -135,24 +136,23 @@ extension Air {
 
     /// Whether either end of a link has another connection.
     private func linkCompetes(_ index: Int) -> Bool {
-        for end in 0..<2 {
-            if let slot = links[index]?.ends[end], controllers[slot].connections.count > 1 { return true }
+        LinkRole.allCases.contains { role in
+            links[index].ends[role].map { controllers[$0].connections.count > 1 } ?? false
         }
-        return false
     }
 
     /// Tells the hosts what has become of a link, and notes when it is due next. Called after every change to one.
     mutating func finishLinkChange(_ index: Int) {
-        while let (role, event) = links[index]?.machine.events.popFirst() {
-            guard let slot = links[index]?.ends[role.rawValue] else { continue }
+        while let (role, event) = links[index].machine.events.popFirst() {
+            guard let slot = links[index].ends[role] else { continue }
             tell(slot, link: index, role, event)
         }
-        guard let link = links[index] else { return }
-        if link.machine.isOver {
-            removeActor(link.actor)
-            links[index] = nil
+        guard links[index].isInUse else { return }
+        if links[index].machine.isOver {
+            removeActor(links[index].actor)
+            links[index].isInUse = false
         } else {
-            deadlines.set(link.machine.nextDeadline, for: link.actor)
+            deadlines.set(links[index].machine.nextDeadline, for: links[index].actor)
         }
     }
 
@@ -205,7 +205,7 @@ extension Air {
                 controllers[slot].send(event)
             } else {
                 // A host that does not want the event cannot be asked (Core 5.4, Vol 6, Part B, 5.1.7.2).
-                _ = links[link]?.machine
+                _ = links[link].machine
                     .answerParameterRequest(.failure(.unsupportedRemoteFeature), by: role, at: now)
             }
         case .dataLengthChanged(let limits):
@@ -234,7 +234,7 @@ extension Air {
                 )
                 controllers[slot].send(event)
             } else {
-                _ = links[link]?.machine.answerKeyRequest(nil, at: now)
+                _ = links[link].machine.answerKeyRequest(nil, at: now)
             }
         case .encryptionChanged(let status, let isEncrypted):
             tellOfEncryption(slot, handle, status, isEncrypted)
@@ -283,7 +283,7 @@ extension Air {
             let connection = controllers[slot].connections[index]
             controllers[slot].connections[index].usedBuffers += 1
             let isStart = packet.boundary != .continuing
-            links[connection.link]?.machine.send(packet.data, isStart: isStart, from: connection.role, at: now)
+            links[connection.link].machine.send(packet.data, isStart: isStart, from: connection.role, at: now)
             finishLinkChange(connection.link)
         } catch {
             drop("\(error)", slot)
@@ -294,7 +294,7 @@ extension Air {
     mutating func updateAcceptance(_ slot: Int) {
         let accepts = controllers[slot].acceptsData
         for connection in controllers[slot].connections {
-            links[connection.link]?.machine.sides[connection.role.rawValue].acceptsData = accepts
+            links[connection.link].machine.sides[connection.role].acceptsData = accepts
         }
     }
 
@@ -302,19 +302,17 @@ extension Air {
 
     private mutating func endConnection(_ slot: Int, at index: Int, link: Int, _ role: LinkRole) {
         controllers[slot].connections.remove(at: index)
-        if let usage = links[link]?.machine.sides[role.rawValue].radio { controllers[slot].radio += usage }
-        links[link]?.ends[role.rawValue] = nil
+        controllers[slot].radio += links[link].machine.sides[role].radio
+        links[link].ends[role] = nil
         updateAcceptance(slot)
     }
 
     /// Lets a controller forget its connections without a word to anyone.
     mutating func abandonConnections(_ slot: Int) {
         for connection in controllers[slot].connections {
-            links[connection.link]?.machine.vanish(connection.role, at: now)
-            if let usage = links[connection.link]?.machine.sides[connection.role.rawValue].radio {
-                controllers[slot].radio += usage
-            }
-            links[connection.link]?.ends[connection.role.rawValue] = nil
+            links[connection.link].machine.vanish(connection.role, at: now)
+            controllers[slot].radio += links[connection.link].machine.sides[connection.role].radio
+            links[connection.link].ends[connection.role] = nil
             finishLinkChange(connection.link)
         }
         controllers[slot].connections.removeAll()

@@ -55,7 +55,7 @@ extension Air {
     func linksBusyUntil(_ slot: Int) -> Microseconds {
         var end = Microseconds.zero
         for connection in controllers[slot].connections {
-            end = max(end, links[connection.link]?.machine.radioBusyUntil ?? .zero)
+            end = max(end, links[connection.link].machine.radioBusyUntil)
         }
         return end
     }
@@ -118,16 +118,17 @@ extension Air {
         _ status: ReportDataStatus
     ) -> Bool {
         let set = self[place]
-        guard let sender = reportedAddress(slot, set) else { return false }
+        let sender = reportedSender(slot, set)
+        guard sender != .ignored else { return false }
         let scanner = controllers[slot].scanner
         if !set.parameters.isLegacy, !scanner.isExtended { return false }
         let dataInfo = set.parameters.isLegacy ? nil : set.dataIdentifier << 4 | UInt16(set.parameters.sid)
-        let key = Scanner.ReportKey(address: sender.value, isScanResponse: false, dataInfo: dataInfo)
+        let key = Scanner.ReportKey(address: sender.address, isScanResponse: false, dataInfo: dataInfo)
         if controllers[slot].scanner.reports(key) {
-            report(slot, of: place, sender.value, data, status, isScanResponse: false)
+            report(slot, of: place, sender.address, data, status, isScanResponse: false)
         }
         guard set.parameters.isScannable, scanner.isActive(on: set.parameters.primaryPHY) else { return false }
-        let responseKey = Scanner.ReportKey(address: sender.value, isScanResponse: true, dataInfo: dataInfo)
+        let responseKey = Scanner.ReportKey(address: sender.address, isScanResponse: true, dataInfo: dataInfo)
         return !scanner.hasReported(responseKey) && controllers[slot].scanner.mayRequest()
     }
 
@@ -138,21 +139,33 @@ extension Air {
         isWhole: Bool
     ) {
         let set = self[place]
-        guard let sender = reportedAddress(slot, set) else { return }
+        let sender = reportedSender(slot, set)
+        guard sender != .ignored else { return }
         let dataInfo = set.parameters.isLegacy ? nil : set.dataIdentifier << 4 | UInt16(set.parameters.sid)
-        let key = Scanner.ReportKey(address: sender.value, isScanResponse: true, dataInfo: dataInfo)
+        let key = Scanner.ReportKey(address: sender.address, isScanResponse: true, dataInfo: dataInfo)
         guard controllers[slot].scanner.reports(key) else { return }
-        report(slot, of: place, sender.value, data, isWhole ? .complete : .truncated, isScanResponse: true)
+        report(slot, of: place, sender.address, data, isWhole ? .complete : .truncated, isScanResponse: true)
     }
 
-    /// Who a scanner says has sent something: `value` is nil if it was anonymous. Nil if it has to be ignored.
-    private mutating func reportedAddress(_ slot: Int, _ set: Advertiser) -> (value: LEAddress?, Void)? {
+    /// Who a scanner says has sent something.
+    private enum ReportedSender: Equatable {
+        case device(LEAddress)
+        case anonymous
+        /// Nobody that the host wants to hear of.
+        case ignored
+
+        var address: LEAddress? {
+            if case .device(let address) = self { address } else { nil }
+        }
+    }
+
+    private mutating func reportedSender(_ slot: Int, _ set: Advertiser) -> ReportedSender {
         let policy = controllers[slot].scanner.filterPolicy
         let acceptsAnyone = policy == .anyone || policy == .anyoneAndUnresolvedDirected
-        if set.parameters.properties.contains(.anonymous) { return acceptsAnyone ? (nil, ()) : nil }
-        if controllers[slot].resolvingList.mustIgnore(identityAddress: set.address) { return nil }
+        if set.parameters.properties.contains(.anonymous) { return acceptsAnyone ? .anonymous : .ignored }
+        if controllers[slot].resolvingList.mustIgnore(identityAddress: set.address) { return .ignored }
         let sender = controllers[slot].resolvingList.identity(of: set.address) ?? set.address
-        return acceptsAnyone || isAccepted(slot, sender) ? (sender, ()) : nil
+        return acceptsAnyone || isAccepted(slot, sender) ? .device(sender) : .ignored
     }
 
     private mutating func report(

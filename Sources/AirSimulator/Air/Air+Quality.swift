@@ -24,10 +24,11 @@ extension Air {
         guard let first = slot(of: one), let second = slot(of: other), first != second else { return }
         let key = PairKey(first, second)
         pairs[key] = Pair(quality: quality, loss: makeLoss(quality.loss, key))
-        for index in links.indices {
-            guard let ends = links[index]?.ends else { continue }
-            if ends == [first, second] || ends == [second, first] {
-                links[index]?.machine.setLoss(quality.loss, at: now)
+        for index in links.indices where links[index].isInUse {
+            let ends = links[index].ends
+            let pair = [ends.central, ends.peripheral]
+            if pair == [first, second] || pair == [second, first] {
+                links[index].machine.setLoss(quality.loss, at: now)
                 finishLinkChange(index)
             }
         }

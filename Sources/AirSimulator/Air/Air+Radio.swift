@@ -9,8 +9,8 @@ extension Air {
         if controllers[slot].scanner.isEnabled { usage += controllers[slot].scanner.usage(until: now) }
         if let initiator = controllers[slot].initiator { usage += initiator.usage(until: now) }
         for connection in controllers[slot].connections {
-            links[connection.link]?.machine.synchronize(to: now)
-            usage += links[connection.link]?.machine[connection.role].radio ?? RadioUsage()
+            links[connection.link].machine.synchronize(to: now)
+            usage += links[connection.link].machine.sides[connection.role].radio
         }
         return usage
     }

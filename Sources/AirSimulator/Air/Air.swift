@@ -25,10 +25,10 @@ public struct Air: Sendable {
     struct Link: Sendable {
         var machine: LinkLayerConnection
         /// The places of the central and of the peripheral; nil for one that is not, or no longer, part of it.
-        var ends: [Int?]
+        var ends: PerRole<Int?>
         let actor: DeadlineQueue.Actor
-
-        mutating func use<Result>(_ body: (inout LinkLayerConnection) -> Result) -> Result { body(&machine) }
+        /// False once both ends have left.
+        var isInUse = true
     }
 
     /// A packet on a primary advertising channel.
@@ -46,7 +46,8 @@ public struct Air: Sendable {
     var now = Microseconds.zero
     /// The controllers by their places; a place whose controller has been removed is used again.
     var controllers: [SimulatedController] = []
-    var links: [Link?] = []
+    /// Connections by their places; a place whose connection is over is used again.
+    var links: [Link] = []
     var linkCount: UInt64 = 0
     var advertisingCount: UInt64 = 0
     var deadlines = DeadlineQueue()

@@ -51,7 +51,7 @@ public struct Simulation {
     }
 
     /// How many packets may cross the HCI boundary at one moment before that counts as a livelock.
-    public static let packetsPerMomentLimit = 1_000_000
+    public static let packetsPerMomentLimit = 100_000
 
     /// The controllers and the air between them.
     public var air: Air

@@ -18,22 +18,22 @@ extension LinkLayerConnection {
     /// Queues a packet of the host at one end.
     mutating func send(_ bytes: ArraySlice<UInt8>, isStart: Bool, from role: LinkRole, at now: Microseconds) {
         synchronize(to: now)
-        guard sides[role.rawValue].isPresent, sides[role.rawValue].termination == nil else { return }
+        guard sides[role].isPresent, sides[role].termination == nil else { return }
         if bytes.isEmpty {
             report(.packetCompleted, to: role)
         } else {
-            sides[role.rawValue].send(bytes, isStart: isStart)
+            sides[role].send(bytes, isStart: isStart)
         }
     }
 
     /// Begins a procedure as soon as those before it are over.
     mutating func begin(_ procedure: LinkProcedure, by role: LinkRole, at now: Microseconds) -> HCIStatus {
         synchronize(to: now)
-        guard sides[role.rawValue].isPresent, sides[role.rawValue].termination == nil else {
+        guard sides[role].isPresent, sides[role].termination == nil else {
             return .unknownConnectionIdentifier
         }
-        guard sides[role.rawValue].queuedProcedures.count < Self.procedureLimit else { return .controllerBusy }
-        sides[role.rawValue].queuedProcedures.append(procedure)
+        guard sides[role].queuedProcedures.count < Self.procedureLimit else { return .controllerBusy }
+        sides[role].queuedProcedures.append(procedure)
         beginNextProcedure(role, at: now)
         return .success
     }
@@ -46,13 +46,13 @@ extension LinkLayerConnection {
         at now: Microseconds
     ) -> HCIStatus {
         synchronize(to: now)
-        guard sides[role.rawValue].isPresent else { return .unknownConnectionIdentifier }
-        guard sides[role.rawValue].termination == nil else { return .commandDisallowed }
+        guard sides[role].isPresent else { return .unknownConnectionIdentifier }
+        guard sides[role].termination == nil else { return .commandDisallowed }
         let timeout = Microseconds(Int64(parameters.supervisionTimeout.rawValue) * 10_000)
-        sides[role.rawValue].termination = (localReason, now + timeout)
-        sides[role.rawValue].active = nil
-        sides[role.rawValue].queuedProcedures.removeAll()
-        sides[role.rawValue].sendTermination(reason: reason)
+        sides[role].termination = (localReason, now + timeout)
+        sides[role].active = nil
+        sides[role].queuedProcedures.removeAll()
+        sides[role].sendTermination(reason: reason)
         return .success
     }
 
@@ -63,15 +63,15 @@ extension LinkLayerConnection {
         at now: Microseconds
     ) -> HCIStatus {
         synchronize(to: now)
-        guard sides[role.rawValue].isPresent, sides[role.rawValue].awaitsParameterAnswer else {
+        guard sides[role].isPresent, sides[role].awaitsParameterAnswer else {
             return .commandDisallowed
         }
-        sides[role.rawValue].awaitsParameterAnswer = false
+        sides[role].awaitsParameterAnswer = false
         switch (answer, role) {
         case (.success(let parameters), .central): announce(parameters, at: now)
-        case (.success(let parameters), .peripheral): sides[1].send(.connectionParameterResponse(parameters))
+        case (.success(let parameters), .peripheral): sides.peripheral.send(.connectionParameterResponse(parameters))
         case (.failure(let reason), _):
-            sides[role.rawValue].send(.rejectIndication(.connectionParameters, reason))
+            sides[role].send(.rejectIndication(.connectionParameters, reason))
             beginNextProcedure(role, at: now)
         }
         return .success
@@ -79,13 +79,13 @@ extension LinkLayerConnection {
 
     /// Changes what one end wants to send, and tells the other one.
     mutating func setDataLength(_ length: DataLength, by role: LinkRole, at now: Microseconds) -> HCIStatus {
-        sides[role.rawValue].localDataLength.transmit = length
+        sides[role].localDataLength.transmit = length
         return begin(.dataLength, by: role, at: now)
     }
 
     /// Lets a new connection use what an end can send, if it can send more than every link layer can.
     mutating func beginWithDataLength(_ role: LinkRole, at now: Microseconds) {
-        let side = sides[role.rawValue]
+        let side = sides[role]
         guard side.capabilities.features.contains(.dataPacketLengthExtension) else { return }
         guard side.localDataLength.transmit.octets > DataLength.minimum.octets else { return }
         _ = begin(.dataLength, by: role, at: now)
@@ -94,40 +94,40 @@ extension LinkLayerConnection {
     // MARK: Procedures of one's own
 
     mutating func beginNextProcedure(_ role: LinkRole, at now: Microseconds) {
-        let index = role.rawValue
-        while sides[index].active == nil, let procedure = sides[index].queuedProcedures.first {
+        while sides[role].active == nil, let procedure = sides[role].queuedProcedures.first {
             // The central has one change at an instant under way at a time, its own or one that the peripheral asked for.
-            if role == .central, procedure.hasInstant, !changes.isEmpty || sides[0].awaitsParameterAnswer { return }
-            sides[index].queuedProcedures.removeFirst()
-            sides[index].active = .init(procedure: procedure, deadline: now + Self.procedureTimeout)
+            if role == .central, procedure.hasInstant, !changes.isEmpty || sides.central.awaitsParameterAnswer {
+                return
+            }
+            sides[role].queuedProcedures.removeFirst()
+            sides[role].active = .init(procedure: procedure, deadline: now + Self.procedureTimeout)
             start(procedure, by: role, at: now)
         }
     }
 
     private mutating func start(_ procedure: LinkProcedure, by role: LinkRole, at now: Microseconds) {
-        let index = role.rawValue
         switch procedure {
         case .features:
-            let features = sides[index].capabilities.features
-            sides[index].send(role == .central ? .featureRequest(features) : .peripheralFeatureRequest(features))
+            let features = sides[role].capabilities.features
+            sides[role].send(role == .central ? .featureRequest(features) : .peripheralFeatureRequest(features))
         case .version:
-            if let version = sides[index].remoteVersion {
+            if let version = sides[role].remoteVersion {
                 report(.remoteVersion(.success, version), to: role)
                 finish(role, at: now)
             } else {
                 sendVersion(role)
             }
-        case .dataLength: sides[index].send(.lengthRequest(sides[index].localDataLength))
+        case .dataLength: sides[role].send(.lengthRequest(sides[role].localDataLength))
         case .phy(let pair):
-            sides[index].phys = pair
-            sides[index].send(.phyRequest(pair))
+            sides[role].phys = pair
+            sides[role].send(.phyRequest(pair))
         case .parameters(let wanted):
-            let asks = role == .peripheral || sides[index].capabilities.negotiatesParametersAsCentral
-            if asks { sides[index].send(.connectionParameterRequest(wanted)) } else { announce(wanted, at: now) }
+            let asks = role == .peripheral || sides[role].capabilities.negotiatesParametersAsCentral
+            if asks { sides[role].send(.connectionParameterRequest(wanted)) } else { announce(wanted, at: now) }
         case .encryption(let random, let diversifier, let key):
-            sides[index].isPausedForEncryption = true
-            sides[index].send(
-                sides[index].isEncrypted
+            sides[role].isPausedForEncryption = true
+            sides[role].send(
+                sides[role].isEncrypted
                     ? .pauseEncryptionRequest
                     : .encryptionRequest(random: random, diversifier: diversifier, key: key)
             )
@@ -136,13 +136,13 @@ extension LinkLayerConnection {
 
     /// Ends the procedure that one end has begun, and begins its next one.
     mutating func finish(_ role: LinkRole, at now: Microseconds) {
-        sides[role.rawValue].active = nil
+        sides[role].active = nil
         beginNextProcedure(role, at: now)
     }
 
     /// Ends the procedure for which a request was sent that the peer does not know or refuses.
     mutating func fail(_ request: LLRequest, _ status: HCIStatus, of role: LinkRole, at now: Microseconds) {
-        guard let procedure = sides[role.rawValue].active?.procedure else { return }
+        guard let procedure = sides[role].active?.procedure else { return }
         switch (request, procedure) {
         case (.features, .features): report(.remoteFeatures(status, []), to: role)
         case (.connectionParameters, .parameters(let wanted)):
@@ -155,7 +155,7 @@ extension LinkLayerConnection {
         case (.dataLength, .dataLength): break
         case (.phy, .phy): report(.phyUpdated(.failure(status)), to: role)
         case (.encryption, .encryption):
-            sides[role.rawValue].isPausedForEncryption = false
+            sides[role].isPausedForEncryption = false
             report(.encryptionChanged(status, isEncrypted: false), to: role)
         default: return
         }
@@ -163,28 +163,27 @@ extension LinkLayerConnection {
     }
 
     private mutating func sendVersion(_ role: LinkRole) {
-        guard !sides[role.rawValue].hasSentVersion else { return }
-        sides[role.rawValue].hasSentVersion = true
-        sides[role.rawValue].send(.versionIndication(sides[role.rawValue].capabilities.version))
+        guard !sides[role].hasSentVersion else { return }
+        sides[role].hasSentVersion = true
+        sides[role].send(.versionIndication(sides[role].capabilities.version))
     }
 
     // MARK: What the other link layer says
 
     mutating func receive(_ message: LLControlPDU, by role: LinkRole, at now: Microseconds) {
-        let index = role.rawValue
         switch message {
-        case .terminateIndication(let reason): sides[index].leavesAfterSending = reason
+        case .terminateIndication(let reason): sides[role].leavesAfterSending = reason
         case .versionIndication(let version):
-            sides[index].remoteVersion = version
+            sides[role].remoteVersion = version
             sendVersion(role)
-            if case .version = sides[index].active?.procedure {
+            if case .version = sides[role].active?.procedure {
                 report(.remoteVersion(.success, version), to: role)
                 finish(role, at: now)
             }
         case .featureRequest(let features), .peripheralFeatureRequest(let features):
             answerFeatures(features, request: message, by: role)
         case .featureResponse(let features):
-            if case .features = sides[index].active?.procedure {
+            if case .features = sides[role].active?.procedure {
                 report(.remoteFeatures(.success, features), to: role)
                 finish(role, at: now)
             }
@@ -201,13 +200,13 @@ extension LinkLayerConnection {
     }
 
     private mutating func answerFeatures(_ features: LEFeatures, request: LLControlPDU, by role: LinkRole) {
-        let own = sides[role.rawValue].capabilities.features
+        let own = sides[role].capabilities.features
         if role == .central, !own.contains(.peripheralInitiatedFeaturesExchange) {
-            sides[0].send(.unknownResponse(.features))
+            sides.central.send(.unknownResponse(.features))
         } else {
             // Of the first octet, only what both have is in use; the others say what each has.
             let shared = LEFeatures(rawValue: own.rawValue & (features.rawValue | ~0xFF))
-            sides[role.rawValue].send(.featureResponse(shared))
+            sides[role].send(.featureResponse(shared))
         }
     }
 }

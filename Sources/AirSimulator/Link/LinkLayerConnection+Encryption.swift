@@ -8,13 +8,15 @@ extension LinkLayerConnection {
     /// The peripheral's host has a key, or none, for the central that asked to encrypt.
     mutating func answerKeyRequest(_ key: UInt128?, at now: Microseconds) -> HCIStatus {
         synchronize(to: now)
-        guard sides[1].isPresent, case .awaitingKey = sides[1].peripheralEncryption else { return .commandDisallowed }
+        guard sides.peripheral.isPresent, case .awaitingKey = sides.peripheral.peripheralEncryption else {
+            return .commandDisallowed
+        }
         if let key {
-            sides[1].peripheralEncryption = .awaitingStart(key: key)
-            sides[1].send(.startEncryptionRequest)
-        } else if sides[1].isEncrypted {
+            sides.peripheral.peripheralEncryption = .awaitingStart(key: key)
+            sides.peripheral.send(.startEncryptionRequest)
+        } else if sides.peripheral.isEncrypted {
             // Encryption was paused for a new key: there is no way back to the old one.
-            sides[1].peripheralEncryption = nil
+            sides.peripheral.peripheralEncryption = nil
             return terminate(by: .peripheral, reason: .pinOrKeyMissing, localReason: .pinOrKeyMissing, at: now)
         } else {
             stopPeripheralEncryption(.pinOrKeyMissing)
@@ -23,9 +25,9 @@ extension LinkLayerConnection {
     }
 
     private mutating func stopPeripheralEncryption(_ reason: HCIStatus) {
-        sides[1].peripheralEncryption = nil
-        sides[1].isPausedForEncryption = false
-        sides[1].send(.rejectIndication(.encryption, reason))
+        sides.peripheral.peripheralEncryption = nil
+        sides.peripheral.isPausedForEncryption = false
+        sides.peripheral.send(.rejectIndication(.encryption, reason))
     }
 
     mutating func receiveEncryption(_ message: LLControlPDU, by role: LinkRole, at now: Microseconds) {
@@ -36,16 +38,16 @@ extension LinkLayerConnection {
     }
 
     private mutating func receiveEncryptionAsCentral(_ message: LLControlPDU, at now: Microseconds) {
-        guard case .encryption(let random, let diversifier, let key) = sides[0].active?.procedure else { return }
-        sides[0].active?.deadline = now + Self.procedureTimeout
+        guard case .encryption(let random, let diversifier, let key) = sides.central.active?.procedure else { return }
+        sides.central.active?.deadline = now + Self.procedureTimeout
         switch message {
         case .pauseEncryptionResponse:
-            sides[0].encryptsTransmission = false
-            sides[0].send(.pauseEncryptionResponse)
-            sides[0].send(.encryptionRequest(random: random, diversifier: diversifier, key: key))
+            sides.central.encryptsTransmission = false
+            sides.central.send(.pauseEncryptionResponse)
+            sides.central.send(.encryptionRequest(random: random, diversifier: diversifier, key: key))
         case .startEncryptionRequest:
-            sides[0].encryptsTransmission = true
-            sides[0].send(.startEncryptionResponse)
+            sides.central.encryptsTransmission = true
+            sides.central.send(.startEncryptionResponse)
         case .startEncryptionResponse:
             turnOnEncryption(.central)
             finish(.central, at: now)
@@ -56,40 +58,40 @@ extension LinkLayerConnection {
     private mutating func receiveEncryptionAsPeripheral(_ message: LLControlPDU) {
         switch message {
         case .pauseEncryptionRequest:
-            sides[1].isPausedForEncryption = true
-            sides[1].peripheralEncryption = .awaitingPauseResponse
-            sides[1].send(.pauseEncryptionResponse)
+            sides.peripheral.isPausedForEncryption = true
+            sides.peripheral.peripheralEncryption = .awaitingPauseResponse
+            sides.peripheral.send(.pauseEncryptionResponse)
         case .pauseEncryptionResponse:
-            sides[1].encryptsTransmission = false
-            sides[1].peripheralEncryption = .awaitingRequest
+            sides.peripheral.encryptsTransmission = false
+            sides.peripheral.peripheralEncryption = .awaitingRequest
         case .encryptionRequest(let random, let diversifier, _):
-            sides[1].isPausedForEncryption = true
-            guard sides[1].capabilities.features.contains(.encryption) else {
+            sides.peripheral.isPausedForEncryption = true
+            guard sides.peripheral.capabilities.features.contains(.encryption) else {
                 stopPeripheralEncryption(.unsupportedRemoteFeature)
                 return
             }
-            sides[1].peripheralEncryption = .awaitingKey
-            sides[1].send(.encryptionResponse)
+            sides.peripheral.peripheralEncryption = .awaitingKey
+            sides.peripheral.send(.encryptionResponse)
             report(.keyRequested(random: random, diversifier: diversifier), to: .peripheral)
         case .startEncryptionResponse:
-            guard case .awaitingStart(let key) = sides[1].peripheralEncryption else { return }
-            guard case .encryption(_, _, let centralKey) = sides[0].active?.procedure, centralKey == key else {
+            guard case .awaitingStart(let key) = sides.peripheral.peripheralEncryption else { return }
+            guard case .encryption(_, _, let centralKey) = sides.central.active?.procedure, centralKey == key else {
                 // The central hears nothing of it: its own supervision timeout tells it.
                 leave(.peripheral, .micFailure)
                 return
             }
-            sides[1].peripheralEncryption = nil
-            sides[1].encryptsTransmission = true
-            sides[1].send(.startEncryptionResponse)
+            sides.peripheral.peripheralEncryption = nil
+            sides.peripheral.encryptsTransmission = true
+            sides.peripheral.send(.startEncryptionResponse)
             turnOnEncryption(.peripheral)
         default: break
         }
     }
 
     private mutating func turnOnEncryption(_ role: LinkRole) {
-        let isRefresh = sides[role.rawValue].isEncrypted
-        sides[role.rawValue].isEncrypted = true
-        sides[role.rawValue].isPausedForEncryption = false
+        let isRefresh = sides[role].isEncrypted
+        sides[role].isEncrypted = true
+        sides[role].isPausedForEncryption = false
         report(isRefresh ? .keyRefreshed(.success) : .encryptionChanged(.success, isEncrypted: true), to: role)
     }
 }

@@ -15,24 +15,24 @@ extension LinkLayerConnection {
         )
         let instant = nextInstant
         changes.append(InstantChange(change: .parameters(new), instant: instant))
-        sides[0].send(.connectionUpdateIndication(new, instant: instant))
+        sides.central.send(.connectionUpdateIndication(new, instant: instant))
         stopTimer(of: .central)
     }
 
     mutating func receiveParameters(_ message: LLControlPDU, by role: LinkRole, at now: Microseconds) {
         switch message {
         case .connectionParameterRequest(let wanted):
-            let own = sides[role.rawValue].capabilities.features
+            let own = sides[role].capabilities.features
             if !own.contains(.connectionParametersRequest) {
-                sides[role.rawValue].send(.unknownResponse(.connectionParameters))
+                sides[role].send(.unknownResponse(.connectionParameters))
             } else if let collision = collision(with: .parameters(wanted), of: role.peer) {
-                sides[role.rawValue].send(.rejectIndication(.connectionParameters, collision))
+                sides[role].send(.rejectIndication(.connectionParameters, collision))
             } else {
-                sides[role.rawValue].awaitsParameterAnswer = true
+                sides[role].awaitsParameterAnswer = true
                 report(.parametersRequested(wanted), to: role)
             }
         case .connectionParameterResponse(let accepted):
-            if role == .central, case .parameters = sides[0].active?.procedure { announce(accepted, at: now) }
+            if role == .central, case .parameters = sides.central.active?.procedure { announce(accepted, at: now) }
         case .connectionUpdateIndication(_, let instant): learn(instant, by: role)
         default: break
         }
@@ -43,18 +43,20 @@ extension LinkLayerConnection {
     mutating func receivePHY(_ message: LLControlPDU, by role: LinkRole, at now: Microseconds) {
         switch message {
         case .phyRequest(let wanted):
-            let own = sides[role.rawValue].capabilities.features
+            let own = sides[role].capabilities.features
             if own.isDisjoint(with: [.le2MPHY, .leCodedPHY]) {
-                sides[role.rawValue].send(.unknownResponse(.phy))
+                sides[role].send(.unknownResponse(.phy))
             } else if let collision = collision(with: .phy(wanted), of: role.peer) {
-                sides[role.rawValue].send(.rejectIndication(.phy, collision))
+                sides[role].send(.rejectIndication(.phy, collision))
             } else if role == .central {
                 announcePHYs(peripheral: wanted, at: now)
             } else {
-                sides[1].send(.phyResponse(sides[1].phys))
+                sides.peripheral.send(.phyResponse(sides.peripheral.phys))
             }
         case .phyResponse(let wanted):
-            if role == .central, case .phy = sides[0].active?.procedure { announcePHYs(peripheral: wanted, at: now) }
+            if role == .central, case .phy = sides.central.active?.procedure {
+                announcePHYs(peripheral: wanted, at: now)
+            }
         case .phyUpdateIndication(nil, nil, _): finishPHYUpdate(role, isNew: false, at: now)
         case .phyUpdateIndication(_, _, let instant): learn(instant, by: role)
         default: break
@@ -63,11 +65,11 @@ extension LinkLayerConnection {
 
     /// Decides which PHYs both ends can agree on, and tells the peripheral.
     private mutating func announcePHYs(peripheral: PHYPair, at now: Microseconds) {
-        let central = sides[0].phys
-        let down = Self.best(of: central.transmit.intersection(peripheral.receive), instead: phys[0])
-        let up = Self.best(of: central.receive.intersection(peripheral.transmit), instead: phys[1])
+        let central = sides.central.phys
+        let down = Self.best(of: central.transmit.intersection(peripheral.receive), instead: phys.central)
+        let up = Self.best(of: central.receive.intersection(peripheral.transmit), instead: phys.peripheral)
         let instant = nextInstant
-        sides[0].send(.phyUpdateIndication(centralToPeripheral: down, peripheralToCentral: up, instant: instant))
+        sides.central.send(.phyUpdateIndication(centralToPeripheral: down, peripheralToCentral: up, instant: instant))
         if down == nil, up == nil {
             finishPHYUpdate(.central, isNew: false, at: now)
         } else {
@@ -88,9 +90,9 @@ extension LinkLayerConnection {
 
     private mutating func finishPHYUpdate(_ role: LinkRole, isNew: Bool, at now: Microseconds) {
         var asked = false
-        if case .phy = sides[role.rawValue].active?.procedure { asked = true }
+        if case .phy = sides[role].active?.procedure { asked = true }
         if isNew || asked {
-            let pair = LinkPHYs(transmit: phys[role.rawValue], receive: phys[role.peer.rawValue])
+            let pair = LinkPHYs(transmit: phys[role], receive: phys[role.peer])
             report(.phyUpdated(.success(pair)), to: role)
         }
         if asked { finish(role, at: now) }
@@ -99,33 +101,32 @@ extension LinkLayerConnection {
     // MARK: Data length
 
     mutating func receiveDataLength(_ message: LLControlPDU, by role: LinkRole, at now: Microseconds) {
-        let index = role.rawValue
         switch message {
         case .lengthRequest(let limits):
-            guard sides[index].capabilities.features.contains(.dataPacketLengthExtension) else {
-                sides[index].send(.unknownResponse(.dataLength))
+            guard sides[role].capabilities.features.contains(.dataPacketLengthExtension) else {
+                sides[role].send(.unknownResponse(.dataLength))
                 return
             }
-            sides[index].remoteDataLength = limits
-            sides[index].send(.lengthResponse(sides[index].localDataLength))
+            sides[role].remoteDataLength = limits
+            sides[role].send(.lengthResponse(sides[role].localDataLength))
             agreeOnDataLength(role)
         case .lengthResponse(let limits):
-            sides[index].remoteDataLength = limits
+            sides[role].remoteDataLength = limits
             agreeOnDataLength(role)
-            if case .dataLength = sides[index].active?.procedure { finish(role, at: now) }
+            if case .dataLength = sides[role].active?.procedure { finish(role, at: now) }
         default: break
         }
     }
 
     private mutating func agreeOnDataLength(_ role: LinkRole) {
-        let local = sides[role.rawValue].localDataLength
-        let remote = sides[role.rawValue].remoteDataLength
+        let local = sides[role].localDataLength
+        let remote = sides[role].remoteDataLength
         let agreed = DataLengthLimits(
-            transmit: local.transmit.agreed(with: remote.receive, on: phys[role.rawValue]),
-            receive: local.receive.agreed(with: remote.transmit, on: phys[role.peer.rawValue])
+            transmit: local.transmit.agreed(with: remote.receive, on: phys[role]),
+            receive: local.receive.agreed(with: remote.transmit, on: phys[role.peer])
         )
-        guard agreed != sides[role.rawValue].dataLength else { return }
-        sides[role.rawValue].dataLength = agreed
+        guard agreed != sides[role].dataLength else { return }
+        sides[role].dataLength = agreed
         report(.dataLengthChanged(agreed), to: role)
     }
 
@@ -145,7 +146,7 @@ extension LinkLayerConnection {
 
     /// What is announced needs no answer any more.
     private mutating func stopTimer(of role: LinkRole) {
-        if sides[role.rawValue].active?.procedure.hasInstant == true { sides[role.rawValue].active?.deadline = .latest }
+        if sides[role].active?.procedure.hasInstant == true { sides[role].active?.deadline = .latest }
     }
 
     /// Why the central refuses a procedure of the peripheral: it has one of its own under way that also ends in a change
@@ -154,7 +155,7 @@ extension LinkLayerConnection {
     /// Source: Core 5.4, Vol 6, Part B, 5.3.
     private func collision(with procedure: LinkProcedure, of initiator: LinkRole) -> HCIStatus? {
         guard initiator == .peripheral else { return nil }
-        switch (sides[0].active?.procedure, procedure) {
+        switch (sides.central.active?.procedure, procedure) {
         case (.parameters, .parameters), (.phy, .phy): return .llProcedureCollision
         case (let own?, _) where own.hasInstant: return .differentTransactionCollision
         default: return changes.isEmpty ? nil : .differentTransactionCollision
@@ -169,13 +170,13 @@ extension LinkLayerConnection {
             parameters = new
             for role in LinkRole.allCases {
                 var asked = false
-                if case .parameters = sides[role.rawValue].active?.procedure { asked = true }
+                if case .parameters = sides[role].active?.procedure { asked = true }
                 if isNew || asked { report(.parametersUpdated(.success, new), to: role) }
                 if asked { finish(role, at: anchor) }
             }
         case .phys(let centralToPeripheral, let peripheralToCentral):
-            phys[0] = centralToPeripheral ?? phys[0]
-            phys[1] = peripheralToCentral ?? phys[1]
+            phys.central = centralToPeripheral ?? phys.central
+            phys.peripheral = peripheralToCentral ?? phys.peripheral
             for role in LinkRole.allCases {
                 finishPHYUpdate(role, isNew: true, at: anchor)
                 agreeOnDataLength(role)

@@ -58,9 +58,9 @@ struct LinkLayerConnection: Sendable {
 
     // What both ends share.
     var parameters: LinkParameters
-    /// What the central and the peripheral transmit on, in this order.
-    var phys: [PHY]
-    var sides: [LinkSide]
+    /// What each end transmits on.
+    var phys: PerRole<PHY>
+    var sides: PerRole<LinkSide>
     var changes: [InstantChange] = []
     /// What the ends have to tell their hosts, oldest first.
     var events: Deque<(role: LinkRole, event: LinkEvent)> = []
@@ -96,18 +96,15 @@ struct LinkLayerConnection: Sendable {
         loss: LossProcess
     ) {
         self.parameters = parameters
-        phys = [phy, phy]
-        sides = [
-            LinkSide(capabilities: central, created: created), LinkSide(capabilities: peripheral, created: created),
-        ]
+        phys = PerRole(central: phy, peripheral: phy)
+        sides = PerRole(
+            central: LinkSide(capabilities: central, created: created),
+            peripheral: LinkSide(capabilities: peripheral, created: created)
+        )
         nextAnchor = firstAnchor
         self.loss = loss
         current = CurrentEvent(counter: 0, latestEnd: .zero, peripheralAttends: false)
         for role in LinkRole.allCases { beginWithDataLength(role, at: created) }
-    }
-
-    subscript(role: LinkRole) -> LinkSide {
-        _read { yield sides[role.rawValue] }
     }
 
     var interval: Microseconds { Microseconds(Int64(parameters.interval.rawValue) * 1250) }
@@ -116,7 +113,7 @@ struct LinkLayerConnection: Sendable {
     }
 
     /// Whether neither end is left.
-    var isOver: Bool { !sides[0].isPresent && !sides[1].isPresent }
+    var isOver: Bool { !sides.central.isPresent && !sides.peripheral.isPresent }
 
     /// Whether the next step is the start of a connection event, for which the context matters.
     var isBetweenEvents: Bool {
@@ -142,28 +139,30 @@ struct LinkLayerConnection: Sendable {
 
     /// Whether no packet can get through, so that events need no steps.
     private var isSevered: Bool {
-        !sides[0].isPresent || !sides[1].isPresent || isDesynchronized || loss.model.isTotal
+        !sides.central.isPresent || !sides.peripheral.isPresent || isDesynchronized || loss.model.isTotal
     }
 
     /// Whether anything can happen on the next connection event.
     private var requiresEvents: Bool {
         guard !isSevered else { return false }
-        if loss.model.isPossible || !changes.isEmpty || !sides[0].hasHeard || !sides[1].hasHeard { return true }
-        return sides[0].hasWork || sides[1].hasWork
+        if loss.model.isPossible || !changes.isEmpty || !sides.central.hasHeard || !sides.peripheral.hasHeard {
+            return true
+        }
+        return sides.central.hasWork || sides.peripheral.hasWork
     }
 
     /// When an end gives up for having heard nothing; nil if it is certain to hear in time.
     private func supervisionDeadline(_ role: LinkRole) -> Microseconds? {
-        guard sides[role.rawValue].isPresent, isSevered || requiresEvents else { return nil }
-        let allowed = sides[role.rawValue].hasHeard ? supervisionTimeout : interval * Self.eventsToEstablish
-        return sides[role.rawValue].lastHeard + allowed
+        guard sides[role].isPresent, isSevered || requiresEvents else { return nil }
+        let allowed = sides[role].hasHeard ? supervisionTimeout : interval * Self.eventsToEstablish
+        return sides[role].lastHeard + allowed
     }
 
     /// When an end gives up for want of an answer.
     private func procedureDeadline(_ role: LinkRole) -> Microseconds? {
-        guard sides[role.rawValue].isPresent else { return nil }
-        let procedure = sides[role.rawValue].active?.deadline
-        let termination = sides[role.rawValue].termination?.deadline
+        guard sides[role].isPresent else { return nil }
+        let procedure = sides[role].active?.deadline
+        let termination = sides[role].termination?.deadline
         guard let procedure, let termination else { return procedure ?? termination }
         return min(procedure, termination)
     }
@@ -177,10 +176,10 @@ struct LinkLayerConnection: Sendable {
         }
         for role in LinkRole.allCases {
             if let deadline = supervisionDeadline(role), deadline <= now {
-                leave(role, sides[role.rawValue].hasHeard ? .connectionTimeout : .connectionFailedToBeEstablished)
+                leave(role, sides[role].hasHeard ? .connectionTimeout : .connectionFailedToBeEstablished)
             }
             if let deadline = procedureDeadline(role), deadline <= now {
-                leave(role, sides[role.rawValue].termination?.localReason ?? .llResponseTimeout)
+                leave(role, sides[role].termination?.localReason ?? .llResponseTimeout)
             }
         }
     }
@@ -189,28 +188,32 @@ struct LinkLayerConnection: Sendable {
     mutating func synchronize(to now: Microseconds) {
         guard isBetweenEvents, !requiresEvents, nextAnchor < now else { return }
         let skipped = (now - nextAnchor - Microseconds(1)) / interval + 1
-        let emptyOnAir = phys.map { $0.airTime(payloadLength: 0) }
+        let emptyOnAir = PerRole(
+            central: phys.central.airTime(payloadLength: 0),
+            peripheral: phys.peripheral.airTime(payloadLength: 0)
+        )
         if isSevered {
-            for role in LinkRole.allCases where sides[role.rawValue].isPresent {
-                if role == .central { sides[0].radio.transmit += emptyOnAir[0] * skipped }
-                sides[role.rawValue].radio.receive += AirTime.listenTimeout * skipped
+            for role in LinkRole.allCases where sides[role].isPresent {
+                if role == .central { sides.central.radio.transmit += emptyOnAir.central * skipped }
+                sides[role].radio.receive += AirTime.listenTimeout * skipped
             }
         } else {
             let stride = Int64(parameters.latency) + 1
-            let first = max(eventCounter, sides[1].nextEventToAttend)
+            let first = max(eventCounter, sides.peripheral.nextEventToAttend)
             let attended = first < eventCounter + skipped ? (eventCounter + skipped - 1 - first) / stride + 1 : 0
-            sides[0].radio.transmit += emptyOnAir[0] * skipped
-            sides[0].radio.receive += emptyOnAir[1] * attended + AirTime.listenTimeout * (skipped - attended)
-            sides[1].radio.receive += emptyOnAir[0] * attended
-            sides[1].radio.transmit += emptyOnAir[1] * attended
+            sides.central.radio.transmit += emptyOnAir.central * skipped
+            sides.central.radio.receive +=
+                emptyOnAir.peripheral * attended + AirTime.listenTimeout * (skipped - attended)
+            sides.peripheral.radio.receive += emptyOnAir.central * attended
+            sides.peripheral.radio.transmit += emptyOnAir.peripheral * attended
             let last = first + (attended - 1) * stride
             // What the central sent after that, the peripheral slept through: it will be sent again.
-            sides[0].setEmptyPacketInFlight(attended == 0 || last < eventCounter + skipped - 1)
+            sides.central.setEmptyPacketInFlight(attended == 0 || last < eventCounter + skipped - 1)
             if attended > 0 {
-                let heard = nextAnchor + interval * (last - eventCounter) + emptyOnAir[0]
-                sides[1].nextEventToAttend = last + stride
-                sides[1].lastHeard = heard
-                sides[0].lastHeard = heard + AirTime.interFrameSpace + emptyOnAir[1]
+                let heard = nextAnchor + interval * (last - eventCounter) + emptyOnAir.central
+                sides.peripheral.nextEventToAttend = last + stride
+                sides.peripheral.lastHeard = heard
+                sides.central.lastHeard = heard + AirTime.interFrameSpace + emptyOnAir.peripheral
             }
         }
         eventCounter += skipped
@@ -239,32 +242,32 @@ struct LinkLayerConnection: Sendable {
         eventCounter += 1
         guard !isSevered else { return }
 
-        sides[0].eventsLostToRadio = context.isCentralFree ? 0 : sides[0].eventsLostToRadio + 1
-        sides[1].eventsLostToRadio = context.isPeripheralFree ? 0 : sides[1].eventsLostToRadio + 1
+        sides.central.eventsLostToRadio = context.isCentralFree ? 0 : sides.central.eventsLostToRadio + 1
+        sides.peripheral.eventsLostToRadio = context.isPeripheralFree ? 0 : sides.peripheral.eventsLostToRadio + 1
         guard context.isCentralFree else { return }
-        let isDue = counter >= sides[1].nextEventToAttend || sides[1].hasWork || !changes.isEmpty
+        let isDue = counter >= sides.peripheral.nextEventToAttend || sides.peripheral.hasWork || !changes.isEmpty
         current = CurrentEvent(
             counter: counter,
             latestEnd: latestEnd(of: anchor, context),
             peripheralAttends: isDue && context.isPeripheralFree
         )
         // Until it has heard something, the peripheral listens at every event.
-        if isDue { sides[1].nextEventToAttend = counter + 1 }
-        transmit(sides[0].makePacket(dataLimit: dataLimit(.central)), from: .central, at: anchor)
+        if isDue { sides.peripheral.nextEventToAttend = counter + 1 }
+        transmit(sides.central.makePacket(dataLimit: dataLimit(.central)), from: .central, at: anchor)
     }
 
     /// When an event must be over, unless it is still in its first exchange, which always takes place.
     private func latestEnd(of anchor: Microseconds, _ context: EventContext) -> Microseconds {
         var end = min(nextAnchor, context.latestEnd)
         for role in LinkRole.allCases {
-            guard let length = sides[role.rawValue].capabilities.eventLimits.length else { continue }
+            guard let length = sides[role].capabilities.eventLimits.length else { continue }
             end = min(end, anchor + Microseconds(length))
         }
         return end
     }
 
     private mutating func transmit(_ packet: LinkPacket, from role: LinkRole, at start: Microseconds) {
-        let end = start + phys[role.rawValue].airTime(payloadLength: packet.airLength)
+        let end = start + phys[role].airTime(payloadLength: packet.airLength)
         radioBusyUntil = end + AirTime.interFrameSpace + AirTime.listenTimeout
         phase = .sending(role, packet, end: end)
         switch role {
@@ -274,42 +277,42 @@ struct LinkLayerConnection: Sendable {
     }
 
     private mutating func finishSending(_ packet: LinkPacket, from role: LinkRole, at end: Microseconds) {
-        let onAir = phys[role.rawValue].airTime(payloadLength: packet.airLength)
+        let onAir = phys[role].airTime(payloadLength: packet.airLength)
         let receiver = role.peer
         phase = .betweenEvents
-        sides[role.rawValue].radio.transmit += onAir
-        let listens = sides[receiver.rawValue].isPresent && (role == .peripheral || current.peripheralAttends)
+        sides[role].radio.transmit += onAir
+        let listens = sides[receiver].isPresent && (role == .peripheral || current.peripheralAttends)
         let arrives = listens && !isDesynchronized && !loss.losesPacket(at: end)
-        if listens { sides[receiver.rawValue].radio.receive += arrives ? onAir : AirTime.listenTimeout }
+        if listens { sides[receiver].radio.receive += arrives ? onAir : AirTime.listenTimeout }
         let makesProgress = arrives && receive(packet, by: receiver, at: end)
-        if let reason = sides[role.rawValue].leavesAfterSending { leave(role, reason) }
+        if let reason = sides[role].leavesAfterSending { leave(role, reason) }
 
         guard arrives else {
             // The central listens for an answer that does not come.
-            if role == .central { sides[0].radio.receive += AirTime.listenTimeout }
+            if role == .central { sides.central.radio.receive += AirTime.listenTimeout }
             return
         }
-        guard sides[0].isPresent, sides[1].isPresent else { return }
+        guard sides.central.isPresent, sides.peripheral.isPresent else { return }
         let start = end + AirTime.interFrameSpace
         switch role {
         case .central: answer(at: start)
         case .peripheral:
             guard makesProgress, current.centralPacket.hasMore || packet.moreData, anotherExchangeFits(from: start)
             else { return }
-            transmit(sides[0].makePacket(dataLimit: dataLimit(.central)), from: .central, at: start)
+            transmit(sides.central.makePacket(dataLimit: dataLimit(.central)), from: .central, at: start)
         }
     }
 
     /// The peripheral's packet after one of the central's. What no longer fits waits for the next event.
     private mutating func answer(at start: Microseconds) {
         let limit = dataLimit(.peripheral)
-        let side = sides[1]
+        let side = sides.peripheral
         let length = side.nextAirLength(dataLimit: limit, acknowledged: false)
-        let end = start + phys[1].airTime(payloadLength: length) + AirTime.interFrameSpace
+        let end = start + phys.peripheral.airTime(payloadLength: length) + AirTime.interFrameSpace
         if length == 0 || end <= current.latestEnd || current.exchanges == 0 {
-            transmit(sides[1].makePacket(dataLimit: limit), from: .peripheral, at: start)
+            transmit(sides.peripheral.makePacket(dataLimit: limit), from: .peripheral, at: start)
         } else if !side.hasPacketInFlight {
-            transmit(sides[1].makeEmptyPacket(), from: .peripheral, at: start)
+            transmit(sides.peripheral.makeEmptyPacket(), from: .peripheral, at: start)
         }
     }
 
@@ -319,58 +322,57 @@ struct LinkLayerConnection: Sendable {
         var longest = 0
         for role in LinkRole.allCases {
             // What the peripheral has in flight has just arrived, or there would be no question of going on.
-            let length = sides[role.rawValue].nextAirLength(
+            let length = sides[role].nextAirLength(
                 dataLimit: dataLimit(role),
                 acknowledged: role == .peripheral
             )
-            end += phys[role.rawValue].airTime(payloadLength: length) + AirTime.interFrameSpace
-            longest = max(longest, length - (sides[role.rawValue].encryptsTransmission ? 4 : 0))
+            end += phys[role].airTime(payloadLength: length) + AirTime.interFrameSpace
+            longest = max(longest, length - (sides[role].encryptsTransmission ? 4 : 0))
         }
         guard end <= current.latestEnd else { return false }
         var next = current
         next.count(longest: longest)
-        return sides.allSatisfy {
-            $0.capabilities.eventLimits.allows(short: next.shortExchanges, long: next.longExchanges)
+        return LinkRole.allCases.allSatisfy { role in
+            sides[role].capabilities.eventLimits.allows(short: next.shortExchanges, long: next.longExchanges)
         }
     }
 
     /// The most data that one end may put into a packet now. Two such packets always fit into one interval.
     private func dataLimit(_ role: LinkRole) -> Int {
-        let agreed = sides[role.rawValue].dataLength.transmit
+        let agreed = sides[role].dataLength.transmit
         let half = Microseconds((interval.count - 2 * AirTime.interFrameSpace.count) / 2)
         let time = min(Microseconds(Int64(agreed.timeMicroseconds)), half)
-        return min(Int(agreed.octets), phys[role.rawValue].maximumPayloadLength(within: time))
+        return min(Int(agreed.octets), phys[role].maximumPayloadLength(within: time))
     }
 
     /// Takes a packet at the end of its time on the air.
     /// - Returns: false if what either end sent has to be sent again.
     private mutating func receive(_ packet: LinkPacket, by role: LinkRole, at now: Microseconds) -> Bool {
-        let index = role.rawValue
-        sides[index].hasHeard = true
-        sides[index].lastHeard = now
-        if role == .peripheral { sides[index].nextEventToAttend = current.counter + 1 + Int64(parameters.latency) }
+        sides[role].hasHeard = true
+        sides[role].lastHeard = now
+        if role == .peripheral { sides[role].nextEventToAttend = current.counter + 1 + Int64(parameters.latency) }
 
-        if packet.nextExpectedSequenceNumber != sides[index].sequenceNumber, let pdu = sides[index].acknowledge() {
+        if packet.nextExpectedSequenceNumber != sides[role].sequenceNumber, let pdu = sides[role].acknowledge() {
             acknowledged(pdu, of: role)
         }
-        guard sides[index].isPresent else { return false }
-        if packet.sequenceNumber == sides[index].nextExpectedSequenceNumber {
-            if case .data = packet.pdu, !sides[index].acceptsData { return false }
-            sides[index].nextExpectedSequenceNumber.toggle()
+        guard sides[role].isPresent else { return false }
+        if packet.sequenceNumber == sides[role].nextExpectedSequenceNumber {
+            if case .data = packet.pdu, !sides[role].acceptsData { return false }
+            sides[role].nextExpectedSequenceNumber.toggle()
             switch packet.pdu {
             case .empty: break
             case .control(let message): receive(message, by: role, at: now)
             case .data(let isStart, let bytes, _): report(.data(isStart: isStart, bytes), to: role)
             }
         }
-        return !sides[index].hasPacketInFlight
+        return !sides[role].hasPacketInFlight
     }
 
     private mutating func acknowledged(_ pdu: LinkPDU, of role: LinkRole) {
         switch pdu {
         case .data(_, _, completesPacket: true): report(.packetCompleted, to: role)
         case .control(.terminateIndication):
-            if let reason = sides[role.rawValue].termination?.localReason { leave(role, reason) }
+            if let reason = sides[role].termination?.localReason { leave(role, reason) }
         case .control, .data, .empty: break
         }
     }
@@ -378,21 +380,21 @@ struct LinkLayerConnection: Sendable {
     // MARK: Ends
 
     mutating func report(_ event: LinkEvent, to role: LinkRole) {
-        guard sides[role.rawValue].isPresent else { return }
+        guard sides[role].isPresent else { return }
         events.append((role, event))
     }
 
     /// Makes one end leave, for a reason that its host hears.
     mutating func leave(_ role: LinkRole, _ reason: HCIStatus) {
-        guard sides[role.rawValue].isPresent else { return }
+        guard sides[role].isPresent else { return }
         report(.disconnected(reason), to: role)
-        sides[role.rawValue].leave()
+        sides[role].leave()
     }
 
     /// Makes one end disappear, as without power: neither its host nor the peer is told.
     mutating func vanish(_ role: LinkRole, at now: Microseconds) {
         synchronize(to: now)
-        sides[role.rawValue].leave()
+        sides[role].leave()
     }
 
     // MARK: Instants

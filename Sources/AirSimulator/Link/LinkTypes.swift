@@ -5,9 +5,36 @@ enum LinkRole: Int, Sendable, CaseIterable {
     case central = 0
     case peripheral = 1
 
+    /// Kept, rather than made anew for every loop of the simulation's innermost code.
+    static let allCases: [LinkRole] = [.central, .peripheral]
+
     /// The other end.
     var peer: LinkRole { self == .central ? .peripheral : .central }
 }
+
+/// Something that each end of a connection has. It is kept out of line, so that a connection is small to copy.
+struct PerRole<Value> {
+    private var values: [Value]
+
+    init(central: Value, peripheral: Value) { values = [central, peripheral] }
+
+    subscript(role: LinkRole) -> Value {
+        _read { yield values[role.rawValue] }
+        _modify { yield &values[role.rawValue] }
+    }
+
+    var central: Value {
+        _read { yield values[LinkRole.central.rawValue] }
+        _modify { yield &values[LinkRole.central.rawValue] }
+    }
+
+    var peripheral: Value {
+        _read { yield values[LinkRole.peripheral.rawValue] }
+        _modify { yield &values[LinkRole.peripheral.rawValue] }
+    }
+}
+
+extension PerRole: Sendable where Value: Sendable {}
 
 /// The timing that both ends of a connection keep.
 struct LinkParameters: Hashable, Sendable {

@@ -127,6 +127,6 @@ extension Air {
         _ body: (inout LinkLayerConnection, LinkRole, Microseconds) -> Result
     ) -> Result? {
         guard let connection = controllers[slot].connection(handle) else { return nil }
-        return links[connection.link]?.use { body(&$0, connection.role, now) }
+        return body(&links[connection.link].machine, connection.role, now)
     }
 }

@@ -38,8 +38,8 @@ extension ReadRSSI: ImmediateCommand {
         guard let connection = air.controllers[slot].connection(handle) else {
             return .failure(.unknownConnectionIdentifier)
         }
-        let other = air.links[connection.link]?.ends[connection.role.peer.rawValue]
-        let rssi = other.flatMap { $0 }.map { air.quality(slot, $0).rssi }
+        let other = air.links[connection.link].ends[connection.role.peer]
+        let rssi = other.map { air.quality(slot, $0).rssi }
         return .success(ReturnParameters(handle: handle, rssiDBm: rssi))
     }
 }
@@ -159,7 +159,7 @@ extension PHYPreferences {
 extension LEReadPHY: ImmediateCommand {
     func perform(in air: inout Air, by slot: Int) -> HCIOutcome<ReturnParameters> {
         let phys = air.withLink(of: handle, slot) { link, role, _ in
-            (link.phys[role.rawValue], link.phys[role.peer.rawValue])
+            (link.phys[role], link.phys[role.peer])
         }
         guard let phys else { return .failure(.unknownConnectionIdentifier) }
         return .success(ReturnParameters(handle: handle, transmit: phys.0, receive: phys.1))
