@@ -1,0 +1,196 @@
+import Glibc
+import LinuxBluetooth
+import SystemTestSupport
+import Testing
+
+@testable import Daemon
+
+/// The built program, from outside.
+@Suite struct CommandLineTests {
+    /// Runs to the end.
+    private func cairn(_ arguments: String...) throws -> (end: ChildProcess.End, output: String, errors: String) {
+        let process = try ChildProcess("cairn", arguments)
+        let end = try process.wait()
+        return (end, process.outputText, process.errorText)
+    }
+
+    @Test func helpSaysWhatThereIs() throws {
+        for arguments in [[], ["--help"], ["help"]] {
+            let process = try ChildProcess("cairn", arguments)
+            #expect(try process.wait() == .exited(0))
+            #expect(process.outputText.contains("cairn run --controller serial:/dev/ttyUSB0,115200"))
+            #expect(process.outputText.contains("SUBCOMMANDS"))
+        }
+        for subcommand in ["run", "demo"] {
+            let (end, output, _) = try cairn(subcommand, "--help")
+            #expect(end == .exited(0))
+            #expect(output.contains("EXAMPLES"))
+            let longest = output.split(separator: "\n").filter { !$0.hasPrefix("USAGE") }.map(\.count).max()
+            #expect(try #require(longest) <= 80, "it fits a terminal")
+        }
+        #expect(try cairn("--version").output == "0.1.0\n")
+    }
+
+    @Test(arguments: [
+        (["run"], "Missing expected argument '--controller <controller>'"),
+        (["run", "--controller", "hci7"], "“hci7” is no way to reach a controller; write virtual, tcp:HOST:PORT"),
+        (["run", "--controller", "virtual", "--frequency", "5"], "Unknown option '--frequency'"),
+        (
+            ["run", "--controller", "virtual", "--air-port", "99999"],
+            "“99999” is no port; write a number from 1 to 65535"
+        ),
+        (["run", "--controller", "unix:/a", "--air-port", "0"], "--air-port needs the virtual radio"),
+        (["run", "--controller", "virtual", "--address", "C0:11"], "“C0:11” is no address; write six pairs"),
+        (["run", "--controller", "virtual", "--address", "00:11:22:33:44:55"], "is no static random address"),
+        (["run", "--controller", "virtual", "--log-level", "loud"], "“loud” is no log level; the levels are trace,"),
+        (["run", "--controller", "virtual", "--log-level", "hcl=debug"], "“hcl” is no layer; the layers are daemon,"),
+        (["run", "--controller", "virtual", "--controller-lost", "cry"], "'cry' is invalid for '--controller-lost"),
+        (["run", "--controller", "virtual", "--name", "A name of twenty bytes"], "the name has 22 bytes of UTF-8"),
+        (["fly"], "Unexpected argument 'fly'"),
+    ])
+    func aWrongCommandLineIsExplained(arguments: [String], beginning: String) throws {
+        let process = try ChildProcess("cairn", arguments)
+        #expect(try process.wait() == .exited(64))
+        #expect(process.errorText.contains(beginning), "\(process.errorText)")
+        #expect(process.outputText.isEmpty)
+    }
+
+    @Test func aControllerThatIsNotThereIsExplained() throws {
+        let port = try { try RawSocket.listening().port }()
+        let (end, _, errors) = try cairn("run", "--controller", "tcp:127.0.0.1:\(port)")
+        #expect(end == .exited(69))
+        #expect(
+            errors == """
+                cairn: cannot reach the controller at tcp:127.0.0.1:\(port): Connection refused
+                       nothing listens there: start the controller first, and check the port
+
+                """
+        )
+    }
+
+    @Test func aControllerThatGoesAwayIsExplained() throws {
+        let (listener, port) = try RawSocket.listening()
+        let process = try ChildProcess("cairn", ["run", "--controller", "tcp:127.0.0.1:\(port)"])
+        do {
+            let controller = try listener.accepting()
+            #expect(try controller.read(4) == TinyHost.reset)
+        }
+        #expect(try process.wait() == .exited(74))
+        #expect(
+            process.errorText.contains(
+                "cairn: lost the controller at tcp:127.0.0.1:\(port): the other side closed the connection\n"
+            )
+        )
+    }
+
+    @Test func aBusyPortIsExplained() throws {
+        let (listener, port) = try RawSocket.listening()
+        let (end, _, errors) = try cairn("run", "--controller", "virtual", "--air-port", "\(port)")
+        #expect(end == .exited(69))
+        #expect(errors.contains("cairn: cannot listen on port \(port) of 127.0.0.1: Address already in use\n"))
+        withExtendedLifetime(listener) {}
+    }
+
+    @Test func aCaptureThatCannotBeWrittenIsExplained() throws {
+        let (end, _, errors) = try cairn("run", "--controller", "virtual", "--capture", "/nowhere/a.btsnoop")
+        #expect(end == .exited(73))
+        #expect(
+            errors == """
+                cairn: cannot write the capture file /nowhere/a.btsnoop: No such file or directory
+                       the folder is not there: create it first, or name another file
+
+                """
+        )
+    }
+
+    @Test func theStateDirectoryRemembersWhichWatchItIs() throws {
+        let folder = try TemporaryFolder()
+        let state = folder.path + "/state"
+        for name in ["", "/watch.sqlite", "/watch.sqlite-wal", "/watch.sqlite-shm"] { _ = folder.file("state" + name) }
+        func start(_ arguments: String...) throws -> ChildProcess {
+            try ChildProcess("cairn", ["run", "--controller", "virtual", "--state", state] + arguments)
+        }
+        let first = try start("--address", "C1:22:33:44:55:66")
+        try first.waitUntil("an advertisement") { $0.errorText.contains("advertises for discovery") }
+        let second = try start()
+        #expect(try second.wait() == .exited(73), "one watch, one process")
+        #expect(second.errorText.contains("that no other Cairn uses"), "\(second.errorText)")
+        first.send(SIGTERM)
+        #expect(try first.wait() == .exited(0))
+        let other = try start("--address", "C2:22:33:44:55:66")
+        #expect(try other.wait() == .exited(64))
+        #expect(
+            other.errorText.contains(
+                "the state directory belongs to the watch C1:22:33:44:55:66, not to C2:22:33:44:55:66"
+            )
+        )
+        let again = try start()
+        try again.waitUntil("an advertisement") { $0.errorText.contains("advertises for discovery") }
+        again.send(SIGINT)
+        #expect(try again.wait() == .exited(0))
+        for name in ["watch.sqlite", "watch.sqlite-wal", "watch.sqlite-shm"] { unlink("\(state)/\(name)") }
+        rmdir(state)
+    }
+
+    @Test func theAirPortServesAController() throws {
+        let process = try ChildProcess("cairn", ["run", "--controller", "virtual", "--air-port", "0"])
+        let host = try RawSocket.connecting(port: try airPort(of: process))
+        try host.write(TinyHost.reset)
+        #expect(try host.read(7) == [0x04, 0x0E, 0x04, 0x01, 0x03, 0x0C, 0x00])
+        process.send(SIGINT)
+        #expect(try process.wait() == .exited(0))
+        #expect(process.errorText.contains("SIGINT: ending"))
+    }
+
+    /// Whatever was captured is readable although the process had no chance to finish.
+    @Test func aKilledProcessLeavesAWholeCapture() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("a.btsnoop")
+        let process = try ChildProcess("cairn", ["run", "--controller", "virtual", "--capture", path])
+        try process.waitUntil("an advertisement") { $0.errorText.contains("advertises for discovery") }
+        process.send(SIGKILL)
+        #expect(try process.wait() == .killed(by: SIGKILL))
+        var rest = try contents(of: path).dropFirst(16)
+        var packets: [ArraySlice<UInt8>] = []
+        while !rest.isEmpty {
+            let length = rest.dropFirst(4).prefix(4).reduce(0) { $0 << 8 | Int($1) }
+            try #require(rest.count >= 24 + length, "half a record at the end")
+            packets.append(rest.dropFirst(24).prefix(length))
+            rest = rest.dropFirst(24 + length)
+        }
+        #expect(packets.first?.elementsEqual(TinyHost.reset) == true)
+        #expect(packets.count > 20, "the start-up sequence: \(packets.count) packets")
+    }
+
+    @Test(arguments: ["forward", "reversed"])
+    func theDemonstrationSucceeds(transport: String) throws {
+        let (end, output, errors) = try cairn("demo", "--transport", transport, "--air-seed", "7")
+        #expect(end == .exited(0), "\(output)\(errors)")
+        #expect(output.contains("The demonstration succeeded: 1 ping answered, 12 dictionaries of"))
+        #expect(errors.isEmpty)
+        #expect(output.split(separator: "\n").allSatisfy { $0.count < 200 }, "lines that a person can read")
+    }
+
+    @Test func theWatchOfTheDemonstrationStaysForOtherPhones() throws {
+        let process = try ChildProcess("cairn", ["demo", "--stay"])
+        try process.waitUntil("its port") {
+            $0.outputText.contains("H4 at tcp:127.0.0.1:") && $0.outputText.contains("Ctrl-C")
+        }
+        let text = process.outputText
+        let digits = text.split(separator: "H4 at tcp:127.0.0.1:", maxSplits: 1).last?.prefix { $0.isNumber }
+        let host = try RawSocket.connecting(port: try #require(UInt16(digits ?? "")))
+        try host.write(TinyHost.reset)
+        #expect(try host.read(7) == [0x04, 0x0E, 0x04, 0x01, 0x03, 0x0C, 0x00])
+        process.send(SIGINT)
+        #expect(try process.wait() == .exited(0))
+    }
+
+    private func airPort(of process: ChildProcess) throws -> UInt16 {
+        let mark = "H4 controllers for other hosts at tcp:127.0.0.1:"
+        try process.waitUntil("a port") {
+            $0.errorText.split(separator: mark).last?.contains("\n") == true && $0.errorText.contains(mark)
+        }
+        let digits = process.errorText.split(separator: mark, maxSplits: 1).last?.prefix { $0.isNumber }
+        return try #require(UInt16(digits ?? ""))
+    }
+}

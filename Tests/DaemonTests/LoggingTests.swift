@@ -1,0 +1,93 @@
+import BluetoothHCI
+import Glibc
+import Logging
+import SystemTestSupport
+import Testing
+
+@testable import Daemon
+
+@Suite struct LoggingTests {
+    @Test func readsLevels() throws {
+        #expect(try LogLevels(parsing: "debug")[.hci] == .debug)
+        let mixed = try LogLevels(parsing: "warning,hci=trace,session=debug")
+        #expect(
+            LogLayer.allCases.map { mixed[$0] }
+                == LogLayer.allCases.map { layer in
+                    switch layer {
+                    case .hci: .trace
+                    case .session: .debug
+                    default: .warning
+                    }
+                }
+        )
+        #expect(try LogLevels(parsing: "att=error", over: LogLevels(.notice))[.gatt] == .notice)
+    }
+
+    @Test(arguments: [
+        ("", "“” is no log level; the levels are trace, debug, info, notice, warning, error, critical"),
+        ("debug,", "“” is no log level"),
+        ("hci", "“hci” is no log level"),
+        ("hci=", "“” is no log level"),
+        ("hci=loud", "“loud” is no log level"),
+        ("phone=debug", "“phone” is no layer; the layers are daemon, transport, air, hci,"),
+    ])
+    func saysWhatIsNoLevel(text: String, beginning: String) throws {
+        let error = try #require(throws: LogLevels.ParsingError.self) { try LogLevels(parsing: text) }
+        #expect(error.description.hasPrefix(beginning), "\(error)")
+    }
+
+    @Test func layersLogAtTheirOwnLevels() throws {
+        let recorder = LogRecorder()
+        let loggers = Loggers(try LogLevels(parsing: "error,smp=debug")) { _ in LevelledRecorder(recorder) }
+        loggers.log(StoryLine(.smp, .debug, "a"))
+        loggers.log(StoryLine(.gatt, .warning, "b"))
+        loggers.log(StoryLine(.gatt, .error, "c"))
+        #expect(recorder.lines == ["debug: a", "error: c"])
+    }
+
+    /// What comes from outside cannot forge a line or drive the terminal.
+    @Test func aLineStaysALine() throws {
+        var ends: [Int32] = [-1, -1]
+        try #require(pipe(&ends) == 0)
+        let reader = RawSocket(ends[0])
+        do {
+            let writer = RawSocket(ends[1])
+            var logger = Logger(label: "gap") { ConsoleLogHandler(label: $0, descriptor: writer.descriptor) }
+            logger.logLevel = .info
+            logger.debug("not shown")
+            logger.info("name \u{1B}[2J\r\n00:00:00.000 error forged \u{202E}☕", metadata: ["key": "a\nb"])
+        }
+        let line = String(decoding: try reader.readWhatIsThere(), as: UTF8.self)
+        #expect(
+            line.hasSuffix(" info     gap       name \\u{1B}[2J\\r\\n00:00:00.000 error forged \\u{202E}☕ key=a\\nb\n")
+        )
+        #expect(line.filter { $0 == "\n" }.count == 1)
+        let time = try #require(line.split(separator: " ").first)
+        #expect(time.count == 12 && time.split(separator: ":").count == 3, "\(time)")
+    }
+
+    @Test func aMachineKeepsItsAddress() throws {
+        let one = DeviceAddress(machineIdentifier: Array("0123456789abcdef0123456789abcdef".utf8))
+        let same = DeviceAddress(machineIdentifier: Array("0123456789abcdef0123456789abcdef".utf8))
+        let other = DeviceAddress(machineIdentifier: Array("0123456789abcdef0123456789abcdee".utf8))
+        #expect(one == same)
+        #expect(one != other)
+        #expect(one.isStaticRandom && other.isStaticRandom)
+    }
+}
+
+/// A recorder that does not share its level: each logger has its own.
+private struct LevelledRecorder: LogHandler {
+    private let recorder: LogRecorder
+    var logLevel = Logger.Level.info
+    var metadata: Logger.Metadata = [:]
+
+    init(_ recorder: LogRecorder) { self.recorder = recorder }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) { recorder.log(event: event) }
+}
