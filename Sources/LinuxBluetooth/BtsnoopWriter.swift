@@ -14,8 +14,6 @@ public enum Btsnoop {
     static let version: UInt32 = 1
     /// HCI UART (H4): each packet begins with its type byte.
     static let dataLinkH4: UInt32 = 1002
-    /// What a header of a record takes.
-    static let recordHeaderSize = 24
     /// From 0000-01-01 to 1970-01-01, both midnight UTC, proleptic Gregorian.
     static let unixEpochMicroseconds: Int64 = 0x00DC_DDB3_0F2F_8000
 
@@ -33,8 +31,8 @@ public enum Btsnoop {
 
 /// Writes packets into a btsnoop file.
 ///
-/// Records are collected and written whole with one system call each time `flush` is called, so that a process that is
-/// killed leaves a file of whole records.
+/// Each record is handed to the kernel at once and whole, with one system call: a process that is killed, or that a packet
+/// brings down, leaves a readable file with that packet in it.
 public final class BtsnoopWriter {
     /// Why a capture file cannot be made or went wrong.
     public struct CaptureError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -57,9 +55,6 @@ public final class BtsnoopWriter {
         }
     }
 
-    /// How much may wait for `flush` before `record` flushes by itself.
-    static let bufferLimit = 64 * 1024
-
     /// The file's name.
     public let path: String
     private let file: FileDescriptor
@@ -74,11 +69,10 @@ public final class BtsnoopWriter {
         } catch {
             throw CaptureError(path: path, cause: error)
         }
-        buffer.reserveCapacity(Self.bufferLimit)
         buffer += Btsnoop.identification
         buffer.appendBigEndian(Btsnoop.version)
         buffer.appendBigEndian(Btsnoop.dataLinkH4)
-        try flush()
+        try writeBuffer()
     }
 
     /// Adds a packet, type byte first; `time` is what has passed since 1970-01-01 00:00 UTC.
@@ -87,7 +81,6 @@ public final class BtsnoopWriter {
         _ direction: Btsnoop.Direction,
         at time: Duration
     ) throws(CaptureError) {
-        if buffer.count + Btsnoop.recordHeaderSize + packet.count > Self.bufferLimit { try flush() }
         let length = UInt32(clamping: packet.count)
         buffer.appendBigEndian(length)
         buffer.appendBigEndian(length)
@@ -95,14 +88,15 @@ public final class BtsnoopWriter {
         buffer.appendBigEndian(UInt32(0))
         buffer.appendBigEndian(Btsnoop.unixEpochMicroseconds &+ time.wholeMicroseconds)
         buffer += packet
+        try writeBuffer()
     }
 
-    /// Hands every record so far to the kernel, which keeps them if this process dies.
-    public func flush() throws(CaptureError) {
+    /// Writes what `buffer` holds, and empties it.
+    private func writeBuffer() throws(CaptureError) {
         var start = 0
         while start < buffer.count {
-            let count = buffer.withUnsafeBytes {
-                write(file.number, $0.baseAddress?.advanced(by: start), $0.count - start)
+            let count = buffer.withUnsafeBytes { bytes in
+                write(file.number, bytes.baseAddress?.advanced(by: start), bytes.count - start)
             }
             if count >= 0 {
                 start += count

@@ -142,6 +142,31 @@ import Testing
         #expect(process.errorText.contains("SIGINT: ending"))
     }
 
+    /// One process is the controller of the other, goes away, and comes back.
+    @Test func waitsForItsControllerToComeBack() throws {
+        func radio(port: UInt16) throws -> (ChildProcess, UInt16) {
+            let process = try ChildProcess("cairn", ["run", "--controller", "virtual", "--air-port", "\(port)"])
+            return (process, try airPort(of: process))
+        }
+        let (first, port) = try radio(port: 0)
+        let watch = try ChildProcess(
+            "cairn",
+            ["run", "--controller", "tcp:127.0.0.1:\(port)", "--controller-lost", "retry"]
+        )
+        func advertisements() -> Int { watch.errorText.split(separator: "advertises for discovery").count - 1 }
+        try watch.waitUntil("an advertisement") { _ in advertisements() == 1 }
+        first.send(SIGKILL)
+        #expect(try first.wait() == .killed(by: SIGKILL))
+        try watch.waitUntil("a loss") { $0.errorText.contains("; trying again in ") }
+        #expect(watch.errorText.contains("lost the controller at tcp:127.0.0.1:\(port): "))
+        let (second, _) = try radio(port: port)
+        try watch.waitUntil("an advertisement") { _ in advertisements() == 2 }
+        watch.send(SIGINT)
+        #expect(try watch.wait() == .exited(0))
+        second.send(SIGINT)
+        #expect(try second.wait() == .exited(0))
+    }
+
     /// Whatever was captured is readable although the process had no chance to finish.
     @Test func aKilledProcessLeavesAWholeCapture() throws {
         let folder = try TemporaryFolder()
@@ -150,6 +175,34 @@ import Testing
         try process.waitUntil("an advertisement") { $0.errorText.contains("advertises for discovery") }
         process.send(SIGKILL)
         #expect(try process.wait() == .killed(by: SIGKILL))
+        let packets = try capturedPackets(path)
+        #expect(packets.first?.elementsEqual(TinyHost.reset) == true)
+        #expect(packets.count > 20, "the start-up sequence: \(packets.count) packets")
+    }
+
+    @Test func aFullDiskEndsTheCaptureAndNotTheWatch() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("a.btsnoop")
+        // No file may grow beyond 512 bytes: to the watch, the disk is full in the middle of a record.
+        let script = "trap '' XFSZ; ulimit -f 1; exec \"$0\" \"$@\""
+        let program = try ChildProcess.buildFolder() + "/cairn"
+        let process = try ChildProcess(
+            path: "/bin/sh",
+            ["-c", script, program, "run", "--controller", "virtual", "--capture", path]
+        )
+        try process.waitUntil("an advertisement") { $0.errorText.contains("advertises for discovery") }
+        process.send(SIGTERM)
+        #expect(try process.wait() == .exited(0))
+        #expect(
+            process.errorText.contains(
+                "cannot write the capture file \(path): File too large; the capture ends here and the watch goes on"
+            )
+        )
+        #expect(try capturedPackets(path).count > 5)
+    }
+
+    /// The packets of a capture, all of which must be whole.
+    private func capturedPackets(_ path: String) throws -> [ArraySlice<UInt8>] {
         var rest = try contents(of: path).dropFirst(16)
         var packets: [ArraySlice<UInt8>] = []
         while !rest.isEmpty {
@@ -158,8 +211,7 @@ import Testing
             packets.append(rest.dropFirst(24).prefix(length))
             rest = rest.dropFirst(24 + length)
         }
-        #expect(packets.first?.elementsEqual(TinyHost.reset) == true)
-        #expect(packets.count > 20, "the start-up sequence: \(packets.count) packets")
+        return packets
     }
 
     @Test(arguments: ["forward", "reversed"])

@@ -69,6 +69,7 @@ import Testing
         loop.add(StuckMember())
         #expect(throws: DaemonError.self) { try loop.run() }
         #expect(loop.turns < 100, "\(loop.turns) turns in 200 ms")
+        #expect(recorder.lines == ["warning: a deadline at 0.0 seconds has passed and does not move"])
     }
 
     @Test func stopsReadingAHostWhoseControllerDoesNotRead() throws {

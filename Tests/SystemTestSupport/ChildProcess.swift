@@ -19,8 +19,12 @@ public final class ChildProcess {
     private var end: End?
 
     /// Starts a program of the build folder that this test runs from.
-    public init(_ program: String, _ arguments: [String]) throws {
-        let path = try Self.buildFolder() + "/" + program
+    public convenience init(_ program: String, _ arguments: [String]) throws {
+        try self.init(path: try Self.buildFolder() + "/" + program, arguments)
+    }
+
+    /// Starts a program by its path.
+    public init(path: String, _ arguments: [String]) throws {
         let outputs = try Self.pipe()
         let errorOutputs = try Self.pipe()
         var actions = posix_spawn_file_actions_t()
@@ -116,7 +120,8 @@ public final class ChildProcess {
         return (ends[0], ends[1])
     }
 
-    private static func buildFolder() throws -> String {
+    /// Where the programs are that were built with this test.
+    public static func buildFolder() throws -> String {
         var path = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = readlink("/proc/self/exe", &path, path.count)
         guard count > 0 else { throw TestSetupError("readlink") }

@@ -20,20 +20,9 @@ public final class PacketCapture {
 
     /// Adds a packet that was seen at a reading of the clock.
     func record(_ packet: ArraySlice<UInt8>, _ direction: Btsnoop.Direction, at now: Duration) {
-        write { writer throws(BtsnoopWriter.CaptureError) in
-            try writer.record(packet, direction, at: clock.civilTime(at: now))
-        }
-    }
-
-    /// Makes the file whole up to the last packet.
-    func flush() {
-        write { writer throws(BtsnoopWriter.CaptureError) in try writer.flush() }
-    }
-
-    private func write(_ body: (BtsnoopWriter) throws(BtsnoopWriter.CaptureError) -> Void) {
         guard let writer else { return }
         do {
-            try body(writer)
+            try writer.record(packet, direction, at: clock.civilTime(at: now))
         } catch {
             log.error("\(error); the capture ends here and the watch goes on")
             self.writer = nil

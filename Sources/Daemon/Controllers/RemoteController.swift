@@ -109,6 +109,8 @@ public final class RemoteController: LoopMember {
     public func advance(to now: Duration) throws(DaemonError) {
         switch state {
         case .connecting(let connector, let patienceEnds) where patienceEnds <= now:
+            // The host may have other addresses, each of which has its own time.
+            state = .connecting(connector, patienceEnds: now + TransportConnector.patience)
             try attempt(at: now) { () throws(TransportError) in try connector.giveUpWaiting() }
         case .connected:
             runner.advance(to: now)

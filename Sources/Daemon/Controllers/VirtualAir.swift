@@ -13,6 +13,9 @@ public final class VirtualAir: LoopMember {
     /// Deadlines that one turn of the loop catches up with.
     private static let deadlinesPerTurn = 4096
 
+    /// How long no guest is accepted after that failed: the reason, such as too many open files, will still be there.
+    private static let acceptPause: Duration = .seconds(1)
+
     private struct Station {
         let controller: ControllerID
         let runner: any HostRunning
@@ -39,6 +42,8 @@ public final class VirtualAir: LoopMember {
     private var guestCount = 0
     private var server: H4Server?
     private var serverToken: PollSet.Token?
+    /// Until when no guest is accepted.
+    private var acceptPauseEnds: Duration?
     private var buffer: [UInt8] = []
     private let log: Logger
 
@@ -74,8 +79,10 @@ public final class VirtualAir: LoopMember {
 
     public func addPollRequests(to set: inout PollSet) {
         switch server {
-        case .some(let server): serverToken = set.add(server.descriptor, reading: true, writing: false)
-        case nil: break
+        case .some(let server) where acceptPauseEnds == nil:
+            serverToken = set.add(server.descriptor, reading: true, writing: false)
+        default:
+            serverToken = nil
         }
         for guest in guests {
             guest.pollToken = set.add(guest.stream.descriptor, reading: true, writing: guest.stream.wantsToWrite)
@@ -113,9 +120,18 @@ public final class VirtualAir: LoopMember {
         return isBusy
     }
 
-    public func advance(to now: Duration) { catchUp(to: now) }
+    public func advance(to now: Duration) {
+        catchUp(to: now)
+        if let end = acceptPauseEnds, end <= now { acceptPauseEnds = nil }
+    }
 
     public var nextDeadline: Duration? {
+        var earliest = nextRadioDeadline
+        if let end = acceptPauseEnds { earliest = min(earliest ?? end, end) }
+        return earliest
+    }
+
+    private var nextRadioDeadline: Duration? {
         var earliest = air.nextDeadline
         for station in stations {
             if let deadline = station.runner.nextDeadline { earliest = min(earliest ?? deadline, deadline) }
@@ -136,7 +152,7 @@ public final class VirtualAir: LoopMember {
     private func catchUp(to now: Duration) {
         var previous: Duration?
         for _ in 0..<Self.deadlinesPerTurn {
-            guard let due = nextDeadline, due <= now, due != previous else {
+            guard let due = nextRadioDeadline, due <= now, due != previous else {
                 time = max(time, now)
                 return
             }
@@ -184,7 +200,8 @@ public final class VirtualAir: LoopMember {
                 log.info("guest \(guest.number) attached to \(guest.controller)")
             }
         } catch {
-            log.error("cannot take the next guest: \(error)")
+            log.error("cannot take the next guest: \(error); the next attempt is in \(Self.acceptPause)")
+            acceptPauseEnds = time + Self.acceptPause
         }
     }
 

@@ -39,8 +39,8 @@ public final class EventLoop {
     /// The shortest wait when a deadline that has passed does not move: a machine is wrong, but the processor stays free.
     static let stuckDeadlineWait: Duration = .milliseconds(10)
 
-    /// Called each time before the loop waits or ends: for what is collected during a turn, such as a capture's records.
-    public var beforeWaiting: () -> Void = {}
+    /// Called each time before the loop waits: tests look around there.
+    var beforeWaiting: () -> Void = {}
     /// The loop's time.
     public let clock: MonotonicClock
     private let signals: StopSignals?
@@ -48,8 +48,10 @@ public final class EventLoop {
     private let stopPatience: Duration
     private var members: [any LoopMember] = []
     private var set = PollSet()
+    private var isStopRequested = false
     private var stopDeadline: Duration?
     private var stuckDeadline: Duration?
+    private var reportedDeadline: Duration?
     /// How many times the loop has waited: tests see by it that it does not spin.
     private(set) var turns = 0
 
@@ -70,8 +72,11 @@ public final class EventLoop {
     public func add(_ member: any LoopMember) { members.append(member) }
 
     /// Asks every member to come to a clean end; `run` returns when they have, or when their time is over.
-    public func requestStop() {
-        guard stopDeadline == nil else { return }
+    ///
+    /// May be called from anywhere in a turn: the members are asked before the loop waits next.
+    public func requestStop() { isStopRequested = true }
+
+    private func beginStop() {
         let now = clock.now
         stopDeadline = now + stopPatience
         for member in members { member.beginStop(at: now) }
@@ -81,8 +86,10 @@ public final class EventLoop {
     public func run() throws(DaemonError) -> Outcome {
         for member in members { try member.start(at: clock.now) }
         while true {
+            if isStopRequested, stopDeadline == nil { beginStop() }
             let isBusy = try moveOutput(at: clock.now)
             beforeWaiting()
+            if isStopRequested, stopDeadline == nil { continue }
             if let deadline = stopDeadline {
                 if members.allSatisfy(\.isStopped) { return .stopped }
                 if clock.now >= deadline { return .stopTimedOut }
@@ -123,18 +130,19 @@ public final class EventLoop {
             return wait
         }
         // A deadline that is still the earliest after time has passed beyond it.
-        if earliest == stuckDeadline {
-            log.debug("a deadline at \(earliest) has passed and does not move")
-            return Self.stuckDeadlineWait
+        guard earliest == stuckDeadline else {
+            stuckDeadline = earliest
+            return .zero
         }
-        stuckDeadline = earliest
-        return .zero
+        if reportedDeadline != earliest { log.warning("a deadline at \(earliest) has passed and does not move") }
+        reportedDeadline = earliest
+        return Self.stuckDeadlineWait
     }
 
     /// - Returns: the signal that ends the process at once.
     private func takeSignals() -> StopSignals.Signal? {
         while let signal = signals?.next() {
-            if stopDeadline != nil {
+            if isStopRequested {
                 log.notice("\(signal) again: ending at once")
                 return signal
             }

@@ -49,7 +49,6 @@ public final class WatchDaemon {
     public let airPort: UInt16?
 
     private let air: VirtualAir?
-    private let capture: PacketCapture?
 
     /// Prepares everything that can be prepared before the watch starts, so that whatever is wrong shows at once.
     /// - Parameter handleEvent: is given everything that happens on the watch, in order, after it has been logged.
@@ -63,7 +62,7 @@ public final class WatchDaemon {
         self.loggers = loggers
         loop = EventLoop(clock: clock, signals: try Self.catchSignals(), log: loggers[.daemon])
 
-        capture =
+        let capture: PacketCapture? =
             if let path = configuration.capturePath {
                 try PacketCapture(path: path, clock: clock, log: loggers[.daemon])
             } else {
@@ -98,7 +97,6 @@ public final class WatchDaemon {
             air = nil
             airPort = nil
         }
-        if let capture { loop.beforeWaiting = { capture.flush() } }
     }
 
     /// Puts another host of this process on the virtual air; without one, nothing happens.
@@ -106,8 +104,7 @@ public final class WatchDaemon {
 
     /// Runs until a signal, `loop.requestStop()`, or something that the watch cannot go on after.
     public func run() throws(DaemonError) -> EventLoop.Outcome {
-        defer { capture?.flush() }
-        return try loop.run()
+        try loop.run()
     }
 
     private static func catchSignals() throws(DaemonError) -> StopSignals {
