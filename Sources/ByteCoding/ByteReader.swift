@@ -39,50 +39,64 @@ public struct ByteDecodingError: Error, Equatable, Sendable, CustomStringConvert
 /// Reads typed values off the front of some bytes, and checks every length before it does.
 ///
 /// This is the only way that bytes from outside become values: no decoder indexes an array. A reader shares the
-/// storage of the bytes it was made from, so reading allocates nothing.
+/// storage of the bytes it was made from, so reading allocates nothing. It moves a position through them instead of
+/// cutting them shorter: that costs no counting of references, which is most of what reading a number could cost.
 @frozen
 public struct ByteReader: Sendable {
-    /// What has not been read yet.
-    public private(set) var remaining: ArraySlice<UInt8>
+    @usableFromInline let bytes: ArraySlice<UInt8>
+    /// The index of the first byte that has not been read; never outside of the slice.
+    @usableFromInline var position: Int
 
     /// Starts at the first byte of a slice.
-    public init(_ bytes: ArraySlice<UInt8>) { remaining = bytes }
+    @inlinable
+    public init(_ bytes: ArraySlice<UInt8>) {
+        self.bytes = bytes
+        position = bytes.startIndex
+    }
 
     /// Starts at the first byte of an array.
-    public init(_ bytes: [UInt8]) { remaining = bytes[...] }
+    @inlinable
+    public init(_ bytes: [UInt8]) { self.init(bytes[...]) }
+
+    /// What has not been read yet.
+    @inlinable
+    public var remaining: ArraySlice<UInt8> { bytes[position...] }
 
     /// How many bytes are left.
-    public var count: Int { remaining.count }
+    @inlinable
+    public var count: Int { bytes.endIndex - position }
 
     /// Whether everything has been read.
-    public var isEmpty: Bool { remaining.isEmpty }
+    @inlinable
+    public var isEmpty: Bool { position == bytes.endIndex }
 
     /// Takes exactly `count` bytes; `field` names them in the error.
+    @inlinable
     public mutating func readBytes(_ count: Int, _ field: String) throws(ByteDecodingError) -> ArraySlice<UInt8> {
-        guard count >= 0, count <= remaining.count else {
-            throw ByteDecodingError(field, .truncated(needed: count, available: remaining.count))
-        }
-        let taken = remaining.prefix(count)
-        remaining = remaining.dropFirst(count)
-        return taken
+        try require(count, field)
+        let start = position
+        position += count
+        return bytes[start..<position]
     }
 
     /// Takes everything that is left.
+    @inlinable
     public mutating func readRemaining() -> ArraySlice<UInt8> {
-        let taken = remaining
-        remaining = remaining.suffix(0)
-        return taken
+        let start = position
+        position = bytes.endIndex
+        return bytes[start...]
     }
 
     /// Takes one byte.
+    @inlinable
     public mutating func readUInt8(_ field: String) throws(ByteDecodingError) -> UInt8 {
-        guard let byte = remaining.popFirst() else {
-            throw ByteDecodingError(field, .truncated(needed: 1, available: 0))
-        }
-        return byte
+        try require(1, field)
+        defer { position += 1 }
+        return bytes[position]
     }
 
     /// Takes one byte as a two's complement number.
+    @inlinable
     public mutating func readInt8(_ field: String) throws(ByteDecodingError) -> Int8 {
         Int8(bitPattern: try readUInt8(field))
     }
@@ -93,9 +107,11 @@ public struct ByteReader: Sendable {
         _ field: String,
         as type: Value.Type = Value.self
     ) throws(ByteDecodingError) -> Value {
-        let bytes = try readBytes(Value.bitWidth / 8, field)
+        let size = Value.bitWidth / 8
+        try require(size, field)
         var value: Value = 0
-        for byte in bytes.reversed() { value = (value << 8) | Value(truncatingIfNeeded: byte) }
+        for offset in 0..<size { value |= Value(truncatingIfNeeded: bytes[position + offset]) << (8 * offset) }
+        position += size
         return value
     }
 
@@ -105,14 +121,25 @@ public struct ByteReader: Sendable {
         _ field: String,
         as type: Value.Type = Value.self
     ) throws(ByteDecodingError) -> Value {
-        let bytes = try readBytes(Value.bitWidth / 8, field)
+        let size = Value.bitWidth / 8
+        try require(size, field)
         var value: Value = 0
-        for byte in bytes { value = (value << 8) | Value(truncatingIfNeeded: byte) }
+        for offset in 0..<size { value = value << 8 | Value(truncatingIfNeeded: bytes[position + offset]) }
+        position += size
         return value
     }
 
     /// Fails if anything is left: for formats that end with their last field.
+    @inlinable
     public func expectEnd(_ field: String) throws(ByteDecodingError) {
-        guard remaining.isEmpty else { throw ByteDecodingError(field, .trailingBytes(remaining.count)) }
+        guard isEmpty else { throw ByteDecodingError(field, .trailingBytes(count)) }
+    }
+
+    /// Fails if fewer than `needed` bytes are left.
+    @inlinable
+    func require(_ needed: Int, _ field: String) throws(ByteDecodingError) {
+        guard needed >= 0, needed <= count else {
+            throw ByteDecodingError(field, .truncated(needed: needed, available: count))
+        }
     }
 }
