@@ -218,6 +218,11 @@ class HostPort:
             self._host.close()
         await self._detached.wait()
 
+    def hang_up(self) -> None:
+        """Closes the connection to the host, as a controller does that is unplugged. Another host may attach."""
+        if self._host is not None:
+            self._host.close()
+
     async def detached(self) -> None:
         """Returns when no host is attached."""
         await self._detached.wait()

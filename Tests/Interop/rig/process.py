@@ -46,12 +46,15 @@ class Program:
     def is_running(self) -> bool:
         return self._process.returncode is None
 
-    async def wait_for_line(self, pattern: str, seconds: float) -> re.Match[str]:
-        """The first line, of those printed already or from now on, in which `pattern` is found."""
+    async def wait_for_line(self, pattern: str, seconds: float, *, after: int = 0) -> re.Match[str]:
+        """The first line, of those printed already or from now on, in which `pattern` is found.
+
+        `after`: how many of the first lines don't count.
+        """
         expression = re.compile(pattern)
 
         async def search() -> re.Match[str]:
-            seen = 0
+            seen = after
             while True:
                 for line in self.lines[seen:]:
                     if match := expression.search(line):
