@@ -218,7 +218,7 @@ import Testing
     func theDemonstrationSucceeds(transport: String) throws {
         let (end, output, errors) = try cairn("demo", "--transport", transport, "--air-seed", "7")
         #expect(end == .exited(0), "\(output)\(errors)")
-        #expect(output.contains("The demonstration succeeded: 1 ping answered, 12 dictionaries of"))
+        #expect(output.contains("The demonstration succeeded: 2 pings answered, 12 dictionaries of"))
         #expect(errors.isEmpty)
         #expect(output.split(separator: "\n").allSatisfy { $0.count < 200 }, "lines that a person can read")
     }
