@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -21,6 +21,7 @@ from rig.controllers import Controllers, controllers
 from rig.pebble import PebbleSession
 from rig.phone import Database, Phone, WatchLink
 from rig.ppogatt import PhoneTransport
+from rig.process import Program
 from rig.security import (
     SMP_CID,
     SMP_TIMEOUT_SECONDS,
@@ -79,7 +80,7 @@ async def fake_on(room: Controllers, state: Path | None, person: Person | None =
 
 
 @contextlib.asynccontextmanager
-async def cairn_in(room: Controllers, state: Path | None, folder: Path, *options: str) -> AsyncIterator[object]:
+async def cairn_in(room: Controllers, state: Path | None, folder: Path, *options: str) -> AsyncIterator[Program]:
     arguments = ("--state", str(state)) if state else ()
     async with cairn_on(room.watch.address, folder, *arguments, *options) as program:
         yield program
@@ -168,18 +169,45 @@ async def test_phone_gives_up(room: Controllers, watch_on: SwitchOn) -> None:
         await watch.pair()
 
 
+async def passkey_of_fake_watch(room: Controllers, folder: Path) -> AsyncIterator[Callable[[], Awaitable[int]]]:
+    """The watch made of Bumble, and how to read the passkey off it."""
+    del folder
+    at_watch = Person(DISPLAY)
+
+    async def shown() -> int:
+        prompt = await at_watch.prompts.take(10, "the watch to show a passkey")
+        assert prompt.kind == "show" and prompt.number is not None
+        return prompt.number
+
+    async with fake_on(room, None, at_watch):
+        yield shown
+
+
+async def passkey_of_cairn(room: Controllers, folder: Path) -> AsyncIterator[Callable[[], Awaitable[int]]]:
+    """Cairn without a way to take an answer: the passkey is in what it prints."""
+    async with cairn_in(room, None, folder, "--io-capability", "display-only") as program:
+
+        async def shown() -> int:
+            return int((await program.wait_for_line(r"type (\d{6}) on the phone", 10))[1])
+
+        yield shown
+
+
+@pytest.mark.parametrize("watch", [passkey_of_fake_watch, passkey_of_cairn], ids=["self-test", "cairn"])
 @pytest.mark.parametrize("answer", [Answer.ACCEPT, Answer.WRONG_PASSKEY, Answer.REJECT])
-async def test_passkey_typed_on_the_phone(room: Controllers, answer: Answer) -> None:
-    """a, self-test: the watch shows a passkey, and the phone's person types it, another one, or none."""
-    at_watch, at_phone = Person(DISPLAY), Person(KEYBOARD, answer)
-    async with fake_on(room, None, at_watch), Phone.on(room.phone.port, pairs=pairing(at_phone)) as phone:
-        watch = await phone.connect(ADDRESS)
-        attempt = asyncio.create_task(watch.pair())
-        shown = await at_watch.prompts.take(10, "the watch to show a passkey")
-        assert shown.kind == "show" and shown.number
-        at_phone.watch_shows(shown.number)
+async def test_passkey_typed_on_the_phone(room: Controllers, tmp_path: Path, watch, answer: Answer) -> None:
+    """a: the watch shows a passkey, and the phone's person types it, another one, or none."""
+    person = Person(KEYBOARD, answer)
+    async with (
+        contextlib.asynccontextmanager(watch)(room, tmp_path) as shown,
+        Phone.on(room.phone.port, pairs=pairing(person)) as phone,
+    ):
+        link = await phone.connect(ADDRESS)
+        attempt = asyncio.create_task(link.pair())
+        person.watch_shows(await shown())
         if answer is Answer.ACCEPT:
             await attempt
+            assert await connectivity(link) == BONDED_AND_ENCRYPTED
             keys = await phone.bond_with(ADDRESS)
             assert keys is not None and keys.ltk is not None and keys.ltk.authenticated
             return
@@ -190,6 +218,7 @@ async def test_passkey_typed_on_the_phone(room: Controllers, answer: Answer) -> 
             Answer.REJECT: ErrorCode.PASSKEY_ENTRY_FAILED,
         }
         assert refusal.value.reason == expected[answer]
+        assert await connectivity(link) == FRESH
 
 
 async def test_passkey_typed_on_the_watch(room: Controllers) -> None:
@@ -202,16 +231,40 @@ async def test_passkey_typed_on_the_watch(room: Controllers) -> None:
         assert (await at_phone.prompts.take(5, "the phone's passkey")).number == 123_456
 
 
-async def test_numeric_comparison_rejected_on_the_watch(room: Controllers) -> None:
-    """a, self-test: the watch's person says no."""
+async def test_numeric_comparison_rejected_on_the_watch(room: Controllers, tmp_path: Path) -> None:
+    """a: the watch says no."""
     async with (
-        fake_on(room, None, Person(YES_NO, Answer.REJECT)),
+        cairn_in(room, None, tmp_path, "--pairing", "reject"),
         Phone.on(room.phone.port, pairs=pairing(Person(YES_NO))) as phone,
     ):
         watch = await phone.connect(ADDRESS)
-        with pytest.raises(PairingRefused):
+        with pytest.raises(PairingRefused) as refusal:
             await watch.pair()
+        assert refusal.value.reason == ErrorCode.NUMERIC_COMPARISON_FAILED
         assert await phone.bond_with(ADDRESS) is None
+        assert await connectivity(watch) == FRESH
+
+
+@pytest.mark.parametrize("io_capability", [NOTHING, KEYBOARD], ids=["just-works", "passkey"])
+async def test_legacy_pairing(room: Controllers, tmp_path: Path, io_capability: IoCapability) -> None:
+    """a: a phone without LE Secure Connections, and a watch that was told to take those too."""
+    person = Person(io_capability)
+    async with (
+        cairn_in(room, None, tmp_path, "--legacy-pairing") as program,
+        Phone.on(room.phone.port, private=True, pairs=pairing(person, secure_connections=False)) as phone,
+    ):
+        watch = await phone.connect(ADDRESS)
+        attempt = asyncio.create_task(watch.pair())
+        if io_capability is KEYBOARD:
+            person.watch_shows(int((await program.wait_for_line(r"type (\d{6}) on the phone", 10))[1]))
+        await attempt
+        assert await connectivity(watch) == BONDED_AND_ENCRYPTED
+        await watch.disconnect()
+        await phone.change_address()
+        watch = await phone.connect(ADDRESS)
+        assert await connectivity(watch) == BONDED
+        await watch.encrypt()
+        assert await connectivity(watch) == BONDED_AND_ENCRYPTED
 
 
 async def test_legacy_pairing_is_refused(room: Controllers, tmp_path: Path) -> None:
@@ -454,7 +507,7 @@ async def test_database_hash(room: Controllers, tmp_path: Path) -> None:
 
 
 async def test_changed_database(room: Controllers, tmp_path: Path) -> None:
-    """d: a database that changed between two runs is indicated once, over the right range, and an unchanged one is not."""
+    """d: a database that changed between two runs is indicated once, over the right range; an unchanged one is not."""
     bonds = stored_bonds(tmp_path / "phone.json")
     changed = ("--no-battery", "--service-changed-delay", "0")
     for options, expected in [((), []), (changed, [EVERYTHING]), (changed, [])]:
@@ -524,10 +577,11 @@ async def test_raw_att(room: Controllers, watch_on: SwitchOn) -> None:
 # e: a watch that does not bond
 
 
-async def test_not_bondable(room: Controllers, tmp_path: Path) -> None:
+@pytest.mark.parametrize("option", ["--no-bonding", "--insecure-test-link"])
+async def test_not_bondable(room: Controllers, tmp_path: Path, option: str) -> None:
     """e: no Service Changed, and pairing is refused with the right reason."""
     async with (
-        cairn_on(room.watch.address, tmp_path, "--insecure-test-link"),
+        cairn_in(room, None, tmp_path, option),
         Phone.on(room.phone.port, pairs=pairing(Person(YES_NO))) as phone,
     ):
         watch = await phone.connect(ADDRESS)

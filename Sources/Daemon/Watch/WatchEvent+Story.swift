@@ -61,7 +61,7 @@ extension WatchEvent {
         case .disconnected(let handle, let reason):
             return StoryLine(.gap, .info, "disconnected, \(handle): \(reason)")
         case .pairingPrompt(let prompt):
-            return StoryLine(.smp, .notice, "pairing waits for a person: \(prompt.kind)")
+            return StoryLine(.smp, .notice, "pairing waits for a person: \(prompt.kind.question)")
         case .paired(let handle, let summary):
             let method = summary.usesSecureConnections ? "LE Secure Connections" : "LE legacy pairing"
             let bond = summary.bondedIdentity.map { ", bonded to \($0)" } ?? ", not bonded"
@@ -115,6 +115,18 @@ extension String {
     public var abbreviated: String {
         let rest = count - Self.abbreviatedLength
         return rest > 20 ? "\(prefix(Self.abbreviatedLength))… and \(rest) more characters" : self
+    }
+}
+
+extension PairingPrompt.Kind {
+    /// What the person is asked. A passkey has to be seen by whoever is at the watch, and is worth nothing afterwards.
+    var question: String {
+        switch self {
+        case .confirmPairing: "may the phone pair?"
+        case .numericComparison(let number): "does the phone show \(number)?"
+        case .displayPasskey(let passkey): "type \(passkey.digits) on the phone"
+        case .requestPasskey: "which number does the phone show?"
+        }
     }
 }
 

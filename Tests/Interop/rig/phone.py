@@ -230,8 +230,13 @@ class WatchLink:
     async def encrypt(self) -> None:
         """Encrypts the link with the key in the phone's store. Raises EncryptionRefused."""
         keys = await self._phone.bond_with(self.connection.peer_address)
-        assert keys is not None and keys.ltk is not None, "the phone has no bond with this watch"
-        await encrypt(self.connection, keys.ltk.value)
+        assert keys is not None, "the phone has no bond with this watch"
+        if keys.ltk is not None:
+            await encrypt(self.connection, keys.ltk.value)
+            return
+        key = keys.ltk_central
+        assert key is not None and key.rand is not None and key.ediv is not None, keys
+        await encrypt(self.connection, key.value, random=key.rand, diversifier=key.ediv)
 
     async def open_reversed(self, database: Database) -> tuple[PhoneTransport, PebbleSession]:
         """Opens PPoGATT over the watch's V2 service, as libpebble3 does on Android."""

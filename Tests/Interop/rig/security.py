@@ -297,8 +297,8 @@ class RawInitiator:
         assert pdu[0] == code and len(pdu) == length, f"{pdu.hex()} is no {code.name}"
 
 
-async def encrypt(connection: Connection, key: bytes) -> None:
-    """Encrypts the link with a key, whether or not it is in any store."""
+async def encrypt(connection: Connection, key: bytes, *, random: bytes = bytes(8), diversifier: int = 0) -> None:
+    """Encrypts the link with a key, whether or not it is in any store; the rest is for keys of legacy pairing."""
     outcome: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 
     def finish(status: int) -> None:
@@ -311,8 +311,8 @@ async def encrypt(connection: Connection, key: bytes) -> None:
     await connection.device.host.send_async_command(
         hci.HCI_LE_Enable_Encryption_Command(
             connection_handle=connection.handle,
-            random_number=bytes(8),
-            encrypted_diversifier=0,
+            random_number=random,
+            encrypted_diversifier=diversifier,
             long_term_key=key,
         )
     )
