@@ -50,6 +50,32 @@ import Testing
         }
     }
 
+    @Test func aBusyConnectionMakesWayForTheNextOnesEvent() throws {
+        var rig = Rig()
+        let (phone, watches) = try star(&rig, intervals: [80, 80])
+        let busy: [UInt8] = [2, 0x40, 0, 27, 0] + [UInt8](repeating: 7, count: 27)
+        for _ in 0..<7 { rig.send(busy, phone) }
+        rig.send("02 41 00 01 00 55", phone)
+        var buffer: [UInt8] = []
+        var arrivals: [Duration] = []
+        let end = rig.now + .seconds(20)
+        while let next = rig.air.nextDeadline, next <= end {
+            rig.air.advance(to: next)
+            while rig.air.nextPacket(from: phone, into: &buffer) {
+                guard buffer.starts(with: [4, 0x13]) else { continue }
+                // The first connection is busy all the time; the second one has a packet for each event.
+                let again = buffer[4] == 0x40 ? busy : [2, 0x41, 0, 1, 0, 0x55]
+                rig.air.receive(again[...], from: phone, at: next)
+            }
+            while rig.air.nextPacket(from: watches[0], into: &buffer) {}
+            while rig.air.nextPacket(from: watches[1], into: &buffer) { if buffer[0] == 2 { arrivals.append(next) } }
+        }
+        // Every 100 ms to the microsecond: no event was lost to the other connection.
+        let gaps = Set(zip(arrivals.dropFirst(), arrivals).map { $0 - $1 })
+        #expect(gaps == [.milliseconds(100)])
+        #expect(arrivals.count >= 198)
+    }
+
     @Test(arguments: 1...10 as ClosedRange<UInt64>)
     func aPeripheralOfTwoCentralsLosesNeither(seed: UInt64) throws {
         // The centrals know nothing of each other: their events may be at the same time for ever.
