@@ -56,7 +56,11 @@ let package = Package(
         ),
         .target(
             name: "AirSimulator",
-            dependencies: ["ByteCoding", "BluetoothHCI", collections],
+            dependencies: [
+                "ByteCoding", "BluetoothHCI", collections,
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
+            ],
             swiftSettings: strict
         ),
         .target(

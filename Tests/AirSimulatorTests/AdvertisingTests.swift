@@ -112,8 +112,8 @@ import Testing
         let phone = rig.add(address: 2)
         Self.startScan(&rig, phone, interval: 480, window: 48)
         rig.run(for: .seconds(30))
-        #expect(rig.air.radioUsage(of: phone).receiving == .seconds(3))
-        #expect(rig.air.radioUsage(of: phone).transmitting == .zero)
+        #expect(rig.air.radioUsage(of: phone).scanning.receiving == .seconds(3))
+        #expect(rig.air.radioUsage(of: phone).total.transmitting == .zero)
     }
 
     @Test func advertisingCostsTheSameHeardOrNot() throws {
@@ -131,8 +131,8 @@ import Testing
         }
         #expect(usages[0] == usages[1])
         // About 952 events of three packets of 128 µs.
-        #expect(usages[0].transmitting > .microseconds(940 * 3 * 128))
-        #expect(usages[0].transmitting < .microseconds(960 * 3 * 128))
+        #expect(usages[0].advertising.transmitting > .microseconds(940 * 3 * 128))
+        #expect(usages[0].advertising.transmitting < .microseconds(960 * 3 * 128))
     }
 
     @Test func anUnheardAdvertiserHasNoDeadline() throws {

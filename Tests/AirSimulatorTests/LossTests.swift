@@ -40,6 +40,43 @@ import Testing
         #expect(abs(reception(.bursty(partly), seed: 7, events: 8000).share - 0.7) < 0.05)
     }
 
+    @Test func theFurtherApartTheMoreGetsLost() throws {
+        // Standing still at a distance: d^8 / (d^8 + 20^8).
+        for (metres, lost) in [(5.0, 0.0), (15.0, 0.0910), (20.0, 0.5), (25.0, 0.8563), (60.0, 1.0)] {
+            let still = DistanceFade(from: metres, to: metres, over: .zero)
+            #expect(abs(still.loss(after: .zero) - lost) < 0.001)
+            #expect(abs(reception(.fading(still), seed: 8, events: 4000).share - (1 - lost)) < 0.03)
+        }
+        let walk = DistanceFade(from: 1, to: 101, over: .seconds(100))
+        #expect(walk.distance(after: .seconds(25)) == 26 && walk.distance(after: .seconds(900)) == 101)
+        #expect(walk.attenuation(after: .zero) == 0)
+        #expect(walk.attenuation(after: .seconds(63)) == 36)
+    }
+
+    @Test func aWalkOutOfRangeEndsTheConnection() throws {
+        var link = try #require(ConnectedRig(interval: 24, timeout: 100))
+        // 1 m/s, from 1 m to 61 m; at one metre the signal has -40 dBm.
+        let walk = DistanceFade(from: 1, to: 61, over: .seconds(60))
+        link.rig.air.setLinkQuality(
+            LinkQuality(loss: .fading(walk), rssi: -40),
+            between: link.central,
+            and: link.peripheral
+        )
+        let start = link.rig.now
+        // Read RSSI of the connection: weaker from step to step.
+        var strengths: [Int8] = []
+        for _ in 0..<4 {
+            let answer = link.rig.ask("01 05 14 02 \(link.centralHandle)", link.central)
+            strengths.append(Int8(bitPattern: try #require(answer.first.map(bytes)?.last)))
+            link.rig.run(for: .seconds(5))
+        }
+        #expect(strengths == [-40, -55, -60, -64])
+        let ended = try link.rig.wait(for: "04 05", from: link.central)
+        #expect(ended.bytes.last == 0x08)
+        // All is well at 10 m and nothing at 60 m.
+        #expect(ended.time - start > .seconds(20) && ended.time - start < .seconds(60))
+    }
+
     @Test(arguments: 1...8 as ClosedRange<UInt64>)
     func everythingArrivesOnceAndInOrder(seed: UInt64) throws {
         var rig = try #require(ConnectedRig(seed: seed, interval: 6, timeout: 3200))

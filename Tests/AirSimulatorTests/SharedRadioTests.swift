@@ -121,17 +121,18 @@ import Testing
         #expect(link.rig.take(link.peripheral).isEmpty)
     }
 
-    /// What becomes of the same traffic if idle events are skipped, and if they are not because a packet might get
-    /// lost, though at this probability none ever will.
+    /// What becomes of the same traffic if idle events are skipped, if they are not because a packet might get lost,
+    /// though at this probability none ever will, and if they are not because packets are recorded.
     @Test(arguments: [0, 3] as [UInt16], 1...5 as ClosedRange<UInt64>)
     func skippedTimeIsAsIfItHadPassed(latency: UInt16, seed: UInt64) throws {
         var lives: [[Rig.Said]] = []
         var usages: [[RadioUsage]] = []
-        for loss in [LossModel.none, .uniform(probability: 1e-300)] {
+        for (loss, isRecorded) in [(LossModel.none, false), (.uniform(probability: 1e-300), false), (.none, true)] {
             var random = TestRandom(seed: seed)
             var link = try #require(
                 ConnectedRig(seed: seed, quality: LinkQuality(loss: loss), interval: 24, latency: latency, timeout: 400)
             )
+            link.rig.air.recordPackets(isRecorded)
             var life: [Rig.Said] = []
             for _ in 0..<60 {
                 let id = Bool.random(using: &random) ? link.central : link.peripheral
@@ -155,10 +156,12 @@ import Testing
             usages.append([link.rig.air.radioUsage(of: link.central), link.rig.air.radioUsage(of: link.peripheral)])
         }
         #expect(lives[0].count > 60)
-        let difference = zip(lives[0], lives[1]).first { $0 != $1 }
-        #expect(difference == nil, "seed \(seed)")
-        #expect(lives[0].count == lives[1].count, "seed \(seed)")
-        #expect(usages[0] == usages[1], "seed \(seed)")
+        for other in 1...2 {
+            let difference = zip(lives[0], lives[other]).first { $0 != $1 }
+            #expect(difference == nil, "seed \(seed)")
+            #expect(lives[0].count == lives[other].count, "seed \(seed)")
+            #expect(usages[0] == usages[other], "seed \(seed)")
+        }
     }
 
     @Test func anIdleConnectionUsesTheRadioForItsPacketsOnly() throws {
@@ -167,9 +170,9 @@ import Testing
         link.rig.run(for: .seconds(1000))
         let after = (link.rig.air.radioUsage(of: link.central), link.rig.air.radioUsage(of: link.peripheral))
         // A thousand events, each with an empty packet of 80 µs both ways.
-        #expect(after.0.transmitting - before.0.transmitting == .milliseconds(80))
-        #expect(after.0.receiving - before.0.receiving == .milliseconds(80))
-        #expect(after.1.transmitting - before.1.transmitting == .milliseconds(80))
-        #expect(after.1.receiving - before.1.receiving == .milliseconds(80))
+        #expect((after.0 - before.0).connections.transmitting == .milliseconds(80))
+        #expect((after.0 - before.0).connections.receiving == .milliseconds(80))
+        #expect((after.1 - before.1).connections.transmitting == .milliseconds(80))
+        #expect((after.1 - before.1).connections.receiving == .milliseconds(80))
     }
 }

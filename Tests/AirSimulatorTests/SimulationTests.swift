@@ -157,7 +157,7 @@ private struct BabblingHost: HCIHost {
         #expect(spent < .seconds(5))
         // The radio was on nevertheless: 80 µs for each of 120 million events.
         let usage = simulation.air.radioUsage(of: phone.controller)
-        #expect(abs(usage.transmitting / .microseconds(80) / 120_000_000 - 1) < 0.001)
+        #expect(abs(usage.total.transmitting / .microseconds(80) / 120_000_000 - 1) < 0.001)
         #expect(simulation.withHost(phone) { $0.heard.last?.starts(with: [4, 5]) } == false)
     }
 }

@@ -104,13 +104,13 @@ struct Advertiser: Sendable {
     /// The set's primary channels, 37 to 39.
     var channels: [Int] { (0..<3).filter { parameters.channels.rawValue & (1 << $0) != 0 }.map { 37 + $0 } }
 
-    /// How long the packet on a primary channel takes.
-    var primaryAirTime: Microseconds {
-        let length =
-            parameters.isLegacy
-            ? AirTime.legacyAdvertisingHeaderLength + data.count : AirTime.extendedIndicationLength
-        return parameters.primaryPHY.airTime(payloadLength: length)
+    /// The payload of the packet on a primary channel.
+    var primaryPayloadLength: Int {
+        parameters.isLegacy ? AirTime.legacyAdvertisingHeaderLength + data.count : AirTime.extendedIndicationLength
     }
+
+    /// How long the packet on a primary channel takes.
+    var primaryAirTime: Microseconds { parameters.primaryPHY.airTime(payloadLength: primaryPayloadLength) }
 
     /// The time from the end of a packet on a primary channel to the start of the one on the next channel: a set that
     /// takes requests listens for them first.
@@ -124,15 +124,20 @@ struct Advertiser: Sendable {
     }
 
     /// How long the radio is on in an event that nobody answers.
-    var radioPerEvent: RadioUsage {
+    var radioPerEvent: RadioTime {
         let count = Int64(channels.count)
-        var usage = RadioUsage()
+        var usage = RadioTime()
         usage.transmit += primaryAirTime * count
         if takesRequestsOnPrimary { usage.receive += AirTime.listenTimeout * count }
-        if !parameters.isLegacy {
-            for fragment in auxiliaryFragments { usage.transmit += auxiliaryAirTime(of: fragment) }
-            if parameters.isConnectable || parameters.isScannable { usage.receive += AirTime.listenTimeout }
-        }
+        if !parameters.isLegacy { usage += auxiliaryRadioTime }
+        return usage
+    }
+
+    /// How long the radio is on for the auxiliary packets of an event, and the listening behind them.
+    var auxiliaryRadioTime: RadioTime {
+        var usage = RadioTime()
+        for fragment in auxiliaryFragments { usage.transmit += auxiliaryAirTime(of: fragment) }
+        if parameters.isConnectable || parameters.isScannable { usage.receive += AirTime.listenTimeout }
         return usage
     }
 
@@ -155,9 +160,12 @@ struct Advertiser: Sendable {
         return fragments
     }
 
-    /// How long an auxiliary packet takes: extended header with flags, AdvA, AdvDataInfo, AuxPtr and transmit power.
+    /// The payload of an auxiliary packet: extended header with flags, AdvA, AdvDataInfo, AuxPtr and transmit power.
+    static func auxiliaryPayloadLength(of dataLength: Int) -> Int { 17 + dataLength }
+
+    /// How long an auxiliary packet takes.
     func auxiliaryAirTime(of dataLength: Int) -> Microseconds {
-        parameters.secondaryPHY.airTime(payloadLength: 17 + dataLength)
+        parameters.secondaryPHY.airTime(payloadLength: Self.auxiliaryPayloadLength(of: dataLength))
     }
 
     /// How long a chain of auxiliary packets takes from the start of the first to the end of the last.

@@ -125,8 +125,8 @@ struct Scanner: Sendable {
     }
 
     /// How long it has listened since it began.
-    func usage(until now: Microseconds) -> RadioUsage {
-        var usage = RadioUsage()
+    func usage(until now: Microseconds) -> RadioTime {
+        var usage = RadioTime()
         for schedule in schedules.values { usage.receive += schedule.listened(until: now) }
         return usage
     }
@@ -176,8 +176,8 @@ struct Initiator: Sendable {
     var isExtended: Bool
 
     /// How long it has listened since it began.
-    func usage(until now: Microseconds) -> RadioUsage {
-        var usage = RadioUsage()
+    func usage(until now: Microseconds) -> RadioTime {
+        var usage = RadioTime()
         for schedule in schedules.values { usage.receive += schedule.listened(until: now) }
         return usage
     }

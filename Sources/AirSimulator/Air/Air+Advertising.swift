@@ -80,8 +80,8 @@ extension Air {
         guard count > 0 else { return }
         let each = self[place].radioPerEvent
         self[place].completedEvents &+= Int(count)
-        controllers[place.slot].radio.transmit += each.transmit * count
-        controllers[place.slot].radio.receive += each.receive * count
+        controllers[place.slot].radio.advertising.transmit += each.transmit * count
+        controllers[place.slot].radio.advertising.receive += each.receive * count
     }
 
     /// Finds the next event that has to be stepped through.
@@ -90,7 +90,7 @@ extension Air {
             return
         }
         var next: Microseconds?
-        if self[place].maximumEvents != nil {
+        if self[place].maximumEvents != nil || recordsPackets {
             next = timeline.next
         } else {
             let schedules = listeningSchedules(within: place.slot, phy: self[place].parameters.primaryPHY)
@@ -169,7 +169,7 @@ extension Air {
     private mutating func sendPrimary(_ place: AdvertiserPlace, _ index: Int, at start: Microseconds) {
         let set = self[place]
         let end = start + set.primaryAirTime
-        controllers[place.slot].radio.transmit += set.primaryAirTime
+        controllers[place.slot].radio.advertising.transmit += set.primaryAirTime
         primaryPackets.removeAll { $0.end < start - Microseconds(20_000) }
         primaryPackets.append(
             PrimaryPacket(sender: place.slot, channel: set.channels[index], start: start, end: end)
@@ -181,12 +181,14 @@ extension Air {
         let set = self[place]
         let start = set.stageEnd - set.primaryAirTime
         var requests: [AdvertisingRequest] = []
+        var isReceived = false
         for receiver in controllers.indices where receiver != place.slot {
             let heard = hears(receiver, channel: set.channels[index], phy: set.parameters.primaryPHY, from: start)
             guard heard.scans || heard.initiates else { continue }
             guard arrives(primaryFrom: place.slot, at: receiver, set.channels[index], start, set.stageEnd) else {
                 continue
             }
+            isReceived = true
             if !set.parameters.isLegacy {
                 if !set.auxiliaryListeners.contains(receiver) { self[place].auxiliaryListeners.append(receiver) }
             } else if heard.initiates, wantsToConnect(receiver, to: set) {
@@ -195,8 +197,16 @@ extension Air {
                 requests.append(AdvertisingRequest(sender: receiver, connects: false))
             }
         }
+        record(
+            .advertising(channel: set.channels[index]),
+            from: place.slot,
+            set.parameters.primaryPHY,
+            payloadLength: set.primaryPayloadLength,
+            start: start,
+            isReceived: isReceived
+        )
         if set.parameters.isLegacy, set.parameters.isConnectable || set.parameters.isScannable {
-            controllers[place.slot].radio.receive += AirTime.listenTimeout
+            controllers[place.slot].radio.advertising.receive += AirTime.listenTimeout
         }
         answer(requests, place, channelIndex: index)
     }
@@ -209,7 +219,8 @@ extension Air {
         let scanTime = phy.airTime(payloadLength: AirTime.scanRequestLength)
         let connectTime = phy.airTime(payloadLength: AirTime.connectIndicationLength)
         for request in requests {
-            controllers[request.sender].radio.transmit += request.connects ? connectTime : scanTime
+            controllers[request.sender].radio.scanning.transmit += request.connects ? connectTime : scanTime
+            if requests.count > 1 { recordRequest(request, phy, start: start, isReceived: false) }
         }
         if requests.count > 1 {
             enter(.collision(channelIndex: channelIndex), place, until: start + max(scanTime, connectTime))
@@ -236,7 +247,7 @@ extension Air {
             sendPrimary(place, channelIndex + 1, at: start)
         } else if channelIndex != nil, !set.parameters.isLegacy {
             let chain = set.auxiliaryAirTime(ofChain: set.auxiliaryFragments)
-            controllers[place.slot].radio.transmit += chain
+            controllers[place.slot].radio.advertising += set.auxiliaryRadioTime
             enter(.auxiliary, place, until: now + AirTime.minimumAuxiliaryFrameSpace + chain)
         } else {
             finishEvent(place)
@@ -259,9 +270,11 @@ extension Air {
     private mutating func finishAuxiliary(_ place: AdvertiserPlace) {
         let set = self[place]
         var requests: [AdvertisingRequest] = []
+        var longest: Int?
         for receiver in set.auxiliaryListeners {
             guard let length = receivedLength(set.auxiliaryFragments, from: place.slot, by: receiver) else { continue }
-            controllers[receiver].radio.receive += set.auxiliaryAirTime(ofChain: set.auxiliaryFragments)
+            longest = max(longest ?? 0, length)
+            controllers[receiver].radio.scanning.receive += set.auxiliaryAirTime(ofChain: set.auxiliaryFragments)
             let isWhole = length == (set.parameters.isScannable ? 0 : set.data.count)
             if wantsToConnect(receiver, to: set) {
                 requests.append(AdvertisingRequest(sender: receiver, connects: true))
@@ -272,6 +285,7 @@ extension Air {
                 }
             }
         }
+        recordChain(set.auxiliaryFragments, of: place, receivedLength: longest) { .auxiliaryAdvertising(fragment: $0) }
         answer(requests, place, channelIndex: nil)
     }
 
@@ -290,11 +304,14 @@ extension Air {
     private mutating func finishScanRequest(_ place: AdvertiserPlace, from scanner: Int, _ channelIndex: Int?) {
         let set = self[place]
         let phy = channelIndex == nil ? set.parameters.secondaryPHY : set.parameters.primaryPHY
-        controllers[place.slot].radio.receive += phy.airTime(payloadLength: AirTime.scanRequestLength)
+        controllers[place.slot].radio.advertising.receive += phy.airTime(payloadLength: AirTime.scanRequestLength)
         let address = scannerAddress(scanner, towards: set.address)
         let arrives =
             controllers[scanner].scanner.isEnabled
             && !losesPacket(between: scanner, and: place.slot, at: now)
+        let request = AdvertisingRequest(sender: scanner, connects: false)
+        let start = now - phy.airTime(payloadLength: AirTime.scanRequestLength)
+        recordRequest(request, phy, start: start, isReceived: arrives)
         guard arrives, accepts(place.slot, address, set.parameters.filterPolicy, .scansFromAcceptList) else {
             controllers[scanner].endScanRequest(success: false)
             return goOn(place, after: channelIndex)
@@ -309,7 +326,7 @@ extension Air {
         } else {
             onAir = phy.airTime(payloadLength: AirTime.legacyAdvertisingHeaderLength + set.scanResponse.count)
         }
-        controllers[place.slot].radio.transmit += onAir
+        controllers[place.slot].radio.advertising.transmit += onAir
         let end = now + AirTime.interFrameSpace + onAir
         enter(.scanResponse(to: scanner, channelIndex: channelIndex), place, until: end)
     }
@@ -320,6 +337,21 @@ extension Air {
         let length =
             controllers[scanner].scanner.isEnabled
             ? receivedLength(fragments, from: place.slot, by: scanner) : nil
+        if channelIndex == nil {
+            recordChain(fragments, of: place, receivedLength: length) { _ in .scanResponse }
+        } else {
+            let payload = AirTime.legacyAdvertisingHeaderLength + response.count
+            let phy = self[place].parameters.primaryPHY
+            let start = now - phy.airTime(payloadLength: payload)
+            record(
+                .scanResponse,
+                from: place.slot,
+                phy,
+                payloadLength: payload,
+                start: start,
+                isReceived: length != nil
+            )
+        }
         if let length {
             receiveScanResponse(scanner, of: place, response.prefix(length), isWhole: length == response.count)
         }
@@ -333,17 +365,21 @@ extension Air {
         let set = self[place]
         guard wantsToConnect(initiator, to: set) else { return goOn(place, after: channelIndex) }
         let address = initiatorAddress(initiator, towards: set.address)
+        let arrives = !losesPacket(between: initiator, and: place.slot, at: now)
+        let phy = channelIndex == nil ? set.parameters.secondaryPHY : set.parameters.primaryPHY
+        let request = AdvertisingRequest(sender: initiator, connects: true)
+        let start = now - phy.airTime(payloadLength: AirTime.connectIndicationLength)
+        recordRequest(request, phy, start: start, isReceived: arrives)
         let isTaken =
-            !losesPacket(between: initiator, and: place.slot, at: now)
+            arrives
             && accepts(place.slot, address, set.parameters.filterPolicy, .connectionsFromAcceptList)
             && controllers[place.slot].connections.count < controllers[place.slot].configuration.connectionLimit
         if channelIndex != nil {
             connect(initiator, place, isTaken: isTaken, end: now)
             if !isTaken { goOn(place, after: channelIndex) }
         } else if isTaken {
-            let phy = set.parameters.secondaryPHY
             let onAir = phy.airTime(payloadLength: AirTime.auxiliaryConnectResponseLength)
-            controllers[place.slot].radio.transmit += onAir
+            controllers[place.slot].radio.advertising.transmit += onAir
             let end = now + AirTime.interFrameSpace + onAir
             enter(.connectResponse(to: initiator, requestEnd: now), place, until: end)
         } else {
@@ -359,6 +395,10 @@ extension Air {
         let arrives =
             wantsToConnect(initiator, to: self[place])
             && !losesPacket(between: place.slot, and: initiator, at: now)
+        let phy = self[place].parameters.secondaryPHY
+        let length = AirTime.auxiliaryConnectResponseLength
+        let start = now - phy.airTime(payloadLength: length)
+        record(.connectResponse, from: place.slot, phy, payloadLength: length, start: start, isReceived: arrives)
         connect(initiator, place, isTaken: true, isAnswered: arrives, end: requestEnd)
     }
 

@@ -28,7 +28,11 @@ extension Air {
         guard let central = known[0] ?? known[1], let peripheral = known[1] ?? known[0] else { return nil }
         linkCount += 1
         var quality = LinkQuality.outOfRange
-        if let one = new.central, let other = new.peripheral { quality = self.quality(one, other) }
+        var since = now
+        if let one = new.central, let other = new.peripheral {
+            quality = self.quality(one, other)
+            since = qualitySince(one, other)
+        }
         let machine = LinkLayerConnection(
             parameters: LinkParameters(
                 interval: new.parameters.intervalMaximum,
@@ -40,10 +44,12 @@ extension Air {
             peripheral: peripheral,
             created: new.created,
             firstAnchor: firstAnchor(of: new),
-            loss: LossProcess(quality.loss, random: SeededRandom(seed: seed, .link, linkCount))
+            loss: LossProcess(quality.loss, since: since, random: SeededRandom(seed: seed, .link, linkCount)),
+            isRecording: recordsPackets
         )
         let index = links.indices.first { !links[$0].isInUse } ?? links.count
         let link = Link(
+            number: linkCount,
             machine: machine,
             ends: PerRole(central: new.central, peripheral: new.peripheral),
             actor: makeActor(.link(index))
@@ -147,12 +153,26 @@ extension Air {
             guard let slot = links[index].ends[role] else { continue }
             tell(slot, link: index, role, event)
         }
+        recordPackets(of: index)
         guard links[index].isInUse else { return }
         if links[index].machine.isOver {
             removeActor(links[index].actor)
             links[index].isInUse = false
         } else {
             deadlines.set(links[index].machine.nextDeadline, for: links[index].actor)
+        }
+    }
+
+    private mutating func recordPackets(of index: Int) {
+        while let sent = links[index].machine.sentPackets.popFirst() {
+            record(
+                .connection(sent.header(of: links[index].number)),
+                from: links[index].ends[sent.role],
+                sent.phy,
+                payloadLength: sent.length,
+                start: sent.start,
+                isReceived: sent.isReceived
+            )
         }
     }
 
@@ -302,7 +322,7 @@ extension Air {
 
     private mutating func endConnection(_ slot: Int, at index: Int, link: Int, _ role: LinkRole) {
         controllers[slot].connections.remove(at: index)
-        controllers[slot].radio += links[link].machine.sides[role].radio
+        controllers[slot].radio.connections += links[link].machine.sides[role].radio
         links[link].ends[role] = nil
         updateAcceptance(slot)
     }
@@ -311,7 +331,7 @@ extension Air {
     mutating func abandonConnections(_ slot: Int) {
         for connection in controllers[slot].connections {
             links[connection.link].machine.vanish(connection.role, at: now)
-            controllers[slot].radio += links[connection.link].machine.sides[connection.role].radio
+            controllers[slot].radio.connections += links[connection.link].machine.sides[connection.role].radio
             links[connection.link].ends[connection.role] = nil
             finishLinkChange(connection.link)
         }

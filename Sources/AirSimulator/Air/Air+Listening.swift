@@ -177,7 +177,7 @@ extension Air {
         isScanResponse: Bool
     ) {
         let parameters = self[place].parameters
-        let rssi = quality(place.slot, slot).rssi
+        let rssi = signalStrength(place.slot, slot)
         guard controllers[slot].scanner.isExtended else {
             guard let sender else { return }
             let type: AdvertisingReportType =

@@ -16,6 +16,8 @@ extension Air {
     /// What two controllers are to each other, apart from connections.
     struct Pair: Sendable {
         var quality: LinkQuality
+        /// When the quality became what it is.
+        var since: Microseconds
         var loss: LossProcess
     }
 
@@ -23,7 +25,7 @@ extension Air {
     public mutating func setLinkQuality(_ quality: LinkQuality, between one: ControllerID, and other: ControllerID) {
         guard let first = slot(of: one), let second = slot(of: other), first != second else { return }
         let key = PairKey(first, second)
-        pairs[key] = Pair(quality: quality, loss: makeLoss(quality.loss, key))
+        pairs[key] = Pair(quality: quality, since: now, loss: makeLoss(quality.loss, since: now, key))
         for index in links.indices where links[index].isInUse {
             let ends = links[index].ends
             let pair = [ends.central, ends.peripheral]
@@ -43,6 +45,17 @@ extension Air {
     /// What two controllers are to each other.
     func quality(_ one: Int, _ other: Int) -> LinkQuality { pairs[PairKey(one, other)]?.quality ?? defaultQuality }
 
+    /// When two controllers became to each other what they are.
+    func qualitySince(_ one: Int, _ other: Int) -> Microseconds { pairs[PairKey(one, other)]?.since ?? .zero }
+
+    /// How strongly two controllers hear each other now, in dBm.
+    func signalStrength(_ one: Int, _ other: Int) -> Int8 {
+        let quality = quality(one, other)
+        guard case .fading(let fade) = quality.loss else { return quality.rssi }
+        let elapsed = (now - qualitySince(one, other)).duration
+        return Int8(clamping: max(-127, Int(quality.rssi) - fade.attenuation(after: elapsed)))
+    }
+
     func isInRange(_ one: Int, _ other: Int) -> Bool { !quality(one, other).loss.isTotal }
 
     /// Whether a packet between two controllers that are not connected is lost.
@@ -50,13 +63,14 @@ extension Air {
         let key = PairKey(one, other)
         if pairs[key] == nil {
             guard defaultQuality.loss.isPossible else { return false }
-            pairs[key] = Pair(quality: defaultQuality, loss: makeLoss(defaultQuality.loss, key))
+            let loss = makeLoss(defaultQuality.loss, since: .zero, key)
+            pairs[key] = Pair(quality: defaultQuality, since: .zero, loss: loss)
         }
         return pairs[key]?.loss.losesPacket(at: moment) ?? false
     }
 
-    private func makeLoss(_ model: LossModel, _ key: PairKey) -> LossProcess {
-        LossProcess(model, random: SeededRandom(seed: seed, .pair, UInt64(key.first), UInt64(key.second)))
+    private func makeLoss(_ model: LossModel, since: Microseconds, _ key: PairKey) -> LossProcess {
+        LossProcess(model, since: since, random: SeededRandom(seed: seed, .pair, UInt64(key.first), UInt64(key.second)))
     }
 
     mutating func forgetQuality(of slot: Int) {

@@ -6,11 +6,11 @@ extension Air {
             passUnheardEvents(AdvertiserPlace(slot: slot, index: index))
         }
         var usage = controllers[slot].radio
-        if controllers[slot].scanner.isEnabled { usage += controllers[slot].scanner.usage(until: now) }
-        if let initiator = controllers[slot].initiator { usage += initiator.usage(until: now) }
+        if controllers[slot].scanner.isEnabled { usage.scanning += controllers[slot].scanner.usage(until: now) }
+        if let initiator = controllers[slot].initiator { usage.scanning += initiator.usage(until: now) }
         for connection in controllers[slot].connections {
             links[connection.link].machine.synchronize(to: now)
-            usage += links[connection.link].machine.sides[connection.role].radio
+            usage.connections += links[connection.link].machine.sides[connection.role].radio
         }
         return usage
     }

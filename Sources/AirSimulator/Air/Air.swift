@@ -23,6 +23,8 @@ public struct Air: Sendable {
 
     /// A connection and where its ends are.
     struct Link: Sendable {
+        /// Tells it from every other connection that there ever was.
+        let number: UInt64
         var machine: LinkLayerConnection
         /// The places of the central and of the peripheral; nil for one that is not, or no longer, part of it.
         var ends: PerRole<Int?>
@@ -56,6 +58,8 @@ public struct Air: Sendable {
     let defaultQuality: LinkQuality
     var pairs: [PairKey: Pair] = [:]
     private var events: Deque<AirEvent> = []
+    var recordsPackets = false
+    var records: Deque<AirPacket> = []
 
     /// An empty air.
     /// - Parameters:

@@ -65,7 +65,7 @@ struct SimulatedController: Sendable {
     private var nextHandle: UInt16
     /// Until when its radio is taken by an advertising event.
     var advertisesUntil = Microseconds.zero
-    /// Radio use of scanning, advertising and connections that are over.
+    /// Radio use of advertising, and of scanning and connections that are over.
     var radio = RadioUsage()
 
     /// Controllers begin with different handles, so that a mix-up between two of them shows.
@@ -168,13 +168,13 @@ struct SimulatedController: Sendable {
 
     mutating func stopScanning(at now: Microseconds) {
         guard scanner.isEnabled else { return }
-        radio += scanner.usage(until: now)
+        radio.scanning += scanner.usage(until: now)
         scanner.isEnabled = false
     }
 
     mutating func stopInitiating(at now: Microseconds) {
         guard let stopped = initiator else { return }
-        radio += stopped.usage(until: now)
+        radio.scanning += stopped.usage(until: now)
         initiator = nil
     }
 

@@ -76,6 +76,9 @@ struct LinkLayerConnection: Sendable {
 
     // What may go wrong.
     private var loss: LossProcess
+    // What a sniffer hears; nothing unless it is recorded.
+    private var isRecording: Bool
+    var sentPackets: Deque<SentPacket> = []
     /// Whether the ends no longer meet, because one of them missed an instant.
     private var isDesynchronized = false
 
@@ -93,7 +96,8 @@ struct LinkLayerConnection: Sendable {
         peripheral: LinkCapabilities,
         created: Microseconds,
         firstAnchor: Microseconds,
-        loss: LossProcess
+        loss: LossProcess,
+        isRecording: Bool
     ) {
         self.parameters = parameters
         phys = PerRole(central: phy, peripheral: phy)
@@ -103,6 +107,7 @@ struct LinkLayerConnection: Sendable {
         )
         nextAnchor = firstAnchor
         self.loss = loss
+        self.isRecording = isRecording
         current = CurrentEvent(counter: 0, latestEnd: .zero, peripheralAttends: false)
         for role in LinkRole.allCases { beginWithDataLength(role, at: created) }
     }
@@ -145,7 +150,9 @@ struct LinkLayerConnection: Sendable {
     /// Whether anything can happen on the next connection event.
     private var requiresEvents: Bool {
         guard !isSevered else { return false }
-        if loss.model.isPossible || !changes.isEmpty || !sides.central.hasHeard || !sides.peripheral.hasHeard {
+        if isRecording || loss.model.isPossible || !changes.isEmpty || !sides.central.hasHeard
+            || !sides.peripheral.hasHeard
+        {
             return true
         }
         return sides.central.hasWork || sides.peripheral.hasWork
@@ -229,7 +236,14 @@ struct LinkLayerConnection: Sendable {
     /// Changes what gets lost from `now` on.
     mutating func setLoss(_ model: LossModel, at now: Microseconds) {
         synchronize(to: now)
-        loss.setModel(model)
+        loss.setModel(model, at: now)
+    }
+
+    /// Begins or ends to note what is sent.
+    mutating func setRecording(_ isWanted: Bool, at now: Microseconds) {
+        synchronize(to: now)
+        isRecording = isWanted
+        sentPackets.removeAll()
     }
 
     // MARK: Connection events
@@ -283,6 +297,9 @@ struct LinkLayerConnection: Sendable {
         sides[role].radio.transmit += onAir
         let listens = sides[receiver].isPresent && (role == .peripheral || current.peripheralAttends)
         let arrives = listens && !isDesynchronized && !loss.losesPacket(at: end)
+        if isRecording {
+            sentPackets.append(SentPacket(packet, role, phys[role], end, onAir, current.counter, arrives))
+        }
         if listens { sides[receiver].radio.receive += arrives ? onAir : AirTime.listenTimeout }
         let makesProgress = arrives && receive(packet, by: receiver, at: end)
         if let reason = sides[role].leavesAfterSending { leave(role, reason) }

@@ -69,7 +69,7 @@ struct LinkSide: Sendable {
     var eventsLostToRadio = 0
     /// False while the host above does not take data any more: the peer's data is not acknowledged then.
     var acceptsData = true
-    var radio = RadioUsage()
+    var radio = RadioTime()
 
     // Acknowledgement (Core 5.4, Vol 6, Part B, 4.5.9).
     var sequenceNumber = false

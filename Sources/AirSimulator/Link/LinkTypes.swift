@@ -132,22 +132,6 @@ enum LinkEvent: Sendable {
     case disconnected(HCIStatus)
 }
 
-/// How long the radio of one controller has been on.
-public struct RadioUsage: Hashable, Sendable {
-    /// Transmitting.
-    public var transmitting: Duration { transmit.duration }
-    /// Receiving, or listening for something to receive.
-    public var receiving: Duration { receive.duration }
-
-    var transmit = Microseconds.zero
-    var receive = Microseconds.zero
-
-    static func += (left: inout RadioUsage, right: RadioUsage) {
-        left.transmit += right.transmit
-        left.receive += right.receive
-    }
-}
-
 /// How much a controller does in one connection event.
 public struct ConnectionEventLimits: Hashable, Sendable {
     /// How many exchanges (a packet each way) fit if no packet has more than 27 octets; nil: as many as time allows.

@@ -6,6 +6,8 @@ public enum LossModel: Hashable, Sendable {
     case uniform(probability: Double)
     /// Losses come in bursts, as with a hand over an antenna or a Wi-Fi neighbour.
     case bursty(GilbertElliott)
+    /// More or less gets lost as the radios walk apart or together, beginning when the model is set.
+    case fading(DistanceFade)
     /// Nothing arrives: out of range, or in a metal box.
     case total
 
@@ -15,7 +17,7 @@ public enum LossModel: Hashable, Sendable {
         case .none: false
         case .uniform(let probability): probability > 0
         case .bursty(let burst): burst.lossWhenGood > 0 || burst.lossWhenBad > 0
-        case .total: true
+        case .fading, .total: true
         }
     }
 
@@ -25,6 +27,7 @@ public enum LossModel: Hashable, Sendable {
         case .none: false
         case .uniform(let probability): probability >= 1
         case .bursty(let burst): burst.lossWhenGood >= 1 && burst.lossWhenBad >= 1
+        case .fading: false
         case .total: true
         }
     }
@@ -56,7 +59,7 @@ public struct GilbertElliott: Hashable, Sendable {
 public struct LinkQuality: Hashable, Sendable {
     /// How packets get lost, in both directions.
     public var loss: LossModel
-    /// The signal strength that each side measures, in dBm.
+    /// The signal strength that each side measures, in dBm; while they walk, that at one metre.
     public var rssi: Int8
 
     /// A quality; a strong signal without loss unless said otherwise.
@@ -75,19 +78,23 @@ public struct LinkQuality: Hashable, Sendable {
 struct LossProcess: Sendable {
     private(set) var model: LossModel
     private var random: SeededRandom
+    /// Fading only: when the walk began.
+    private var since: Microseconds
     /// Gilbert-Elliott only: whether the channel was bad when it was last looked at.
     private var isBad = false
     /// Gilbert-Elliott only: the millisecond when it was last looked at; nil before that.
     private var lastSlot: Int64?
 
-    init(_ model: LossModel, random: SeededRandom) {
+    init(_ model: LossModel, since: Microseconds, random: SeededRandom) {
         self.model = model
+        self.since = since
         self.random = random
     }
 
-    /// Changes the model from here on.
-    mutating func setModel(_ new: LossModel) {
+    /// Changes the model from `now` on.
+    mutating func setModel(_ new: LossModel, at now: Microseconds) {
         model = new
+        since = now
         isBad = false
         lastSlot = nil
     }
@@ -102,6 +109,7 @@ struct LossProcess: Sendable {
             advance(burst, to: moment)
                 ? random.chance(burst.lossWhenBad)
                 : random.chance(burst.lossWhenGood)
+        case .fading(let fade): random.chance(fade.loss(after: (moment - since).duration))
         }
     }
 
@@ -119,7 +127,7 @@ struct LossProcess: Sendable {
             let steps = max(0, slot - lastSlot)
             if steps == 0 { return isBad }
             let before = isBad ? 1.0 : 0.0
-            probability = share + (before - share) * Self.power(1 - toBad - toGood, steps)
+            probability = share + (before - share) * Double.power(1 - toBad - toGood, steps)
         } else {
             probability = share
         }
@@ -130,18 +138,5 @@ struct LossProcess: Sendable {
 
     private static func leavingProbability(mean: Duration) -> Double {
         min(1, 1 / max(1, mean / .milliseconds(1)))
-    }
-
-    /// `base` to a whole power, by squaring: the same bits on every machine, unlike a library's `pow`.
-    private static func power(_ base: Double, _ exponent: Int64) -> Double {
-        var result = 1.0
-        var square = base
-        var rest = exponent
-        while rest > 0 {
-            if rest & 1 == 1 { result *= square }
-            square *= square
-            rest >>= 1
-        }
-        return result
     }
 }

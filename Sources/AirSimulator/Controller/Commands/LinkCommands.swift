@@ -39,7 +39,7 @@ extension ReadRSSI: ImmediateCommand {
             return .failure(.unknownConnectionIdentifier)
         }
         let other = air.links[connection.link].ends[connection.role.peer]
-        let rssi = other.map { air.quality(slot, $0).rssi }
+        let rssi = other.map { air.signalStrength(slot, $0) }
         return .success(ReturnParameters(handle: handle, rssiDBm: rssi))
     }
 }
