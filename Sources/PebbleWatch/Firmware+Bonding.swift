@@ -14,20 +14,29 @@ public struct MemoryChangeID: Hashable, Sendable {
 extension Firmware {
     /// The next change for the store. Report how it went with `memoryChangeFinished(_:failure:at:)`.
     public mutating func nextMemoryChange() -> (id: MemoryChangeID, change: MemoryChange)? {
-        guard let change = memoryChanges.popFirst() else { return nil }
         lastMemoryChange += 1
         let id = MemoryChangeID(number: lastMemoryChange)
-        if case .bond(let bond, _) = change { bondsBeingStored[id] = bond.identity }
-        return (id, change)
+        if let change = memoryChanges.popFirst() {
+            if case .bond(let bond, _) = change { bondsBeingStored[id] = bond.identity }
+            return (id, change)
+        }
+        guard let change = system.nextChange() else { return nil }
+        serviceChangesBeingStored[id] = change.owner
+        return (id, .service(change.change))
     }
 
     /// The store has carried out a change, or could not.
     ///
-    /// A store that fails costs the phone nothing while the watch runs: the bond counts, and the log says that it
-    /// will be forgotten.
+    /// A store that fails costs a phone's bond nothing while the watch runs: the bond counts, and the log says that it
+    /// will be forgotten. What a service could not keep, it refuses.
     public mutating func memoryChangeFinished(_ id: MemoryChangeID, failure: WatchStoreError?, at now: Duration) {
         host.advance(to: now)
-        if let failure { log(.error, "store", failure.description) }
+        if let owner = serviceChangesBeingStored.removeValue(forKey: id) {
+            if let failure { log(.error, "store", "\(failure); what the phone wanted kept is refused") }
+            system.changeFinished(for: owner, failure: failure, at: now)
+        } else if let failure {
+            log(.error, "store", "\(failure); what changed is remembered only until the watch stops")
+        }
         if let identity = bondsBeingStored.removeValue(forKey: id) { bondStored(identity, at: now) }
         settle(at: now)
     }

@@ -12,7 +12,11 @@ public struct Firmware: HCIHost, Sendable {
     /// The most events that wait to be drained; beyond it the oldest are lost.
     private static let eventLimit = 4096
 
+    /// What was decided about the watch, with the firmware that runs now.
     public let configuration: WatchConfiguration
+    /// What was decided about the watch before any update.
+    let originalConfiguration: WatchConfiguration
+    let localIdentity: LocalIdentity
     var host: LEHost
     let handles: WatchDatabase.Handles
     var advertising: AdvertisingPolicy
@@ -22,7 +26,9 @@ public struct Firmware: HCIHost, Sendable {
     var system: WatchSystem
     var links: [ConnectionHandle: PhoneLink] = [:]
     var disconnectHistory = PPoGATTDisconnectHistory()
-    private var events: Deque<WatchEvent> = []
+    var events: Deque<WatchEvent> = []
+    /// A restart that has begun.
+    var restart: Restart?
 
     // MARK: Bonds
 
@@ -33,6 +39,7 @@ public struct Firmware: HCIHost, Sendable {
     var memoryChanges: Deque<MemoryChange> = []
     var lastMemoryChange: UInt64 = 0
     var bondsBeingStored: [MemoryChangeID: LEAddress] = [:]
+    var serviceChangesBeingStored: [MemoryChangeID: ChangeOwner] = [:]
     /// Until when a phone without a bond may pair although there is one already.
     var pairingWindowEnd: Duration?
     /// Pairings that wait for a person.
@@ -51,7 +58,15 @@ public struct Firmware: HCIHost, Sendable {
         memory: WatchMemory = WatchMemory(),
         randomness: any RandomNumberGenerator & Sendable
     ) throws(GATTDatabaseError) {
+        originalConfiguration = configuration
+        var configuration = configuration
+        var memory = memory
+        let boot = memory.services.boot(on: configuration.identity.hardware)
+        configuration.identity.take(firmwareOf: memory.services)
+        configuration.offersBattery = configuration.offersBattery && configuration.identity.firmware.hasBatteryService
         self.configuration = configuration
+        memoryChanges.append(contentsOf: boot.changes.map(MemoryChange.service))
+        for refusal in boot.refusals { events.append(.service(.updateFailed(reason: refusal))) }
         var randomness = randomness
         let layout = try WatchDatabase(configuration)
         handles = layout.handles
@@ -61,6 +76,7 @@ public struct Firmware: HCIHost, Sendable {
                 address: configuration.identity.address,
                 identityResolvingKey: IdentityResolvingKey(UInt128.random(in: 1...UInt128.max, using: &randomness))
             )
+        localIdentity = identity
         if memory.identity == nil, configuration.isBondable { memoryChanges.append(.identity(identity)) }
         phones =
             configuration.isBondable ? Dictionary(memory.phones.map { ($0.bond.identity, $0) }) { _, new in new } : [:]
@@ -80,7 +96,9 @@ public struct Firmware: HCIHost, Sendable {
         system = WatchSystem(
             identity: configuration.identity,
             clock: WatchClock(seconds: configuration.startTime, at: .zero),
-            app: configuration.defaultApp
+            app: configuration.defaultApp,
+            memory: memory.services,
+            randomness: randomness
         )
         updateDatabaseHash()
     }
@@ -139,6 +157,7 @@ extension Firmware {
         [
             host.nextDeadline, system.nextDeadline, advertising.nextDeadline, nextTransportDeadline,
             databaseChanges.nextDeadline, pairingWindowEnd, privateAddress?.nextDeadline,
+            restart?.deadline,
         ]
         .compactMap(\.self).min()
     }
@@ -153,7 +172,8 @@ extension Firmware {
             while let event = host.nextEvent() { handle(event, at: now) }
         } while pumpTransports(at: now)
         while let event = system.nextEvent() { emit(event) }
-        updateAdvertising(at: now)
+        if let cause = system.takeRestart() { beginRestart(cause, at: now) }
+        if restart != nil { finishRestart(at: now) } else { updateAdvertising(at: now) }
     }
 }
 

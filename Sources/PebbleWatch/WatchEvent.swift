@@ -36,6 +36,10 @@ public enum WatchEvent: Sendable {
     case appMessageSent(PebbleUUID, AppMessageDictionary, AppMessageResult)
     /// The phone set the clock.
     case clockSet(WatchClock)
+    /// One of the services did something.
+    case service(ServiceEvent)
+    /// The watch begins to restart: its links end, and it comes back.
+    case restarting(RestartCause)
     /// Something that only matters to whoever reads the log.
     case diagnostic(Diagnostic)
 }

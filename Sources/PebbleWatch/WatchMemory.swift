@@ -8,11 +8,18 @@ public struct WatchMemory: Sendable, Equatable {
     public var identity: LocalIdentity?
     /// The phones that have paired.
     public var phones: [RememberedPhone]
+    /// What the services keep.
+    public var services: ServiceMemory
 
     /// A memory; without arguments that of a watch fresh from the factory.
-    public init(identity: LocalIdentity? = nil, phones: [RememberedPhone] = []) {
+    public init(
+        identity: LocalIdentity? = nil,
+        phones: [RememberedPhone] = [],
+        services: ServiceMemory = ServiceMemory()
+    ) {
         self.identity = identity
         self.phones = phones
+        self.services = services
     }
 }
 
@@ -46,6 +53,8 @@ public enum MemoryChange: Sendable, Equatable {
     case forget(LEAddress)
     /// A bonded phone subscribed, unsubscribed, or saw a database. Ignored for a phone that is not bonded.
     case client(LEAddress, GATTClientState, seenDatabaseHash: [UInt8]?)
+    /// A service has something to keep.
+    case service(ServiceChange)
 }
 
 /// Why a store could not do what it was asked; the text is for whoever runs the watch.
@@ -62,8 +71,8 @@ public enum WatchStoreError: Error, Sendable, Equatable, CustomStringConvertible
     public var description: String {
         switch self {
         case .unusable(let path, let reason): "\(path) cannot be used: \(reason)"
-        case .full(let path): "\(path): no space is left; what changed is remembered only until the watch stops"
-        case .readOnly(let path): "\(path) is read-only; what changed is remembered only until the watch stops"
+        case .full(let path): "\(path): no space is left"
+        case .readOnly(let path): "\(path) is read-only"
         case .corrupt(let path, let reason): "\(path) is damaged: \(reason)"
         }
     }

@@ -58,7 +58,8 @@ public final class SQLiteStore: WatchStore {
             return try database.read { database in
                 WatchMemory(
                     identity: try IdentityRecord.fetchOne(database)?.value,
-                    phones: try PhoneRecord.order(sql: "rowid").fetchAll(database).map { try $0.value }
+                    phones: try PhoneRecord.order(sql: "rowid").fetchAll(database).map { try $0.value },
+                    services: try ServiceTables.load(from: database)
                 )
             }
         } catch {
@@ -91,6 +92,8 @@ public final class SQLiteStore: WatchStore {
                     }
                     known.set(client, seenDatabaseHash: hash)
                     try known.update(database)
+                case .service(let change):
+                    try ServiceTables.apply(change, in: database)
                 }
             }
         } catch {

@@ -21,6 +21,7 @@ enum Schema {
                 table.column("seenDatabaseHash", .blob)
             }
         }
+        migrator.registerMigration("services") { database in try ServiceTables.create(in: database) }
         return migrator
     }
 }

@@ -193,6 +193,8 @@ extension WatchMemory {
             guard let index = phones.firstIndex(where: { $0.bond.identity == identity }) else { return }
             phones[index].client = client
             phones[index].seenDatabaseHash = hash
+        case .service(let change):
+            services.apply(change)
         }
     }
 }

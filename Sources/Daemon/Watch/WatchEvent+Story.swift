@@ -88,6 +88,10 @@ extension WatchEvent {
             return StoryLine(.session, .info, text)
         case .clockSet(let clock):
             return StoryLine(.session, .info, "the phone set the clock\(clock.zone.map { ", zone \($0.name)" } ?? "")")
+        case .service(let event):
+            return event.storyLine
+        case .restarting(let cause):
+            return StoryLine(.watch, .notice, "restarts: \(cause.reason)")
         case .diagnostic(let diagnostic):
             return StoryLine(diagnostic)
         }

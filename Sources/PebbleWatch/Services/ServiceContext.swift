@@ -9,19 +9,55 @@ struct ServiceContext: Sendable {
         let message: PebbleMessage
     }
 
+    /// Something for the store, and who waits for it.
+    struct Change: Sendable {
+        let change: ServiceChange
+        let owner: ChangeOwner
+    }
+
     let now: Duration
     let identity: WatchIdentity
+    /// What the watch says it can do.
+    let capabilities: Capabilities
+    /// The session of the Pebble app itself, if there is one: where the watch speaks of its own accord.
+    let systemSession: SessionID?
     var clock: WatchClock
+    var randomness: any RandomNumberGenerator & Sendable
     var replies: [Reply] = []
     var events: [WatchEvent] = []
+    var changes: [Change] = []
+    /// Set when the watch is to restart.
+    var restart: RestartCause?
 
     /// Answers on a session.
     mutating func reply(_ message: some EndpointMessage, on session: SessionID) {
         replies.append(Reply(session: session, message: PebbleMessage(message)))
     }
 
+    /// Tells whoever watches the watch what a service did.
+    mutating func emit(_ event: ServiceEvent) { events.append(.service(event)) }
+
+    /// Hands a change to the store; its owner is told how that went, in the order in which changes were handed over.
+    mutating func remember(_ change: ServiceChange, for owner: ChangeOwner = .nobody) {
+        changes.append(Change(change: change, owner: owner))
+    }
+
     /// Leaves a line for the log.
     mutating func log(_ severity: Diagnostic.Severity, _ layer: String, _ message: String) {
         events.append(.diagnostic(Diagnostic(severity: severity, layer: layer, message: message)))
     }
+}
+
+/// Which service waits until the store has a change.
+enum ChangeOwner: Sendable {
+    /// Nobody's answer depends on it.
+    case nobody
+    case putBytes
+    case update
+}
+
+/// Why the watch restarts.
+public enum RestartCause: Sendable, Equatable {
+    /// An update is complete: the new firmware starts.
+    case firmwareUpdate
 }

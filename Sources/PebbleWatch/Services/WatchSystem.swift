@@ -13,19 +13,35 @@ struct WatchSystem: Sendable {
 
     let identity: WatchIdentity
     let capabilities: Capabilities
-    private var clock: WatchClock
+    var clock: WatchClock
     private var sessions: [SessionID: Session] = [:]
     /// Sessions in the order in which they were opened.
     private var order: [SessionID] = []
     private var lastSession: UInt64 = 0
     private var apps: AppManager
+    private(set) var services: WatchServices
+    private(set) var randomness: any RandomNumberGenerator & Sendable
     private var events: Deque<WatchEvent> = []
+    private var changes: Deque<ServiceContext.Change> = []
+    /// Set when the watch is to restart.
+    private var restart: RestartCause?
 
-    init(identity: WatchIdentity, clock: WatchClock, app: any WatchApp) {
+    /// - Parameter randomness: where names of uploads come from; nothing secret does.
+    init(
+        identity: WatchIdentity,
+        clock: WatchClock,
+        app: any WatchApp,
+        memory: ServiceMemory,
+        randomness: any RandomNumberGenerator & Sendable
+    ) {
         self.identity = identity
         self.clock = clock
-        capabilities = [.appRunState, .appMessage8K]
+        self.randomness = randomness
+        capabilities = [
+            .appRunState, .appMessage8K, .smoothFirmwareInstallProgress, .firmwareUpdateAcrossDisconnection,
+        ]
         apps = AppManager(starting: app)
+        services = WatchServices(memory: memory)
     }
 
     /// Starts the first app.
@@ -65,6 +81,7 @@ extension WatchSystem {
         guard sessions.removeValue(forKey: id) != nil else { return }
         order.removeAll { $0 == id }
         emit(.sessionClosed(id, reason: reason))
+        handle(at: now) { system, context in system.services.sessionClosed(id, in: &context) }
     }
 
     /// Whether a session still exists.
@@ -117,12 +134,30 @@ extension WatchSystem {
 
 extension WatchSystem {
     /// When `advance(to:)` has something to do.
-    var nextDeadline: Duration? { apps.nextDeadline }
+    var nextDeadline: Duration? { [apps.nextDeadline, services.nextDeadline].compactMap(\.self).min() }
 
     /// Lets time pass.
     mutating func advance(to now: Duration) {
         guard let deadline = nextDeadline, deadline <= now else { return }
-        handle(at: now) { system, context in system.apps.advance(in: &context) }
+        handle(at: now) { system, context in
+            system.apps.advance(in: &context)
+            system.services.advance(in: &context)
+        }
+    }
+
+    /// The next change for the store.
+    mutating func nextChange() -> ServiceContext.Change? { changes.popFirst() }
+
+    /// The store has carried out a change, or could not.
+    mutating func changeFinished(for owner: ChangeOwner, failure: WatchStoreError?, at now: Duration) {
+        handle(at: now) { system, context in system.services.changeFinished(for: owner, failure: failure, in: &context)
+        }
+    }
+
+    /// Whether the watch is to restart, and why; asking takes it back.
+    mutating func takeRestart() -> RestartCause? {
+        defer { restart = nil }
+        return restart
     }
 
     /// The next thing that happened.
@@ -148,10 +183,7 @@ extension WatchSystem {
         }
     }
 
-    /// Gives a message to the service that answers its endpoint.
-    ///
-    /// An endpoint that clients know but no service here answers is ignored without a word, since they take a
-    /// refusal of it for a failure.
+    /// Gives a message to whoever answers its endpoint.
     private mutating func route(
         _ message: PebbleMessage,
         on id: SessionID,
@@ -163,14 +195,9 @@ extension WatchSystem {
             guard let phone else { return }
             sessions[id]?.phoneCapabilities = phone.capabilities
             apps.phoneAnnounced(phone.capabilities)
-        case .watchVersion:
-            try WatchVersionService.receive(message, on: id, capabilities: capabilities, in: &context)
-        case .time: try TimeService.receive(message, on: id, in: &context)
-        case .ping: try PingService.receive(message, on: id, in: &context)
-        case .factoryRegistry: FactoryRegistryService.receive(message, on: id, in: &context)
         case .appRunState: try AppRunStateService.receive(message, on: id, apps: &apps, in: &context)
         case .appMessage: apps.receive(try AppMessage(payload: message.payload), on: id, in: &context)
-        default: context.log(.debug, "session", "\(message.endpoint): nothing here answers it")
+        default: try services.receive(message, on: id, in: &context)
         }
     }
 
@@ -179,9 +206,19 @@ extension WatchSystem {
         at now: Duration,
         _ step: (inout WatchSystem, inout ServiceContext) -> Void
     ) {
-        var context = ServiceContext(now: now, identity: identity, clock: clock)
+        var context = ServiceContext(
+            now: now,
+            identity: identity,
+            capabilities: capabilities,
+            systemSession: order.last { sessions[$0]?.kind != .app },
+            clock: clock,
+            randomness: randomness
+        )
         step(&self, &context)
         clock = context.clock
+        randomness = context.randomness
+        restart = context.restart ?? restart
+        changes.append(contentsOf: context.changes)
         for event in context.events { emit(event) }
         for reply in context.replies { send(reply) }
         for item in apps.takeOutgoing() { send(item, at: now) }

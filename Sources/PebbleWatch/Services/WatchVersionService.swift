@@ -6,11 +6,10 @@ enum WatchVersionService {
     static func receive(
         _ message: PebbleMessage,
         on session: SessionID,
-        capabilities: Capabilities,
         in context: inout ServiceContext
     ) throws(ByteDecodingError) {
         guard case .request = try WatchVersionMessage(payload: message.payload) else { return }
-        let version = WatchVersion(identity: context.identity, capabilities: capabilities)
+        let version = WatchVersion(identity: context.identity, capabilities: context.capabilities)
         context.reply(WatchVersionMessage.response(version), on: session)
     }
 }

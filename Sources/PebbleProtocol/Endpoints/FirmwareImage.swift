@@ -1,0 +1,28 @@
+import ByteCoding
+
+/// A firmware image, as it is uploaded and started: code, and at its very end its metadata.
+///
+/// The metadata has the 47 bytes of ``FirmwareMetadata``, but in the watch's own byte order: the timestamp is
+/// little-endian here.
+public enum FirmwareImage {
+    /// What an image says of itself; nil if it ends with anything but metadata of the one known version.
+    public static func metadata(of image: [UInt8]) -> FirmwareMetadata? {
+        guard image.count >= FirmwareMetadata.encodedLength else { return nil }
+        var reader = ByteReader(image.suffix(FirmwareMetadata.encodedLength))
+        guard let metadata = try? FirmwareMetadata(reading: &reader),
+            metadata.metadataVersion == FirmwareMetadata.currentMetadataVersion
+        else { return nil }
+        return swapped(metadata)
+    }
+
+    /// Appends metadata as it stands at the end of an image.
+    public static func append(_ metadata: FirmwareMetadata, to image: inout [UInt8]) {
+        swapped(metadata).encode(to: &image)
+    }
+
+    private static func swapped(_ metadata: FirmwareMetadata) -> FirmwareMetadata {
+        var metadata = metadata
+        metadata.timestamp = metadata.timestamp.byteSwapped
+        return metadata
+    }
+}

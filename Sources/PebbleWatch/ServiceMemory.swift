@@ -1,0 +1,124 @@
+import PebbleProtocol
+
+/// What the services of the watch remember from one run to the next.
+public struct ServiceMemory: Sendable, Equatable {
+    /// The firmware that was installed by an update, if any: as an image's metadata.
+    public var firmware: FirmwareMetadata?
+    /// The recovery firmware that was installed by an update, if any.
+    public var recoveryFirmware: FirmwareMetadata?
+    /// What of an update has been uploaded.
+    public var update: [FirmwarePart: StoredFirmwareImage]
+    /// Which parts of which apps have been uploaded.
+    public var appParts: [AppPart: StoredObject]
+    /// Files, such as the language pack, by name.
+    public var files: [String: StoredObject]
+
+    /// A memory; without arguments that of a watch fresh from the factory.
+    public init(
+        firmware: FirmwareMetadata? = nil,
+        recoveryFirmware: FirmwareMetadata? = nil,
+        update: [FirmwarePart: StoredFirmwareImage] = [:],
+        appParts: [AppPart: StoredObject] = [:],
+        files: [String: StoredObject] = [:]
+    ) {
+        self.firmware = firmware
+        self.recoveryFirmware = recoveryFirmware
+        self.update = update
+        self.appParts = appParts
+        self.files = files
+    }
+}
+
+/// The images of a firmware update; the numbers are those of the uploads.
+public enum FirmwarePart: UInt8, Sendable, CaseIterable {
+    case firmware = 1
+    case recoveryFirmware = 2
+    case systemResources = 3
+}
+
+/// An image of a firmware update: all of it, or what has come so far.
+public struct StoredFirmwareImage: Sendable, Equatable {
+    public var bytes: [UInt8]
+    public var progress: Progress
+
+    /// How far the image is.
+    public enum Progress: UInt8, Sendable, Comparable {
+        /// Its upload was interrupted and may be resumed.
+        case partial = 0
+        /// It is whole: its checksum was right.
+        case committed = 1
+        /// The phone wants it started at the next boot.
+        case installed = 2
+
+        public static func < (left: Progress, right: Progress) -> Bool { left.rawValue < right.rawValue }
+    }
+
+    /// An image.
+    public init(bytes: [UInt8], progress: Progress = .partial) {
+        self.bytes = bytes
+        self.progress = progress
+    }
+}
+
+/// Names one of the uploads that make an app.
+public struct AppPart: Hashable, Sendable {
+    public var application: PebbleUUID
+    public var kind: Kind
+
+    /// The parts of an app; the numbers are those of the uploads.
+    public enum Kind: UInt8, Sendable, CaseIterable {
+        case resources = 4
+        case binary = 5
+        case worker = 7
+    }
+
+    /// A part of an app.
+    public init(of application: PebbleUUID, _ kind: Kind) {
+        self.application = application
+        self.kind = kind
+    }
+}
+
+/// What the watch itself keeps of an upload whose bytes are in the store.
+public struct StoredObject: Sendable, Equatable {
+    /// In bytes.
+    public var size: Int
+    /// The first bytes, at most ``headLength``: an app binary's header says what the app is.
+    public var head: [UInt8]
+
+    /// As long as the longest header that is looked at.
+    public static let headLength = 130
+
+    /// An upload by what is kept of it.
+    public init(size: Int, head: [UInt8]) {
+        self.size = size
+        self.head = head
+    }
+
+    /// What is kept of some bytes.
+    public init(_ bytes: [UInt8]) {
+        self.init(size: bytes.count, head: Array(bytes.prefix(Self.headLength)))
+    }
+}
+
+/// One change of what the services remember, which a store carries out whole or not at all.
+public enum ServiceChange: Sendable, Equatable {
+    /// An app's part was uploaded; it replaces an older one.
+    case appPart(AppPart, [UInt8])
+    /// All uploads of an app are to go.
+    case appPartsRemoved(of: PebbleUUID)
+    /// A file was uploaded; it replaces an older one.
+    case file(name: String, [UInt8])
+    /// The next bytes of an image, which begin at `offset`. What was there from that place on goes.
+    case updateBytes(FirmwarePart, offset: Int, [UInt8])
+    /// How far an image is.
+    case updateProgress(FirmwarePart, StoredFirmwareImage.Progress)
+    /// An image is to go.
+    case updateDiscarded(FirmwarePart)
+    /// The firmware that starts from now on.
+    case firmware(FirmwareMetadata)
+    /// The recovery firmware that is there from now on.
+    case recoveryFirmware(FirmwareMetadata)
+    /// All of these or none.
+    case several([ServiceChange])
+}

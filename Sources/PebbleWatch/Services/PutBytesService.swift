@@ -1,0 +1,343 @@
+import ByteCoding
+import PebbleProtocol
+
+/// Endpoint 0xBEEF: takes uploads, one at a time. What becomes of an object once it is whole is for others to decide.
+///
+/// Every request is answered. A request that does not fit what goes on is refused and ends the upload, as the firmware
+/// does. The commit of an object is acknowledged when the store has it.
+struct PutBytesService: Sendable {
+    /// An upload without a request for so long is over, without a word.
+    static let inactivityTimeout: Duration = .seconds(30)
+    /// Objects that are whole and may still be installed; beyond it the oldest cannot be any more.
+    static let installableLimit = 8
+    /// Images of an update go to the store in pieces of this size, so that an interrupted upload can be resumed even
+    /// after the watch itself was interrupted.
+    static let storedPieceLength = 16 * 1024
+
+    /// Where an object goes.
+    enum Destination: Sendable, Equatable {
+        case app(AppPart)
+        case file(String)
+        case update(FirmwarePart)
+    }
+
+    private struct Upload: Sendable {
+        let session: SessionID
+        let token: PutBytesToken
+        let kind: PutBytesObject.Kind
+        let destination: Destination
+        /// Everything so far, with what an earlier upload brought.
+        var bytes: [UInt8]
+        var checksum: LegacyChecksum
+        /// Of `bytes`, how many the store has.
+        var storedByteCount: Int
+        var remainingByteCount: Int
+        var hasPieces = false
+        var deadline: Duration
+
+        func fits(_ piece: PutBytesPiece, on session: SessionID) -> Bool {
+            piece.token == token && session == self.session && piece.declaredLength == piece.data.count
+                && piece.data.count <= remainingByteCount
+        }
+    }
+
+    /// An object on its way into the store.
+    private struct Commit: Sendable {
+        /// Nil when it has closed meanwhile.
+        var session: SessionID?
+        let token: PutBytesToken
+        let kind: PutBytesObject.Kind
+        let destination: Destination
+        let bytes: [UInt8]
+    }
+
+    private var upload: Upload?
+    private var commit: Commit?
+    private var installable: [(token: PutBytesToken, kind: PutBytesObject.Kind, destination: Destination)] = []
+
+    /// Whether an upload is under way: some clients take any message for an answer to it, so that nothing else is to be
+    /// said meanwhile.
+    var isBusy: Bool { upload != nil || commit != nil }
+
+    /// When the upload is given up.
+    var nextDeadline: Duration? { upload?.deadline }
+
+    /// Handles a request. What cannot be read is refused like what does not fit.
+    mutating func receive(
+        _ message: PebbleMessage,
+        on session: SessionID,
+        apps: InstalledApps,
+        update: inout FirmwareUpdateService,
+        in context: inout ServiceContext
+    ) {
+        guard let request = try? PutBytesRequest(payload: message.payload) else {
+            refuse(.none, "a request could not be read", on: session, update: &update, in: &context)
+            return
+        }
+        switch request {
+        case .begin(let object):
+            begin(object, on: session, apps: apps, update: &update, in: &context)
+        case .put(let piece):
+            put(piece, on: session, update: &update, in: &context)
+        case .commit(let token, let crc):
+            commit(token, crc: crc, on: session, update: &update, in: &context)
+        case .abort(let token):
+            guard upload?.token == token else {
+                refuse(token, "an abort named another upload", on: session, update: &update, in: &context)
+                return
+            }
+            end("the phone gave it up", update: &update, in: &context)
+            context.reply(PutBytesResponse.acknowledgement(token), on: session)
+        case .install(let token):
+            install(token, on: session, update: &update, in: &context)
+        }
+    }
+
+    /// The session is gone, and its upload with it.
+    mutating func sessionClosed(
+        _ session: SessionID,
+        update: inout FirmwareUpdateService,
+        in context: inout ServiceContext
+    ) {
+        if upload?.session == session { end("the session closed", update: &update, in: &context) }
+        if commit?.session == session { commit?.session = nil }
+    }
+
+    /// Lets time pass.
+    mutating func advance(update: inout FirmwareUpdateService, in context: inout ServiceContext) {
+        guard let deadline = upload?.deadline, deadline <= context.now else { return }
+        end("nothing came for \(Self.inactivityTimeout)", update: &update, in: &context)
+    }
+
+    /// The store has the object that was committed, or could not take it.
+    /// - Returns: the object's place, if it is there.
+    mutating func changeFinished(
+        failure: WatchStoreError?,
+        update: inout FirmwareUpdateService,
+        in context: inout ServiceContext
+    ) -> (destination: Destination, object: StoredObject)? {
+        guard let commit else { return nil }
+        self.commit = nil
+        if let failure {
+            if case .update(let part) = commit.destination { update.discard(part, in: &context) }
+            context.emit(.uploadFailed(commit.kind, reason: "\(failure)"))
+            if let session = commit.session {
+                context.reply(PutBytesResponse.negativeAcknowledgement(commit.token), on: session)
+            }
+            return nil
+        }
+        if case .update(let part) = commit.destination { update.committed(part, commit.bytes) }
+        if installable.count >= Self.installableLimit { installable.removeFirst() }
+        installable.append((commit.token, commit.kind, commit.destination))
+        context.emit(.uploaded(commit.kind, byteCount: commit.bytes.count))
+        if let session = commit.session { context.reply(PutBytesResponse.acknowledgement(commit.token), on: session) }
+        return (commit.destination, StoredObject(commit.bytes))
+    }
+}
+
+// MARK: - Requests
+
+extension PutBytesService {
+    private mutating func begin(
+        _ object: PutBytesObject,
+        on session: SessionID,
+        apps: InstalledApps,
+        update: inout FirmwareUpdateService,
+        in context: inout ServiceContext
+    ) {
+        guard !isBusy else {
+            refuse(.none, "another one began", on: session, update: &update, in: &context)
+            return
+        }
+        guard let destination = Self.destination(of: object, apps: apps, update: update) else {
+            context.emit(.uploadFailed(object.kind, reason: "the watch does not want it"))
+            context.reply(PutBytesResponse.negativeAcknowledgement(.none), on: session)
+            return
+        }
+        var bytes: [UInt8] = []
+        if case .update(let part) = destination { bytes = update.takeForUpload(part, in: &context) }
+        let start = Int(object.resumeOffset ?? 0)
+        guard start <= bytes.count, start + Int(object.size) <= object.kind.sizeLimit,
+            !bytes.isEmpty || object.resumeOffset ?? 0 == 0
+        else {
+            if case .update(let part) = destination { update.keep(part, bytes) }
+            context.emit(.uploadFailed(object.kind, reason: "\(object.size) bytes from \(start) on do not fit"))
+            context.reply(PutBytesResponse.negativeAcknowledgement(.none), on: session)
+            return
+        }
+        bytes.removeSubrange(start...)
+        var checksum = LegacyChecksum()
+        checksum.update(bytes)
+        let token = PutBytesToken(rawValue: .random(in: 1..<UInt32.max, using: &context.randomness))
+        upload = Upload(
+            session: session,
+            token: token,
+            kind: object.kind,
+            destination: destination,
+            bytes: bytes,
+            checksum: checksum,
+            storedByteCount: start,
+            remainingByteCount: Int(object.size),
+            deadline: context.now + Self.inactivityTimeout
+        )
+        context.emit(.uploadBegan(object.kind, byteCount: Int(object.size)))
+        context.reply(PutBytesResponse.acknowledgement(token), on: session)
+    }
+
+    /// Where an object would go; nil if the watch has no place for it now.
+    private static func destination(
+        of object: PutBytesObject,
+        apps: InstalledApps,
+        update: FirmwareUpdateService
+    ) -> Destination? {
+        if let part = FirmwarePart(rawValue: object.kind.rawValue) {
+            return update.allowsUploads ? .update(part) : nil
+        }
+        // Only images of an update are kept when their upload is interrupted.
+        guard object.resumeOffset == nil else { return nil }
+        if let kind = AppPart.Kind(rawValue: object.kind.rawValue) {
+            guard case .app(let id) = object.target, let application = apps.application(id) else { return nil }
+            return .app(AppPart(of: application, kind))
+        }
+        guard case .bank(_, let name?) = object.target, FileStorage.accepts(name) else { return nil }
+        return .file(name)
+    }
+
+    private mutating func put(
+        _ piece: PutBytesPiece,
+        on session: SessionID,
+        update: inout FirmwareUpdateService,
+        in context: inout ServiceContext
+    ) {
+        guard upload?.fits(piece, on: session) == true else {
+            refuse(piece.token, "a piece does not fit", on: session, update: &update, in: &context)
+            return
+        }
+        upload?.bytes += piece.data
+        upload?.checksum.update(piece.data)
+        upload?.remainingByteCount -= piece.data.count
+        upload?.hasPieces = true
+        upload?.deadline = context.now + Self.inactivityTimeout
+        storeProgress(atLeast: Self.storedPieceLength, in: &context)
+        context.reply(PutBytesResponse.acknowledgement(piece.token), on: session)
+    }
+
+    private mutating func commit(
+        _ token: PutBytesToken,
+        crc: UInt32,
+        on session: SessionID,
+        update: inout FirmwareUpdateService,
+        in context: inout ServiceContext
+    ) {
+        guard let upload, upload.token == token, upload.session == session, upload.hasPieces else {
+            refuse(token, "a commit does not fit", on: session, update: &update, in: &context)
+            return
+        }
+        guard upload.checksum.value == crc else {
+            // What is there is not what the phone meant; resuming it would never end well.
+            self.upload = nil
+            if case .update(let part) = upload.destination { update.discard(part, in: &context) }
+            context.emit(.uploadFailed(upload.kind, reason: "its checksum is wrong"))
+            context.reply(PutBytesResponse.negativeAcknowledgement(token), on: session)
+            return
+        }
+        switch upload.destination {
+        case .app(let part): context.remember(.appPart(part, upload.bytes), for: .putBytes)
+        case .file(let name): context.remember(.file(name: name, upload.bytes), for: .putBytes)
+        case .update(let part):
+            let rest = Array(upload.bytes[upload.storedByteCount...])
+            context.remember(
+                .several([
+                    .updateBytes(part, offset: upload.storedByteCount, rest), .updateProgress(part, .committed),
+                ]),
+                for: .putBytes
+            )
+        }
+        commit = Commit(
+            session: session,
+            token: token,
+            kind: upload.kind,
+            destination: upload.destination,
+            bytes: upload.bytes
+        )
+        self.upload = nil
+    }
+
+    private mutating func install(
+        _ token: PutBytesToken,
+        on session: SessionID,
+        update: inout FirmwareUpdateService,
+        in context: inout ServiceContext
+    ) {
+        guard !isBusy, let index = installable.firstIndex(where: { $0.token == token }) else {
+            refuse(token, "an install named another object", on: session, update: &update, in: &context)
+            return
+        }
+        let object = installable.remove(at: index)
+        context.emit(.uploadInstalled(object.kind))
+        if case .update(let part) = object.destination {
+            update.install(part, token: token, on: session, in: &context)
+        } else {
+            context.reply(PutBytesResponse.acknowledgement(.none), on: session)
+        }
+    }
+}
+
+// MARK: - Ends
+
+extension PutBytesService {
+    private mutating func refuse(
+        _ token: PutBytesToken,
+        _ reason: String,
+        on session: SessionID,
+        update: inout FirmwareUpdateService,
+        in context: inout ServiceContext
+    ) {
+        end(reason, update: &update, in: &context)
+        context.reply(PutBytesResponse.negativeAcknowledgement(token), on: session)
+    }
+
+    /// The upload is over. What came of an update's image is kept, so that the phone can go on from there.
+    private mutating func end(
+        _ reason: String,
+        update: inout FirmwareUpdateService,
+        in context: inout ServiceContext
+    ) {
+        guard let ended = upload else { return }
+        storeProgress(atLeast: 1, in: &context)
+        upload = nil
+        if case .update(let part) = ended.destination { update.keep(part, ended.bytes) }
+        context.emit(.uploadFailed(ended.kind, reason: reason))
+    }
+
+    /// Hands what has come of an update's image to the store, if that is enough to be worth it.
+    private mutating func storeProgress(atLeast length: Int, in context: inout ServiceContext) {
+        guard let current = upload, case .update(let part) = current.destination,
+            current.bytes.count - current.storedByteCount >= length
+        else { return }
+        let piece = Array(current.bytes[current.storedByteCount...])
+        context.remember(.updateBytes(part, offset: current.storedByteCount, piece))
+        upload?.storedByteCount = current.bytes.count
+    }
+}
+
+extension PutBytesObject.Kind {
+    /// The largest object of its kind that the watch has room for, in bytes.
+    var sizeLimit: Int {
+        switch self {
+        case .firmware, .systemResources: 4 * 1024 * 1024
+        case .recoveryFirmware: 1024 * 1024
+        case .appBinary, .appWorker: 256 * 1024
+        case .appResources: 1024 * 1024
+        case .file: 2 * 1024 * 1024
+        }
+    }
+}
+
+/// The files that a phone may put on the watch.
+enum FileStorage {
+    /// The name of the language pack: the one file that companions send.
+    static let languagePack = "lang"
+
+    static func accepts(_ name: String) -> Bool { name == languagePack }
+}
