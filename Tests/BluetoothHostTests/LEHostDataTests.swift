@@ -168,15 +168,6 @@ struct LEHostDataTests {
         #expect(rig.sent() == [compact("02 4000 0a00 0600 0400 0b 436169726e")])
     }
 
-    @Test("A credit-based channel is not understood, and its responses are not answered")
-    func creditBased() throws {
-        var rig = try Self.rig(["4000"])
-        rig.give(HostRig.frame("4000", channel: "0500", "14 03 0a00 8000 4000 1700 1700 0a00"))
-        #expect(rig.sent() == [compact("02 4000 0a00 0600 0500 01 03 0200 0000")])
-        rig.give(HostRig.frame("4000", channel: "0500", "15 03 0a00 4000 1700 1700 0a00 0000"))
-        #expect(rig.sent().isEmpty)
-    }
-
     @Test("Time: what ATT waits for has its deadline at the host")
     func time() throws {
         var rig = try Self.rig(["4000"])

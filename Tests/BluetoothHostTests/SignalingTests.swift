@@ -31,9 +31,54 @@ struct SignalingTests {
         (parameters, "12 07 0800 1800 2400 0300 5802"),
         (.connectionParameterUpdateResponse(isAccepted: true), "13 07 0200 0000"),
         (.connectionParameterUpdateResponse(isAccepted: false), "13 07 0200 0100"),
-        (.creditBased(.flowControlCredit, [0x40, 0, 1, 0]), "16 07 0400 4000 0100"),
+        (
+            .creditBased(.connectionRequest(SPSM(rawValue: 0x85), source: ChannelID(rawValue: 0x41), terms)),
+            "14 07 0a00 8500 4100 0002 f700 0300"
+        ),
+        (
+            .creditBased(.connectionResponse(destination: ChannelID(rawValue: 0x42), terms, .insufficientEncryption)),
+            "15 07 0a00 4200 0002 f700 0300 0800"
+        ),
+        (.creditBased(.flowControlCredit(ChannelID(rawValue: 0x40), credits: 0x102)), "16 07 0400 4000 0201"),
+        (.creditBased(.reconfigureResponse(.mpsReduced)), "1a 07 0200 0200"),
         (.unknown(code: 0x0A), "0a 07 0000"),
     ]
+
+    static let terms = ChannelTerms(mtu: 0x200, mps: 0xF7, credits: 3)
+
+    /// Commands with a list of channels, which can end anywhere between two of them.
+    static let lists: [(SignalingPDU.Command, String)] = [
+        (
+            .creditBased(
+                .enhancedConnectionRequest(SPSM(rawValue: 0x85), terms, sources: [0x40, 0x7F].map(ChannelID.init))
+            ),
+            "17 07 0c00 8500 0002 f700 0300 4000 7f00"
+        ),
+        (
+            .creditBased(
+                .enhancedConnectionResponse(terms, .noResources, destinations: [0x50, 0].map(ChannelID.init))
+            ),
+            "18 07 0c00 0002 f700 0300 0400 5000 0000"
+        ),
+        (
+            .creditBased(.reconfigureRequest(mtu: 0x200, mps: 0xF7, [ChannelID(rawValue: 0x41)])),
+            "19 07 0600 0002 f700 4100"
+        ),
+    ]
+
+    @Test("Commands with lists of channels: the Core's bytes, and back", arguments: lists.indices)
+    func listCodec(_ index: Int) throws {
+        let (command, text) = Self.lists[index]
+        let bytes = try #require([UInt8](hexadecimal: text))
+        var encoded: [UInt8] = []
+        SignalingPDU(identifier: 7, command: command).encode(to: &encoded)
+        #expect(encoded.hexadecimal == bytes.hexadecimal)
+        #expect(try SignalingPDU(decoding: bytes[...]).command == command)
+        // Half a channel.
+        var odd = bytes + [0]
+        odd[2] += 1
+        #expect(throws: ByteDecodingError.self) { try SignalingPDU(decoding: odd[...]) }
+    }
 
     @Test("Every command: the Core's bytes, back, and cut short", arguments: samples.indices)
     func codec(_ index: Int) throws {
@@ -74,13 +119,13 @@ struct SignalingTests {
             ("06 05", "01 05 0200 0000"),
             // 24 octets: the MTU is 23.
             ("12 05 1400 0000000000000000000000000000000000000000", "01 05 0400 0100 1700"),
-            // A channel that does not exist.
-            ("06 05 0400 4000 4100", "01 05 0600 0200 4000 4100"),
             // Nothing to answer to: no identifier, or none that is allowed.
             ("", ""), ("12", ""), ("12 00 0800 1800 2400 0300 5802", ""),
             // Responses, right and wrong.
             ("13 05 0200 0000", ""), ("13 05 0200 0200", ""), ("13 05 0300 000000", ""), ("01 05 0200 0000", ""),
-            ("01 05 0200 0900", ""), ("07 05 0400 4000 4100", ""), ("15 05", ""),
+            ("01 05 0200 0900", ""), ("15 05", ""), ("18 05 0300 000000", ""), ("1a 05 0100 00", ""),
+            // Credits and requests that are cut short: not understood.
+            ("16 05 0200 4000", "01 05 0200 0000"), ("14 05 0800 8000400017001700", "01 05 0200 0000"),
         ]
     )
     func rejections(_ text: String, _ answer: String) throws {
@@ -89,7 +134,7 @@ struct SignalingTests {
         #expect(isProblem)
     }
 
-    @Test("Only 16 answers wait for a peer that does not listen")
+    @Test("Only 64 answers wait for a peer that does not listen")
     func bounded() throws {
         var channel = SignalingChannel()
         let request = try #require([UInt8](hexadecimal: "0a 05 0000"))
@@ -97,7 +142,31 @@ struct SignalingTests {
         var count = 0
         var buffer: [UInt8] = []
         while channel.nextPDU(into: &buffer) { count += 1 }
-        #expect(count == 16)
+        #expect(count == 64)
+    }
+
+    @Test("An identifier that a request waits for an answer with is passed over")
+    func openIdentifiers() throws {
+        var channel = SignalingChannel()
+        let request = SignalingPDU.Command.disconnectionRequest(
+            destination: ChannelID(rawValue: 0x40),
+            source: ChannelID(rawValue: 0x41)
+        )
+        let first = channel.request(request)
+        #expect(first == 1)
+        var buffer: [UInt8] = []
+        var seen: [UInt8] = []
+        for _ in 0..<300 {
+            channel.encodeCredits(1, for: ChannelID(rawValue: 0x40), into: &buffer)
+            seen.append(buffer.dropFirst().first ?? 0)
+        }
+        #expect(!seen.contains(1) && !seen.contains(0) && seen.prefix(255).last == 2)
+        channel.settle(first)
+        for _ in 0..<255 {
+            channel.encodeCredits(1, for: ChannelID(rawValue: 0x40), into: &buffer)
+            seen.append(buffer.dropFirst().first ?? 0)
+        }
+        #expect(seen.contains(1))
     }
 
     @Test("Identifiers go from 1 to 255 and never are 0")

@@ -71,6 +71,15 @@ extension LEHost {
         send(Disconnect(handle: handle, reason: reason), for: .disconnect(handle))
     }
 
+    /// Says whether the user, or a policy, has authorized the peer of a connection: attributes and channels may require
+    /// that.
+    public mutating func setAuthorized(_ isAuthorized: Bool, _ handle: ConnectionHandle) {
+        guard let index = link(handle), links[index].connection.security.isAuthorized != isAuthorized else { return }
+        links[index].connection.security.isAuthorized = isAuthorized
+        gatt.securityChanged(handle, to: links[index].connection.security)
+        emit(.securityChanged(handle, links[index].connection.security))
+    }
+
     /// Reads how strongly a peer is received. `rssi` follows.
     public mutating func readRSSI(_ handle: ConnectionHandle) {
         guard link(handle) != nil else { return }
@@ -127,6 +136,7 @@ extension LEHost {
         openSecurity(index)
         let connection = links[index].connection
         gatt.connectionOpened(connection.handle, security: connection.security, at: now)
+        channels.connectionOpened(connection.handle)
         emit(.connected(connection))
         readRemoteFeatures(index)
     }
@@ -148,6 +158,8 @@ extension LEHost {
         if nextLinkToServe > index { nextLinkToServe -= 1 }
         buffers.giveBack(link.outstandingPackets)
         guard link.isAnnounced else { return }
+        channels.connectionClosed(handle)
+        passOnChannelEvents()
         let state = gatt.connectionClosed(handle)
         security?.connectionClosed(handle)
         continueSecurity()

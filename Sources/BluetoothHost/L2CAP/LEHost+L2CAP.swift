@@ -26,13 +26,7 @@ extension LEHost {
         case .attribute: gatt.receive(frame.payload, on: handle, at: now)
         case .signaling: receiveSignaling(frame.payload, index)
         case .securityManager: receiveSecurity(frame.payload, index)
-        default:
-            counters.unknownChannelFrames += 1
-            log(
-                .warning,
-                "l2cap",
-                "connection \(handle): ignored \(frame.payload.count) bytes on channel \(frame.channel), which is not open"
-            )
+        default: receiveFrame(frame, index)
         }
     }
 
@@ -43,16 +37,39 @@ extension LEHost {
         case .updateRequested(let parameters, let identifier):
             parametersRequested(index, parameters, identifier: identifier)
         case .updateAnswered(let isAccepted): updateAnswered(index, isAccepted: isAccepted)
-        case .creditBased(let code, _, let identifier): refuseCreditBased(code, identifier, index)
+        case .creditBased, .disconnectionRequested, .disconnected, .rejected: receiveChannelSignaling(input, index)
         case .handled(let problem):
             if let problem { log(.warning, "l2cap", "connection \(handle): \(problem)") }
         }
     }
 
-    /// There are no credit-based channels: whatever asks for one is not understood.
-    private mutating func refuseCreditBased(_ code: CreditBasedCode, _ identifier: UInt8, _ index: Int) {
-        if !code.isResponse { links[index].signaling.reject(identifier, .commandNotUnderstood) }
-        log(.info, "l2cap", "connection \(links[index].connection.handle): refused \(code) of a credit-based channel")
+    private mutating func receiveChannelSignaling(_ input: SignalingChannel.Input, _ index: Int) {
+        let link = links[index].channelLink
+        var problem: String?
+        switch input {
+        case .creditBased(let command, let identifier):
+            problem = channels.receive(command, identifier: identifier, link, &links[index].signaling, at: now)
+        case .disconnectionRequested(let destination, let source, let identifier):
+            problem = channels.disconnectionRequested(
+                destination: destination,
+                source: source,
+                identifier: identifier,
+                link.handle,
+                &links[index].signaling
+            )
+        case .disconnected(let destination, let source, let identifier):
+            problem = channels.disconnected(
+                destination: destination,
+                source: source,
+                identifier: identifier,
+                link.handle,
+                &links[index].signaling
+            )
+        case .rejected(_, let identifier): channels.rejected(identifier, link.handle, &links[index].signaling)
+        case .updateRequested, .updateAnswered, .handled: break
+        }
+        if let problem { log(.warning, "l2cap", "connection \(link.handle): \(problem)") }
+        passOnChannelEvents()
     }
 
     // MARK: Outbound
@@ -65,11 +82,14 @@ extension LEHost {
         for turn in links.indices {
             let index = (nextLinkToServe + turn) % links.count
             guard links[index].outstandingPackets < share else { continue }
-            guard links[index].outbound.isActive || links[index].nextFrame(&gatt, &security) else { continue }
+            guard links[index].outbound.isActive || links[index].nextFrame(&gatt, &security, &channels) else {
+                continue
+            }
             let handle = links[index].connection.handle
             links[index].outbound.nextPacket(handle: handle, dataLength: buffers.dataLength, into: &buffer)
             links[index].outstandingPackets += 1
             buffers.take()
+            passOnChannelEvents()
             nextLinkToServe = (index + 1) % links.count
             return true
         }

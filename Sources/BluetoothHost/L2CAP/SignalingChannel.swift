@@ -11,8 +11,14 @@ struct SignalingChannel: Sendable {
         case updateRequested(ConnectionParameters, identifier: UInt8)
         /// The central answered what this peripheral asked for.
         case updateAnswered(isAccepted: Bool)
-        /// Something about a credit-based channel.
-        case creditBased(CreditBasedCode, ArraySlice<UInt8>, identifier: UInt8)
+        /// Something about credit-based channels.
+        case creditBased(CreditBasedCommand, identifier: UInt8)
+        /// The peer closes a credit-based channel.
+        case disconnectionRequested(destination: ChannelID, source: ChannelID, identifier: UInt8)
+        /// The peer says that a credit-based channel is closed.
+        case disconnected(destination: ChannelID, source: ChannelID, identifier: UInt8)
+        /// The peer rejects a request about credit-based channels.
+        case rejected(CommandRejectReason, identifier: UInt8)
         /// Nothing has to be done; what was wrong has been answered as the Core says, or ignored.
         case handled(problem: String?)
     }
@@ -28,17 +34,48 @@ struct SignalingChannel: Sendable {
     static let updateTimeout = Duration.seconds(30)
     /// How many commands may wait to be sent. A peer gets one answer a request, so that only one that does not listen
     /// makes it more.
-    static let outboundLimit = 16
+    static let outboundLimit = 64
+
+    /// How many requests may be unanswered before their identifiers are used again.
+    private static let requestLimit = 250
 
     private var outbound = PacketQueue()
     private var lastIdentifier: UInt8 = 0
     private var updateRequest: Request?
+    /// The identifiers of requests about credit-based channels that have not been answered.
+    private var openIdentifiers: [UInt8] = []
 
     /// When an answer has taken too long.
     var nextDeadline: Duration? { updateRequest?.deadline }
 
     /// Takes the next command to be sent into `buffer`.
     mutating func nextPDU(into buffer: inout [UInt8]) -> Bool { outbound.popFirst(into: &buffer) }
+
+    /// Whether an answer can be sent.
+    var hasRoom: Bool { outbound.count < Self.outboundLimit }
+
+    /// Sends a request about credit-based channels. There are never more of them than channels, so that they need no
+    /// limit here.
+    /// - Returns: its identifier, which is not used again until `settle`.
+    mutating func request(_ command: SignalingPDU.Command) -> UInt8 {
+        let identifier = nextIdentifier()
+        openIdentifiers.append(identifier)
+        outbound.append { SignalingPDU(identifier: identifier, command: command).encode(to: &$0) }
+        return identifier
+    }
+
+    /// A request has been answered, or nobody waits for the answer any more.
+    mutating func settle(_ identifier: UInt8) { openIdentifiers.removeAll { $0 == identifier } }
+
+    /// Answers a request about credit-based channels.
+    mutating func respond(_ identifier: UInt8, _ command: SignalingPDU.Command) { send(identifier, command) }
+
+    /// Puts a command that gives credits into `buffer`, replacing its content.
+    mutating func encodeCredits(_ credits: UInt16, for channel: ChannelID, into buffer: inout [UInt8]) {
+        let command = SignalingPDU.Command.creditBased(.flowControlCredit(channel, credits: credits))
+        buffer.removeAll(keepingCapacity: true)
+        SignalingPDU(identifier: nextIdentifier(), command: command).encode(to: &buffer)
+    }
 
     /// Asks the central for other connection parameters; only one request waits for its answer at a time.
     mutating func requestUpdate(_ parameters: ConnectionParameters, at now: Duration) {
@@ -83,9 +120,9 @@ struct SignalingChannel: Sendable {
         switch pdu.command {
         case .reject(let reason): return rejected(pdu.identifier, reason)
         case .disconnectionRequest(let destination, let source):
-            reject(pdu.identifier, .invalidChannel(local: destination, remote: source))
-            return .handled(problem: "the peer closes channel \(destination), which is not open")
-        case .disconnectionResponse: return .handled(problem: "the peer answers a disconnection nobody asked for")
+            return .disconnectionRequested(destination: destination, source: source, identifier: pdu.identifier)
+        case .disconnectionResponse(let destination, let source):
+            return .disconnected(destination: destination, source: source, identifier: pdu.identifier)
         case .connectionParameterUpdateRequest(let minimum, let maximum, let latency, let timeout):
             guard role == .central else {
                 // Only a peripheral may ask (Core 5.4, Vol 3, Part A, 4.20).
@@ -105,7 +142,7 @@ struct SignalingChannel: Sendable {
             }
             updateRequest = nil
             return .updateAnswered(isAccepted: isAccepted)
-        case .creditBased(let code, let data): return .creditBased(code, data, identifier: pdu.identifier)
+        case .creditBased(let command): return .creditBased(command, identifier: pdu.identifier)
         case .unknown(let code):
             reject(pdu.identifier, .commandNotUnderstood)
             return .handled(problem: "signaling command 0x\([code].hexadecimal) is not known")
@@ -113,6 +150,7 @@ struct SignalingChannel: Sendable {
     }
 
     private mutating func rejected(_ identifier: UInt8, _ reason: CommandRejectReason) -> Input {
+        if openIdentifiers.contains(identifier) { return .rejected(reason, identifier: identifier) }
         guard let request = updateRequest, request.identifier == identifier else {
             return .handled(problem: "the peer rejects a command that was not sent")
         }
@@ -142,13 +180,17 @@ struct SignalingChannel: Sendable {
         return identifier
     }
 
+    /// The next identifier that no request waits for an answer with; there are more than there can be requests.
     private mutating func nextIdentifier() -> UInt8 {
-        lastIdentifier = lastIdentifier == UInt8.max ? 1 : lastIdentifier + 1
+        repeat {
+            lastIdentifier = lastIdentifier == UInt8.max ? 1 : lastIdentifier + 1
+        } while (openIdentifiers.contains(lastIdentifier) || updateRequest?.identifier == lastIdentifier)
+            && openIdentifiers.count < Self.requestLimit
         return lastIdentifier
     }
 
     private mutating func send(_ identifier: UInt8, _ command: SignalingPDU.Command) {
-        guard outbound.count < Self.outboundLimit else { return }
+        guard hasRoom else { return }
         outbound.append { SignalingPDU(identifier: identifier, command: command).encode(to: &$0) }
     }
 }

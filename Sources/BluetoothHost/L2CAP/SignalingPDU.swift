@@ -12,27 +12,6 @@ enum CommandRejectReason: Hashable, Sendable {
     case invalidChannel(local: ChannelID, remote: ChannelID)
 }
 
-/// Commands of the credit-based channels.
-///
-/// Source: Core 5.4, Vol 3, Part A, 4.22 to 4.28.
-enum CreditBasedCode: UInt8, Hashable, Sendable, CaseIterable {
-    case connectionRequest = 0x14
-    case connectionResponse = 0x15
-    case flowControlCredit = 0x16
-    case enhancedConnectionRequest = 0x17
-    case enhancedConnectionResponse = 0x18
-    case reconfigureRequest = 0x19
-    case reconfigureResponse = 0x1A
-
-    /// Whether it answers a request, so that it is not to be answered itself.
-    var isResponse: Bool {
-        switch self {
-        case .connectionResponse, .enhancedConnectionResponse, .reconfigureResponse: true
-        case .connectionRequest, .flowControlCredit, .enhancedConnectionRequest, .reconfigureRequest: false
-        }
-    }
-}
-
 /// A command on the LE signaling channel. One frame holds one command.
 ///
 /// Layout: code (1), identifier (1), length (2), data.
@@ -51,8 +30,7 @@ struct SignalingPDU: Hashable, Sendable {
             supervisionTimeout: SupervisionTimeout
         )
         case connectionParameterUpdateResponse(isAccepted: Bool)
-        /// Something about a credit-based channel, undecoded.
-        case creditBased(CreditBasedCode, ArraySlice<UInt8>)
+        case creditBased(CreditBasedCommand)
         case unknown(code: UInt8)
     }
 
@@ -125,8 +103,11 @@ struct SignalingPDU: Hashable, Sendable {
             }
             return .connectionParameterUpdateResponse(isAccepted: result == 0)
         default:
-            let data = reader.readRemaining()
-            return CreditBasedCode(rawValue: code).map { .creditBased($0, data) } ?? .unknown(code: code)
+            guard let creditBased = CreditBasedCode(rawValue: code) else {
+                _ = reader.readRemaining()
+                return .unknown(code: code)
+            }
+            return .creditBased(try CreditBasedCommand(creditBased, reading: &reader))
         }
     }
 
@@ -135,40 +116,47 @@ struct SignalingPDU: Hashable, Sendable {
         self.command = command
     }
 
+    private var code: UInt8 {
+        switch command {
+        case .reject: Self.rejectCode
+        case .disconnectionRequest: Self.disconnectionRequestCode
+        case .disconnectionResponse: Self.disconnectionResponseCode
+        case .connectionParameterUpdateRequest: Self.updateRequestCode
+        case .connectionParameterUpdateResponse: Self.updateResponseCode
+        case .creditBased(let command): command.code.rawValue
+        case .unknown(let code): code
+        }
+    }
+
     /// Appends the command. One that is `unknown` has no data.
     func encode(to buffer: inout [UInt8]) {
-        var data: [UInt8] = []
-        let code: UInt8
-        switch command {
-        case .reject(let reason):
-            code = Self.rejectCode
-            reason.encode(to: &data)
-        case .disconnectionRequest(let destination, let source):
-            code = Self.disconnectionRequestCode
-            data.appendLittleEndian(destination.rawValue)
-            data.appendLittleEndian(source.rawValue)
-        case .disconnectionResponse(let destination, let source):
-            code = Self.disconnectionResponseCode
-            data.appendLittleEndian(destination.rawValue)
-            data.appendLittleEndian(source.rawValue)
-        case .connectionParameterUpdateRequest(let minimum, let maximum, let latency, let timeout):
-            code = Self.updateRequestCode
-            minimum.encode(to: &data)
-            maximum.encode(to: &data)
-            data.appendLittleEndian(latency)
-            timeout.encode(to: &data)
-        case .connectionParameterUpdateResponse(let isAccepted):
-            code = Self.updateResponseCode
-            data.appendLittleEndian(UInt16(isAccepted ? 0 : 1))
-        case .creditBased(let creditBased, let bytes):
-            code = creditBased.rawValue
-            data.append(contentsOf: bytes)
-        case .unknown(let unknown): code = unknown
-        }
+        let start = buffer.count
         buffer.append(code)
         buffer.append(identifier)
-        buffer.appendLittleEndian(UInt16(clamping: data.count))
-        buffer.append(contentsOf: data)
+        // The length is known when the data is there.
+        buffer.appendLittleEndian(UInt16(0))
+        encodeData(to: &buffer)
+        let length = UInt16(clamping: buffer.count - start - Self.headerSize)
+        buffer[start + 2] = UInt8(truncatingIfNeeded: length)
+        buffer[start + 3] = UInt8(truncatingIfNeeded: length >> 8)
+    }
+
+    private func encodeData(to buffer: inout [UInt8]) {
+        switch command {
+        case .reject(let reason): reason.encode(to: &buffer)
+        case .disconnectionRequest(let destination, let source), .disconnectionResponse(let destination, let source):
+            buffer.appendLittleEndian(destination.rawValue)
+            buffer.appendLittleEndian(source.rawValue)
+        case .connectionParameterUpdateRequest(let minimum, let maximum, let latency, let timeout):
+            minimum.encode(to: &buffer)
+            maximum.encode(to: &buffer)
+            buffer.appendLittleEndian(latency)
+            timeout.encode(to: &buffer)
+        case .connectionParameterUpdateResponse(let isAccepted):
+            buffer.appendLittleEndian(UInt16(isAccepted ? 0 : 1))
+        case .creditBased(let command): command.encode(to: &buffer)
+        case .unknown: break
+        }
     }
 }
 

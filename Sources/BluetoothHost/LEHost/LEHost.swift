@@ -25,6 +25,8 @@ public struct LEHost: HCIHost, Sendable {
     /// Pairing, bonds and encryption on all connections; nil if this host does not pair. The owner uses what is meant
     /// for it: pairing, answers and bonds; connections, commands and the controller's events come from the host.
     public var security: SecurityManager?
+    /// The credit-based channels on all connections.
+    var channels: ChannelManager
     /// What the controller said about itself when it was started last.
     public internal(set) var capabilities = ControllerCapabilities()
     /// The address that the host is known by; certain from `ready` on.
@@ -72,7 +74,10 @@ public struct LEHost: HCIHost, Sendable {
         self.configuration = configuration
         // Numbers that go on the air must not be among those that keys are made of.
         var randomness = randomness
-        spareAddress = DeviceAddress(staticRandomFrom: randomness.next())
+        let number = randomness.next()
+        spareAddress = DeviceAddress(staticRandomFrom: number)
+        // An address takes 48 bits.
+        channels = ChannelManager(random: UInt16(truncatingIfNeeded: number >> 48))
         let keyRandomness = randomness
         gatt = GATTLayer(database: database, configuration: configuration.gatt)
         security = configuration.security.map {
@@ -129,6 +134,10 @@ extension LEHost {
         security?.advance(to: self.now)
         continueSecurity()
         for index in links.indices where links[index].signaling.expire(at: self.now) { updateNotAnswered(index) }
+        for index in links.indices {
+            channels.expire(links[index].connection.handle, &links[index].signaling, at: self.now)
+        }
+        passOnChannelEvents()
     }
 
     public var nextDeadline: Duration? {
@@ -139,6 +148,7 @@ extension LEHost {
         }
         consider(gatt.nextDeadline)
         consider(security?.nextDeadline)
+        consider(channels.nextDeadline)
         for link in links { consider(link.signaling.nextDeadline) }
         return deadline
     }

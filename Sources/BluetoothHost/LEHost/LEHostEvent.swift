@@ -38,6 +38,8 @@ public enum LEHostEvent: Sendable {
     case securityChanged(ConnectionHandle, LinkSecurity)
     case security(SecurityEvent)
     case gatt(GATTEvent)
+    /// Something happened to a credit-based channel.
+    case channel(ChannelEvent)
     case diagnostic(Diagnostic)
 }
 

@@ -17,6 +17,8 @@ struct LELink: Sendable {
     var pairing = PairingRefusal()
     /// The frame that is being sent.
     var outbound = OutboundFrame()
+    /// Whether credit-based channels go before ATT next: they take turns, so that neither waits long for the other.
+    var channelsGoFirst = false
     /// How many ACL packets the controller holds.
     var outstandingPackets = 0
     var update = ParameterUpdate.none
@@ -32,18 +34,41 @@ struct LELink: Sendable {
 
     /// Asks the channels for a frame to send: the less they have to say and the more urgent it is, the earlier.
     /// - Returns: false when none has anything to say.
-    mutating func nextFrame(_ gatt: inout GATTLayer, _ security: inout SecurityManager?) -> Bool {
+    mutating func nextFrame(
+        _ gatt: inout GATTLayer,
+        _ security: inout SecurityManager?,
+        _ channels: inout ChannelManager
+    ) -> Bool {
         if signaling.nextPDU(into: &outbound.payload) {
+            outbound.begin(on: .signaling)
+        } else if let grant = channels.nextGrant(for: connection.handle) {
+            signaling.encodeCredits(grant.credits, for: grant.channel, into: &outbound.payload)
             outbound.begin(on: .signaling)
         } else if security?.nextPDU(for: connection.handle, into: &outbound.payload)
             ?? pairing.nextPDU(into: &outbound.payload)
         {
             outbound.begin(on: .securityManager)
-        } else if gatt.nextPDU(for: connection.handle, into: &outbound.payload) {
-            outbound.begin(on: .attribute)
+        } else if channelsGoFirst {
+            return nextDataFrame(&channels) || nextAttributeFrame(&gatt)
         } else {
-            return false
+            return nextAttributeFrame(&gatt) || nextDataFrame(&channels)
         }
+        return true
+    }
+
+    private mutating func nextAttributeFrame(_ gatt: inout GATTLayer) -> Bool {
+        guard gatt.nextPDU(for: connection.handle, into: &outbound.payload) else { return false }
+        outbound.begin(on: .attribute)
+        channelsGoFirst = true
+        return true
+    }
+
+    private mutating func nextDataFrame(_ channels: inout ChannelManager) -> Bool {
+        let dataLength = Int(connection.transmitLength.octets)
+        let channel = channels.nextFrame(for: connection.handle, dataLength: dataLength, into: &outbound.payload)
+        guard let channel else { return false }
+        outbound.begin(on: channel)
+        channelsGoFirst = false
         return true
     }
 }

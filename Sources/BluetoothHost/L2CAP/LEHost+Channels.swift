@@ -1,0 +1,173 @@
+import BluetoothHCI
+
+/// Credit-based channels: opening, using and closing them. What happens to them is told as `LEHostEvent.channel`.
+extension LEHost {
+    // MARK: Listening
+
+    /// Lets peers open channels to a service.
+    /// - Parameter spsm: nil for any dynamic one. Which one that is changes from run to run: clients learn it from the
+    ///   service.
+    /// - Returns: the SPSM.
+    public mutating func listen(
+        _ listener: ChannelListener = ChannelListener(),
+        on spsm: SPSM? = nil
+    ) throws(ChannelError) -> SPSM {
+        try channels.listen(listener, on: spsm)
+    }
+
+    /// Closes the channels that peers opened to a service, and lets them open no more.
+    public mutating func stopListening(_ spsm: SPSM) {
+        channels.stopListening(spsm)
+        for channel in openChannels where channel.spsm == spsm && !channel.isInitiator {
+            close(channel.id, .withdrawn)
+        }
+    }
+
+    // MARK: Opening and closing
+
+    /// Asks a peer to open a channel. `opened` or `closed` follows.
+    public mutating func openChannel(
+        to spsm: SPSM,
+        on connection: ConnectionHandle,
+        _ parameters: ChannelParameters = ChannelParameters()
+    ) throws(ChannelError) -> Channel.ID {
+        let channels = try open(1, to: spsm, on: connection, parameters, isEnhanced: false)
+        guard let channel = channels.first else { throw .noCIDLeft }
+        return channel
+    }
+
+    /// Asks a peer to open up to five channels at once, in enhanced credit-based flow control mode. `opened` or
+    /// `closed` follows for each.
+    public mutating func openEnhancedChannels(
+        _ count: Int,
+        to spsm: SPSM,
+        on connection: ConnectionHandle,
+        _ parameters: ChannelParameters = ChannelParameters()
+    ) throws(ChannelError) -> [Channel.ID] {
+        try open(count, to: spsm, on: connection, parameters, isEnhanced: true)
+    }
+
+    private mutating func open(
+        _ count: Int,
+        to spsm: SPSM,
+        on connection: ConnectionHandle,
+        _ parameters: ChannelParameters,
+        isEnhanced: Bool
+    ) throws(ChannelError) -> [Channel.ID] {
+        guard let index = link(connection), links[index].isAnnounced else { throw .notConnected(connection) }
+        defer { passOnChannelEvents() }
+        return try channels.open(
+            count,
+            to: spsm,
+            parameters,
+            isEnhanced: isEnhanced,
+            links[index].channelLink,
+            &links[index].signaling,
+            at: now
+        )
+    }
+
+    /// Tells the peer that this side takes longer SDUs and other K-frames from now on, on up to five enhanced channels
+    /// of one connection. `reconfigured` follows.
+    /// - Parameters:
+    ///   - mtu: the longest SDU, not less than it was.
+    ///   - mps: the longest payload of a K-frame, not less than it was unless there is only one channel.
+    public mutating func reconfigure(_ channels: [Channel.ID], mtu: Int, mps: Int) throws(ChannelError) {
+        guard let connection = channels.first?.connection, let index = link(connection) else { throw .notOpen }
+        try self.channels.reconfigure(channels, mtu: mtu, mps: mps, &links[index].signaling, at: now)
+    }
+
+    /// Closes a channel. What was written and has not been sent is lost; `closed` follows.
+    public mutating func close(_ channel: Channel.ID) { close(channel, .byOwner) }
+
+    private mutating func close(_ channel: Channel.ID, _ closure: ChannelClosure) {
+        guard let index = link(channel.connection), let place = channels.place(channel) else { return }
+        channels.close(place.connection, place.channel, closure, &links[index].signaling, at: now)
+        passOnChannelEvents()
+    }
+
+    /// The channels that are open, oldest first on each connection.
+    public var openChannels: [Channel] { channels.connections.flatMap { $0.open.map(\.channel) } }
+
+    /// An open channel; nil if it is not open.
+    public func channel(_ id: Channel.ID) -> Channel? {
+        channels.place(id).map { channels.connections[$0.connection].open[$0.channel].channel }
+    }
+
+    // MARK: Data
+
+    /// Writes bytes to a stream.
+    /// - Returns: how many were taken. If not all were, `writable` follows when there is room again; a channel that is
+    ///   not open takes none.
+    public mutating func write(_ bytes: ArraySlice<UInt8>, to channel: Channel.ID) -> Int {
+        guard let place = channels.place(channel) else { return 0 }
+        return channels.connections[place.connection].open[place.channel].outbound.write(bytes)
+    }
+
+    /// How many bytes a stream would take now.
+    public func writableCount(of channel: Channel.ID) -> Int {
+        channels.place(channel).map { channels.connections[$0.connection].open[$0.channel].outbound.room } ?? 0
+    }
+
+    /// Writes one SDU.
+    public mutating func writeSDU(_ sdu: ArraySlice<UInt8>, to channel: Channel.ID) throws(ChannelError) {
+        guard let place = channels.place(channel) else { throw .notOpen }
+        try channels.connections[place.connection].open[place.channel].outbound.writeSDU(sdu)
+    }
+
+    /// Moves bytes that have come in to the end of `buffer`; of a channel that is used as a stream.
+    /// - Returns: how many there were, `maximum` at most; none of a channel that is not open.
+    @discardableResult
+    public mutating func read(_ maximum: Int = .max, from channel: Channel.ID, into buffer: inout [UInt8]) -> Int {
+        guard let place = channels.place(channel) else { return 0 }
+        return channels.connections[place.connection].open[place.channel].inbound.data.read(maximum, into: &buffer)
+    }
+
+    /// Moves the oldest SDU, if it is whole, to the end of `buffer`; of a channel that is used as a sequence of SDUs.
+    /// - Returns: whether there was one.
+    public mutating func readSDU(from channel: Channel.ID, into buffer: inout [UInt8]) -> Bool {
+        guard let place = channels.place(channel) else { return false }
+        return channels.connections[place.connection].open[place.channel].inbound.data.readSDU(into: &buffer)
+    }
+
+    // MARK: From the link
+
+    /// Takes a frame on a channel that is not a fixed one.
+    mutating func receiveFrame(_ frame: L2CAPFrame, _ index: Int) {
+        let handle = links[index].connection.handle
+        let isKnown = channels.receive(frame.payload, on: frame.channel, handle, &links[index].signaling, at: now)
+        passOnChannelEvents()
+        guard !isKnown else { return }
+        counters.unknownChannelFrames += 1
+        log(
+            .warning,
+            "l2cap",
+            "connection \(handle): ignored \(frame.payload.count) bytes on channel \(frame.channel), which is not open"
+        )
+    }
+
+    /// Passes on what happened to channels.
+    mutating func passOnChannelEvents() {
+        while let event = channels.nextEvent() {
+            if case .closed(let id, .violation(let violation), _) = event {
+                log(
+                    .warning,
+                    "l2cap",
+                    "connection \(id.connection): closed a channel, since the peer sent \(violation)"
+                )
+            }
+            emit(.channel(event))
+        }
+    }
+}
+
+extension LELink {
+    /// What the channels have to know of the connection.
+    var channelLink: ChannelManager.Link {
+        ChannelManager.Link(
+            handle: connection.handle,
+            security: connection.security,
+            receiveLength: Int(connection.receiveLength.octets)
+        )
+    }
+}

@@ -1,0 +1,44 @@
+import ByteCoding
+import Testing
+
+@Suite("Byte queue")
+struct ByteQueueTests {
+    @Test("Bytes come out once each, in order, whatever the portions", arguments: 0..<20)
+    func portions(_ seed: Int) {
+        var queue = ByteQueue()
+        var number = UInt64(seed)
+        var written = 0
+        var read = 0
+        var buffer: [UInt8] = []
+        for _ in 0..<2000 {
+            number = number &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            let portion = Int(number >> 40) % 50
+            if number >> 63 == 0 {
+                queue.append((0..<portion).map { UInt8(truncatingIfNeeded: written + $0) }[...])
+                written += portion
+            } else {
+                buffer.removeAll()
+                let count = queue.popFirst(portion, into: &buffer)
+                #expect(count == buffer.count && count == min(portion, written - read))
+                #expect(buffer == (0..<count).map { UInt8(truncatingIfNeeded: read + $0) })
+                read += count
+            }
+            #expect(queue.count == written - read && queue.isEmpty == (written == read))
+        }
+    }
+
+    @Test("Reading appends, negative portions are none, and equality is of what waits")
+    func edges() {
+        var queue = ByteQueue()
+        queue.append([1, 2, 3])
+        var buffer: [UInt8] = [9]
+        #expect(queue.popFirst(-1, into: &buffer) == 0)
+        #expect(queue.popFirst(1, into: &buffer) == 1)
+        #expect(buffer == [9, 1])
+        var other = ByteQueue()
+        other.append([2, 3])
+        #expect(queue == other && queue.hashValue == other.hashValue)
+        queue.removeAll()
+        #expect(queue.isEmpty && queue != other && queue == ByteQueue())
+    }
+}
