@@ -100,10 +100,12 @@ extension Firmware {
             bonded(bond)
         case .pairingCompleted(let connection, let summary):
             pairingPrompts[connection] = nil
+            links[connection]?.policy.release(.pairing, at: now)
             links[connection]?.lastPairingResult = 0
             emit(.paired(connection, summary))
         case .pairingFailed(let connection, let failure):
             pairingPrompts[connection] = nil
+            links[connection]?.policy.release(.pairing, at: now)
             links[connection]?.lastPairingResult = failure.reason.rawValue
             emit(.pairingFailed(connection, failure))
         case .encryptionFailed(let connection, let status):
@@ -123,6 +125,7 @@ extension Firmware {
         case (.auto, .displayPasskey), (.auto, .requestPasskey), (.button, _):
             // Showing a number needs no answer; taking one, or a button, needs a person.
             pairingPrompts[prompt.id.connection] = prompt
+            links[prompt.id.connection]?.policy.need(.pairing, at: now)
             emit(.pairingPrompt(prompt))
         }
     }

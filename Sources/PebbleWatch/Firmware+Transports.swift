@@ -57,6 +57,7 @@ extension Firmware {
     private mutating func mtuChanged(to mtu: Int, on connection: ConnectionHandle) {
         guard let carriers = links[connection]?.transports.keys else { return }
         links[connection]?.mtu = mtu
+        emit(.link(connection, .mtu(mtu)))
         for carrier in Array(carriers) { links[connection]?.transports[carrier]?.link.attMTU = mtu }
     }
 }
@@ -210,6 +211,9 @@ extension Firmware {
                 log(.info, "gatt", "\(connection): \(text)")
             }
         }
+        noteSearching(on: connection, at: now)
+        // The finder begins with the MTU, which waits for long packets.
+        guard links[connection]?.policy.isReadyForMTUExchange == true else { return moved }
         if let procedure = links[connection]?.finder.nextProcedure() {
             moved = true
             run(procedure, for: .finder, on: connection, at: now)

@@ -147,6 +147,7 @@ extension Firmware {
         system.advance(to: now)
         advertising.advance(to: now)
         advanceTransports(to: now)
+        advanceLinkPolicies(to: now)
         indicateDatabaseChanges(at: now)
         if let end = pairingWindowEnd, end <= now { updatePairability(at: now) }
         if let change = privateAddress?.nextDeadline, change <= now { changePrivateAddress(at: now) }
@@ -156,7 +157,7 @@ extension Firmware {
     public var nextDeadline: Duration? {
         [
             host.nextDeadline, system.nextDeadline, advertising.nextDeadline, nextTransportDeadline,
-            databaseChanges.nextDeadline, pairingWindowEnd, privateAddress?.nextDeadline,
+            nextLinkPolicyDeadline, databaseChanges.nextDeadline, pairingWindowEnd, privateAddress?.nextDeadline,
             restart?.deadline,
         ]
         .compactMap(\.self).min()
@@ -170,8 +171,11 @@ extension Firmware {
     mutating func settle(at now: Duration) {
         repeat {
             while let event = host.nextEvent() { handle(event, at: now) }
-        } while pumpTransports(at: now)
-        while let event = system.nextEvent() { emit(event) }
+            while let event = system.nextEvent() {
+                noteNeed(for: event, at: now)
+                emit(event)
+            }
+        } while pumpTransports(at: now) || pumpLinkPolicies(at: now)
         if let cause = system.takeRestart() { beginRestart(cause, at: now) }
         if restart != nil { finishRestart(at: now) } else { updateAdvertising(at: now) }
     }
@@ -199,6 +203,8 @@ extension Firmware {
             if links[handle]?.isRestored == true { rememberClient(state, on: handle) }
         case .gatt(let event):
             self.handle(event, at: now)
+        case .remoteFeaturesRead, .dataLengthUpdated, .phyUpdated, .parametersUpdated, .parametersUpdateFailed:
+            linkChanged(event, at: now)
         case .diagnostic(let diagnostic):
             emit(.diagnostic(diagnostic))
         case .failed(let failure):
@@ -209,7 +215,7 @@ extension Firmware {
     }
 
     private mutating func connected(_ connection: Connection, at now: Duration) {
-        links[connection.handle] = PhoneLink(identity: connection.peer)
+        links[connection.handle] = PhoneLink(identity: connection.peer, policy: linkPolicy(for: connection, at: now))
         databaseChanges.connected(connection.handle, at: now)
         advertising.connected(at: now)
         emit(.connected(connection.handle, connection.peer))

@@ -21,6 +21,8 @@ public struct WatchConfiguration: Sendable {
     public var pairing: PairingPolicy
     public var privacy: AddressPrivacy
     public var advertising: AdvertisingPolicy.Profile
+    /// Which connection parameters phones are asked for.
+    public var link: LinkProfile
     /// How long after encryption a bonded phone is told that the database has changed.
     public var serviceChangedDelay: Duration
     /// Whether phones see the battery service from the start.
@@ -41,6 +43,7 @@ public struct WatchConfiguration: Sendable {
         serviceChangedDelay = DatabaseChanges.iOSDelay
         offersBattery = true
         advertising = .pebble
+        link = .pebble
         defaultApp = EchoApp()
         startTime = 0
         batteryLevel = 100

@@ -22,6 +22,8 @@ public enum WatchEvent: Sendable {
     case pairingFailed(ConnectionHandle, PairingFailure)
     /// What is known about a link's security changed.
     case securityChanged(ConnectionHandle, LinkSecurity)
+    /// Something about a link's speed changed, or was asked for.
+    case link(ConnectionHandle, LinkEvent)
     /// A companion opened a session.
     case sessionOpened(SessionID, SessionKind, SessionTransport)
     /// A session ended, and why.

@@ -49,6 +49,8 @@ struct RunCommand: ParsableCommand {
 
     @OptionGroup(title: "PAIRING") var pairing: PairingOptions
 
+    @OptionGroup(title: "LINKS") var link: LinkOptions
+
     @Option(
         help: ArgumentHelp(
             "Where the watch remembers bonded phones and who it is. (default: nowhere, only until it ends)",
@@ -97,10 +99,12 @@ struct RunCommand: ParsableCommand {
         try Console.run { () throws(DaemonError) in
             let watch = watch
             let pairing = pairing
+            let link = link
             let linkSecurity: LinkSecurityPolicy = insecureTestLink ? .insecureTestLink : .required
             var configuration = WatchDaemonConfiguration(controller: controller) {
                 var configuration = watch.watch(at: $0, linkSecurity: linkSecurity)
                 pairing.apply(to: &configuration)
+                link.apply(to: &configuration)
                 return configuration
             }
             configuration.whenControllerLost = controllerLost

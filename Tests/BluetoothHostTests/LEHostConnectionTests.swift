@@ -29,6 +29,9 @@ struct LEHostConnectionTests {
         #expect(rig.answerCommands() == [compact("01 1620 02 4000")])
         rig.give(HostRig.le("04", "00 4000 2300000000000000"))
         #expect(rig.host.connection(0x40)?.remoteFeatures?.contains(.dataPacketLengthExtension) == true)
+        #expect(
+            rig.events().descriptions == ["remoteFeaturesRead(0x0040, Optional(BluetoothHCI.LEFeatures(rawValue: 35)))"]
+        )
         rig.host.connect(to: HostRig.peer, .test)
         #expect(
             rig.events().descriptions == ["connectionFailed(\(HostRig.peer), \(HCIStatus.connectionAlreadyExists))"]

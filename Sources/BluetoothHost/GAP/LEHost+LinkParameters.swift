@@ -152,8 +152,10 @@ extension LEHost {
         let isAllowed =
             links[index].connection.role == .central
             || capabilities.features.contains(.peripheralInitiatedFeaturesExchange)
-        guard isAllowed, capabilities.commands.contains(LEReadRemoteFeatures.self) else { return }
         let handle = links[index].connection.handle
+        guard isAllowed, capabilities.commands.contains(LEReadRemoteFeatures.self) else {
+            return emit(.remoteFeaturesRead(handle, nil))
+        }
         links[index].isReadingRemoteFeatures = true
         send(LEReadRemoteFeatures(handle: handle), for: .readRemoteFeatures(handle))
     }
@@ -162,6 +164,7 @@ extension LEHost {
         guard let index = link(handle) else { return }
         links[index].connection.remoteFeatures = features ?? links[index].connection.remoteFeatures
         links[index].isReadingRemoteFeatures = false
+        emit(.remoteFeaturesRead(handle, features))
         continueUpdate(index)
     }
 }

@@ -28,6 +28,8 @@ public enum LEHostEvent: Sendable {
     case clientStateToKeep(ConnectionHandle, GATTClientState)
     case disconnected(ConnectionHandle, HCIStatus)
 
+    /// What the peer's link layer can do, once a connection; nil if that cannot be found out.
+    case remoteFeaturesRead(ConnectionHandle, LEFeatures?)
     case parametersUpdated(ConnectionHandle)
     case parametersUpdateFailed(ConnectionHandle, ParameterUpdateFailure)
     case phyUpdated(ConnectionHandle, HCIOutcome<LinkPHYs>)

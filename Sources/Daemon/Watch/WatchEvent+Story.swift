@@ -71,6 +71,8 @@ extension WatchEvent {
         case .securityChanged(let handle, let security):
             let state = security.isEncrypted ? "encrypted with a key of \(security.keySize) bytes" : "not encrypted"
             return StoryLine(.smp, .info, "the link is \(state), \(handle)")
+        case .link(let handle, let event):
+            return StoryLine(.gap, event.isRoutine ? .debug : .info, "link: \(event), \(handle)")
         case .sessionOpened(let session, let kind, let transport):
             return StoryLine(.session, .info, "\(session) open: \(kind), over \(transport)")
         case .sessionClosed(let session, let reason):

@@ -29,9 +29,13 @@ struct PhoneLink: Sendable {
         case subscription(Carrier)
     }
 
+    /// How fast the link is to be.
+    var policy: LinkPolicy
     /// The phone's identity, once the Security Manager knows it, else the address that it uses.
     var identity: LEAddress
     var finder = PhoneServiceFinder()
+    /// Whether the finder was at work when it was last looked at.
+    var wasSearching = false
     var transports: [Carrier: Transport] = [:]
     var procedures: [GATTProcedureID: Purpose] = [:]
     var mtu = ATT.defaultMTU
@@ -41,4 +45,9 @@ struct PhoneLink: Sendable {
     var isRestored = false
     /// The Security Manager's code for the last pairing that failed on this link; 0 for none.
     var lastPairingResult: UInt8 = 0
+
+    init(identity: LEAddress, policy: LinkPolicy) {
+        self.identity = identity
+        self.policy = policy
+    }
 }

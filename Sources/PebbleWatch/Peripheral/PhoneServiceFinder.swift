@@ -71,6 +71,9 @@ struct PhoneServiceFinder: Sendable {
         steps.append(.findTransports)
     }
 
+    /// Whether anything is left to look for.
+    var isSearching: Bool { current != nil || !steps.isEmpty }
+
     /// The next thing that happened.
     mutating func nextEvent() -> Event? { events.popFirst() }
 

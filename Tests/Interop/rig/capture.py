@@ -46,3 +46,47 @@ def decode(capture: Path) -> Decoded:
         if problem or "malformed" in stack or "[Malformed" in info:
             malformed.append(f"frame {number}: {info}")
     return Decoded(len(lines), protocols, malformed, att_opcodes)
+
+
+#: What of a link's speed shows in a capture: LE subevents, commands, ATT opcodes and signaling codes.
+_LE_SUBEVENTS = {"0x01": "connected", "0x0a": "connected", "0x03": "parameters", "0x07": "data length", "0x0c": "PHY"}
+_ATT_OPCODES = {"0x02": "MTU request", "0x03": "MTU response"}
+_COMMANDS = {"0x2013": "parameters wanted"}
+_SIGNALING = {"0x12": "parameters wanted"}
+
+
+@dataclass(frozen=True)
+class LinkStep:
+    """Something about a link's speed that went over HCI."""
+
+    seconds: float
+    what: str
+    #: Of parameters: interval (both bounds when they are wanted), latency and supervision timeout, in HCI's units.
+    parameters: tuple[int, ...] = ()
+
+
+def link_steps(capture: Path) -> list[LinkStep]:
+    """What happened to the speed of links, in the order and at the times at which it crossed HCI."""
+    names = (
+        *("frame.time_epoch", "bthci_evt.le_meta_subevent", "btatt.opcode", "bthci_cmd.opcode", "btl2cap.cmd_code"),
+        *("bthci_evt.le_con_interval", "bthci_evt.le_con_latency", "bthci_evt.le_supv_timeout"),
+        *("bthci_cmd.le_con_interval_min", "bthci_cmd.le_con_interval_max"),
+        *("bthci_cmd.le_con_latency", "bthci_cmd.le_supv_timeout"),
+        *("btl2cap.min_interval", "btl2cap.max_interval", "btl2cap.slave_latency", "btl2cap.timeout_multiplier"),
+    )
+    command = ["tshark", "-r", str(capture), "-T", "fields", "-E", "separator=|", "-E", "occurrence=f"]
+    for name in names:
+        command += ["-e", name]
+    output = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout
+    steps = []
+    for line in output.splitlines():
+        time, subevent, att, command_code, signal, *numbers = line.split("|")
+        what = (
+            _LE_SUBEVENTS.get(subevent)
+            or _ATT_OPCODES.get(att)
+            or _COMMANDS.get(command_code)
+            or _SIGNALING.get(signal)
+        )
+        if what:
+            steps.append(LinkStep(float(time), what, tuple(int(each, 0) for each in numbers if each)))
+    return steps

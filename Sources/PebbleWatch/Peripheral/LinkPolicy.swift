@@ -1,0 +1,273 @@
+import BluetoothHCI
+import BluetoothHost
+import DequeModule
+
+/// Makes one link as fast as it needs to be, and no faster.
+///
+/// Two things happen side by side:
+///
+/// - *Preparing*, once: the peer's features become known, then packets become long, then the radio goes to 2M. The ATT
+///   MTU is exchanged when the packets are long, as Apple asks of accessories: `isReadyForMTUExchange`.
+/// - *Pacing*, always: whoever needs speed says so (`need`), the fastest need decides, and the phone is asked for the
+///   parameters of that response time: at the earliest one second after connecting, again after five seconds if they
+///   did not come, three times at most until another response time is wanted. What the phone sets by itself stands,
+///   within these attempts. A phone that said that it manages the parameters is asked for nothing.
+///
+/// The machine does nothing itself: it is told what happens, and asked for the next action.
+struct LinkPolicy: Sendable {
+    /// What the owner is to do for the link.
+    enum Action: Sendable, Equatable {
+        case setDataLength(DataLength)
+        case setPHY(PHYPreferences)
+        case requestParameters(ConnectionParameters)
+    }
+
+    /// What this side's controller can do.
+    struct Abilities: Sendable, Equatable {
+        /// The longest packet that it can send; the minimum if it has only those.
+        var maximumLength: DataLength = .minimum
+        var has2M = false
+    }
+
+    /// Where preparing stands.
+    private enum Preparation: Sendable, Equatable {
+        case learning
+        case lengthening
+        case modulating
+        case done
+    }
+
+    private struct Need: Sendable {
+        let responseTime: ResponseTime
+        let end: Duration
+    }
+
+    /// Before this long after connecting, no phone is asked for parameters: it has enough to do. A second is also
+    /// short enough for iOS, which begins with a supervision timeout of 720 ms and never raises it by itself.
+    static let firstRequestDelay: Duration = .seconds(1)
+    /// How long parameters that were asked for may take to come.
+    static let retryDelay: Duration = .seconds(5)
+    /// How often one response time is asked for.
+    static let attemptLimit = 3
+    /// How long a link stays fast for a consumer that has finished, because the next one often follows at once.
+    static let releaseDelay: Duration = .seconds(2)
+    /// How long a step of preparing may take. Most have an end; that a data length stays as it was is never reported.
+    static let stepTimeout: Duration = .seconds(1)
+    /// A link whose timeout is shorter is lost for nothing now and then, however right the rest is.
+    static let shortestSupervisionTimeout: Duration = .seconds(2)
+
+    private let abilities: Abilities
+    private let profile: LinkProfile
+    private let connectedAt: Duration
+
+    private var preparation = Preparation.learning
+    private var stepEnd: Duration?
+    private var remoteFeatures: LEFeatures?
+    private var transmitLength: DataLength
+    private var phys: LinkPHYs
+
+    private var interval: ConnectionInterval
+    private var latency: UInt16
+    private var supervisionTimeout: SupervisionTimeout
+    private var needs: [SpeedConsumer: Need] = [:]
+    /// What is wanted now.
+    private(set) var responseTime = ResponseTime.slow
+    private var attempts = 0
+    private var retryAt: Duration?
+    private var hasGivenUp = false
+    private(set) var isManagedByPhone = false
+
+    private var actions: Deque<Action> = []
+    private var events: Deque<LinkEvent> = []
+
+    /// A policy for a connection that has just been made.
+    init(_ connection: Connection, abilities: Abilities, profile: LinkProfile, at now: Duration) {
+        self.abilities = abilities
+        self.profile = profile
+        connectedAt = now
+        stepEnd = now + Self.stepTimeout
+        transmitLength = connection.transmitLength
+        phys = connection.phys
+        interval = connection.interval
+        latency = connection.latency
+        supervisionTimeout = connection.supervisionTimeout
+    }
+
+    /// Whether the watch may exchange the ATT MTU now.
+    var isReadyForMTUExchange: Bool { preparation == .modulating || preparation == .done }
+
+    /// The next thing to do.
+    mutating func nextAction() -> Action? { actions.popFirst() }
+
+    /// The next thing to tell.
+    mutating func nextEvent() -> LinkEvent? { events.popFirst() }
+
+    /// When `advance(to:)` has something to do.
+    var nextDeadline: Duration? {
+        let needEnd = needs.values.lazy.map(\.end).min()
+        return [stepEnd, needEnd, nextRequest].compactMap(\.self).min()
+    }
+
+    /// Lets time pass.
+    mutating func advance(to now: Duration) {
+        if let stepEnd, stepEnd <= now { continuePreparing(at: now) }
+        if needs.values.contains(where: { $0.end <= now }) {
+            needs = needs.filter { $0.value.end > now }
+            updateResponseTime(at: now)
+        }
+        requestParametersIfDue(at: now)
+    }
+}
+
+// MARK: - Preparing
+
+extension LinkPolicy {
+    /// What the peer's link layer can do; nil if that cannot be found out.
+    mutating func remoteFeaturesRead(_ features: LEFeatures?, at now: Duration) {
+        remoteFeatures = features
+        if preparation == .learning { continuePreparing(at: now) }
+    }
+
+    /// Either side made packets longer.
+    mutating func dataLengthChanged(transmit: DataLength, receive: DataLength, at now: Duration) {
+        transmitLength = transmit
+        events.append(.dataLength(transmit: transmit, receive: receive))
+        if preparation == .lengthening { continuePreparing(at: now) }
+    }
+
+    /// Either side changed the radio's modulation, or this side tried to.
+    mutating func phyChanged(_ outcome: HCIOutcome<LinkPHYs>, at now: Duration) {
+        switch outcome {
+        case .success(let new):
+            phys = new
+            events.append(.phys(new))
+        case .failure(let status):
+            events.append(.phyRefused(status))
+        }
+        if preparation == .modulating { continuePreparing(at: now) }
+    }
+
+    /// Ends the present step, and begins the next one that makes sense.
+    private mutating func continuePreparing(at now: Duration) {
+        switch preparation {
+        case .learning:
+            preparation = .lengthening
+            if canLengthen { return begin(.setDataLength(abilities.maximumLength), at: now) }
+            continuePreparing(at: now)
+        case .lengthening:
+            preparation = .modulating
+            if canUse2M { return begin(.setPHY(PHYPreferences(transmit: .le2M, receive: .le2M)), at: now) }
+            continuePreparing(at: now)
+        case .modulating, .done:
+            preparation = .done
+            stepEnd = nil
+        }
+    }
+
+    private mutating func begin(_ action: Action, at now: Duration) {
+        actions.append(action)
+        stepEnd = now + Self.stepTimeout
+    }
+
+    private var canLengthen: Bool {
+        // A peer that did not say what it can do may be able to; its controller knows how to refuse.
+        abilities.maximumLength.octets > transmitLength.octets
+            && remoteFeatures?.contains(.dataPacketLengthExtension) ?? true
+    }
+
+    private var canUse2M: Bool {
+        abilities.has2M && phys != LinkPHYs(transmit: .le2M, receive: .le2M)
+            && remoteFeatures?.contains(.le2MPHY) ?? true
+    }
+}
+
+// MARK: - Pacing
+
+extension LinkPolicy {
+    /// A consumer needs speed from now on, as long as such consumers may have it.
+    mutating func need(_ consumer: SpeedConsumer, _ responseTime: ResponseTime = .fast, at now: Duration) {
+        needs[consumer] = Need(responseTime: responseTime, end: now + consumer.longestNeed)
+        updateResponseTime(at: now)
+    }
+
+    /// A consumer has finished.
+    mutating func release(_ consumer: SpeedConsumer, after delay: Duration = releaseDelay, at now: Duration) {
+        guard let need = needs[consumer] else { return }
+        needs[consumer] = Need(responseTime: need.responseTime, end: min(need.end, now + delay))
+    }
+
+    /// The phone says whether the parameters are its own affair.
+    mutating func setManagedByPhone(_ isManaged: Bool, at now: Duration) {
+        guard isManaged != isManagedByPhone else { return }
+        isManagedByPhone = isManaged
+        events.append(.phoneManages(isManaged))
+        beginAsking(at: now)
+    }
+
+    /// The link has other parameters, by whoever's wish.
+    mutating func parametersChanged(
+        interval: ConnectionInterval,
+        latency: UInt16,
+        supervisionTimeout: SupervisionTimeout,
+        at now: Duration
+    ) {
+        self.interval = interval
+        self.latency = latency
+        self.supervisionTimeout = supervisionTimeout
+        events.append(.parameters(interval: interval, latency: latency, supervisionTimeout: supervisionTimeout))
+        requestParametersIfDue(at: now)
+    }
+
+    /// What was asked for did not come; it is asked for again when its time is up.
+    mutating func parametersRefused(_ failure: ParameterUpdateFailure) { events.append(.refused(failure)) }
+
+    private mutating func updateResponseTime(at now: Duration) {
+        let wanted = needs.values.map(\.responseTime).max() ?? .slow
+        guard wanted != responseTime else { return }
+        responseTime = wanted
+        let consumers = SpeedConsumer.allCases.filter { needs[$0]?.responseTime == wanted }
+        events.append(.responseTime(wanted, for: consumers))
+        beginAsking(at: now)
+    }
+
+    private mutating func beginAsking(at now: Duration) {
+        attempts = 0
+        retryAt = nil
+        hasGivenUp = false
+        requestParametersIfDue(at: now)
+    }
+
+    /// When the phone is asked next; nil if it has what it takes or was asked often enough.
+    private var nextRequest: Duration? {
+        guard !isManagedByPhone, !hasGivenUp, !isAsWanted else { return nil }
+        return max(connectedAt + Self.firstRequestDelay, retryAt ?? .zero)
+    }
+
+    /// Whether the link is as the response time wants it: faster than fast is fine too.
+    private var isAsWanted: Bool {
+        let wanted = profile.parameters(for: responseTime)
+        return interval <= wanted.intervalMaximum
+            && (responseTime == .fast || interval >= wanted.intervalMinimum)
+            && latency == wanted.latency
+            && supervisionTimeout.duration >= Self.shortestSupervisionTimeout
+    }
+
+    private mutating func requestParametersIfDue(at now: Duration) {
+        guard let nextRequest, nextRequest <= now else { return }
+        guard attempts < Self.attemptLimit else {
+            hasGivenUp = true
+            return events.append(.gaveUp(responseTime, attempts: attempts))
+        }
+        let wanted = profile.parameters(for: responseTime)
+        do {
+            try profile.rules.check(wanted)
+        } catch {
+            hasGivenUp = true
+            return events.append(.notRequested(wanted, error))
+        }
+        attempts += 1
+        retryAt = now + Self.retryDelay
+        actions.append(.requestParameters(wanted))
+        events.append(.requested(wanted, attempt: attempts))
+    }
+}

@@ -1,0 +1,113 @@
+import AirSimulator
+import BluetoothHCI
+import BluetoothHost
+import ByteCoding
+import PebbleWatch
+import Testing
+
+/// The link policy inside the firmware: the commands and signaling that leave, byte for byte, and the order in which a
+/// controller sees them.
+@Suite struct LinkTests {
+    private static let watchAddress = LEAddress.random(DeviceAddress(0xC0DE_0000_1234))
+    private static let seed: UInt64 = 0x11A4
+
+    /// What the watch sends to its controller from the connection on.
+    private final class Sent {
+        var packets: [(time: Duration, bytes: [UInt8])] = []
+
+        /// When the first packet went out that begins like this, in hexadecimal.
+        func time(of prefix: String) -> Duration? {
+            let wanted = [UInt8](hexadecimal: prefix) ?? []
+            return packets.first { $0.bytes.starts(with: wanted) }?.time
+        }
+
+        func packets(with opcode: String) -> [String] {
+            packets.map(\.bytes.hexadecimal).filter { $0.hasPrefix("01" + opcode) }
+        }
+    }
+
+    private struct Outcome {
+        let connectedAt: Duration
+        let sent: Sent
+        let events: [WatchEvent]
+    }
+
+    /// A watch on a plain link with a phone of some controller, for some time.
+    private func connect(
+        to controller: ControllerConfiguration,
+        profile: LinkProfile = .pebble,
+        for time: Duration = .seconds(20)
+    ) throws -> Outcome {
+        var configuration = WatchConfiguration(identity: WatchIdentity(address: Self.watchAddress))
+        configuration.linkSecurity = .insecureTestLink
+        configuration.link = profile
+        var simulation = Simulation(seed: Self.seed)
+        let watch = simulation.add(try RigWatch(configuration, seed: Self.seed))
+        let phone = simulation.add(RigPhone(address: 0xA1, seed: Self.seed), controller)
+        simulation.run(for: .seconds(1))
+        let sent = Sent()
+        simulation.observer = { packet in
+            guard packet.controller == watch.controller, packet.isFromHost else { return }
+            sent.packets.append((packet.time, Array(packet.bytes)))
+        }
+        simulation.withHost(phone) { $0.connect(to: Self.watchAddress) }
+        let outcome = simulation.run(until: simulation.now + .seconds(20)) { simulation in
+            simulation.withHost(watch) { $0.events.contains { if case .connected = $0 { true } else { false } } }
+                == true
+        }
+        try #require(outcome == .conditionMet, "the phone did not connect")
+        let connectedAt = simulation.now
+        simulation.run(for: time)
+        let events = try #require(simulation.withHost(watch) { $0.events })
+        return Outcome(connectedAt: connectedAt, sent: sent, events: events)
+    }
+
+    private func links(_ events: [WatchEvent]) -> [LinkEvent] {
+        events.compactMap { if case .link(_, let event) = $0 { event } else { nil } }
+    }
+
+    @Test func longPacketsThenMTUAnd2MThenParameters() throws {
+        let outcome = try connect(to: .modern)
+        let sent = outcome.sent
+        // LE Set Data Length: 251 bytes in 17040 us; LE Set PHY: 2M both ways; Exchange MTU Request: 517.
+        #expect(sent.packets(with: "2220").allSatisfy { $0.hasSuffix("fb009042") }, "\(sent.packets(with: "2220"))")
+        #expect(sent.packets(with: "3220").allSatisfy { $0.hasSuffix("0002020000") }, "\(sent.packets(with: "3220"))")
+        let events = links(outcome.events)
+        let length = try #require(events.firstIndex { if case .dataLength = $0 { true } else { false } })
+        let radio = try #require(events.firstIndex(of: .phys(LinkPHYs(transmit: .le2M, receive: .le2M))))
+        #expect(length < radio)
+        let mtu = try #require(
+            sent.packets.firstIndex { $0.bytes.dropFirst(5).starts(with: [0x03, 0x00, 0x04, 0x00, 0x02, 0x05, 0x02]) },
+            "no Exchange MTU Request for 517"
+        )
+        let phy = try #require(sent.packets.firstIndex { $0.bytes.starts(with: [0x01, 0x32, 0x20]) })
+        #expect(phy <= mtu, "the MTU waits until packets are long, and so for no less than the radio")
+        // The link is fast while the watch looks for services: LE Connection Update, 15 ms, latency 0, 6 s.
+        let updates = sent.packets(with: "1320")
+        #expect(updates.first?.dropFirst(4 * 2 + 4) == "0c000c000000580200000000", "\(updates)")
+        let first = try #require(sent.time(of: "011320"))
+        #expect(first - outcome.connectedAt == .seconds(1))
+        // Ten seconds after the search it is slow again: 30 to 45 ms, latency 3.
+        #expect(updates.last?.dropFirst(4 * 2 + 4) == "180024000300580200000000", "\(updates)")
+        guard case .parameters(let interval, 3, let timeout)? = events.last else {
+            Issue.record("the link did not become slow again: \(events)")
+            return
+        }
+        #expect((30...45).contains(interval.duration / .milliseconds(1)))
+        #expect(timeout.duration == .seconds(6))
+    }
+
+    /// A phone of 2012 is asked by signaling: Connection Parameter Update Request, all in one frame.
+    @Test func anOldPhoneIsAskedBySignaling() throws {
+        var old = ControllerConfiguration.legacy
+        old.features.remove(.connectionParametersRequest)
+        let outcome = try connect(to: old, profile: .apple2012, for: .seconds(15))
+        let requests = outcome.sent.packets.filter { $0.bytes.count == 21 && $0.bytes[9] == 0x12 }
+        let request = try #require(requests.first, "no request went out")
+        // 30 ms is fast enough for these rules while the watch looks for services; then 30 to 50 ms, latency 3, 6 s.
+        #expect(request.bytes.dropFirst(5).hexadecimal == "0c00050012010800" + "1800280003005802")
+        #expect(requests.count == 1)
+        #expect(links(outcome.events).contains { if case .parameters(_, 3, _) = $0 { true } else { false } })
+        #expect(outcome.sent.packets(with: "1320").isEmpty && outcome.sent.packets(with: "3220").isEmpty)
+    }
+}
