@@ -96,7 +96,7 @@ public struct Firmware: HCIHost, Sendable {
         system = WatchSystem(
             identity: configuration.identity,
             clock: WatchClock(seconds: configuration.startTime, at: .zero),
-            app: configuration.defaultApp,
+            apps: AppManager(configuration),
             memory: memory.services,
             randomness: randomness
         )

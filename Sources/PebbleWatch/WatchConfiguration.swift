@@ -1,3 +1,5 @@
+import PebbleProtocol
+
 /// Whether a phone must pair before it may talk to the watch's inside.
 public enum LinkSecurityPolicy: Sendable, Equatable {
     /// As the real watch: nothing but the pairing service and the standard services works on a plain link.
@@ -27,8 +29,14 @@ public struct WatchConfiguration: Sendable {
     public var serviceChangedDelay: Duration
     /// Whether phones see the battery service from the start.
     public var offersBattery: Bool
-    /// The app that runs when nothing else does.
+    /// The app that runs when nothing else does: a watchface.
     public var defaultApp: any WatchApp
+    /// The other apps that come with the watch.
+    public var builtInApps: [any WatchApp]
+    /// Apps that are installed from the start.
+    public var apps: [AppPackage]
+    /// What installed apps do, by UUID; any other is ``AppBehavior/external``.
+    public var behaviors: [PebbleUUID: AppBehavior]
     /// What the clock shows at start, in seconds since 1970.
     public var startTime: UInt32
     /// Percent of charge that the battery service shows at start.
@@ -44,7 +52,10 @@ public struct WatchConfiguration: Sendable {
         offersBattery = true
         advertising = .pebble
         link = .pebble
-        defaultApp = EchoApp()
+        defaultApp = ClockFace()
+        builtInApps = [EchoApp(), SportsApp(), GolfApp()]
+        apps = []
+        behaviors = [:]
         startTime = 0
         batteryLevel = 100
     }

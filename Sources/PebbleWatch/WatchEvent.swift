@@ -36,6 +36,8 @@ public enum WatchEvent: Sendable {
     case appMessageReceived(PebbleUUID, AppMessageDictionary)
     /// A dictionary of the running app's was acknowledged, refused or given up.
     case appMessageSent(PebbleUUID, AppMessageDictionary, AppMessageResult)
+    /// The running app logged a line.
+    case appLogged(AppLogRecord)
     /// The phone set the clock.
     case clockSet(WatchClock)
     /// One of the services did something.

@@ -153,6 +153,8 @@ class WatchProtocol:
             self._transport.send(vectors.pebble_protocol("factory-registry-response"))
         elif endpoint == 0x000B and payload == b"\x00":
             self._transport.send(vectors.pebble_protocol("time-get-response"))
+        elif endpoint == 0x0034 and payload[:1] == b"\x03":
+            self._send(endpoint, b"\x01" + ECHO_APP)
         elif endpoint == 0x0030 and payload[0] == 1:
             if payload[2:18] != ECHO_APP:
                 self._send(endpoint, bytes([0x7F, payload[1]]))

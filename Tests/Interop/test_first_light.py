@@ -169,6 +169,7 @@ async def converse(
     # libpebble3 gives up on a version that this does not match.
     assert re.match(r"v?(\d+)\.(\d+)(?:\.(\d+))?(?:-(.*))?", info.version.running.version_tag)
     await companion.ping(session, 0xCAFEBABE)
+    await companion.launch(session)
 
     for index, tuples in enumerate(companion.dictionaries(pushes, seed=2, limit=600)):
         push = companion.push(index % 256, tuples)
@@ -275,6 +276,7 @@ async def test_window(rig: Rig) -> None:
     async with Phone.on(rig.phone_port, maximum_mtu=64) as phone:
         watch, transport, session = await open_forward(phone, rig, phone.host_ppogatt(), mtu=64)
         await companion.negotiate(session)
+        await companion.launch(session)
         await transport.drained()
         received = transport.statistics.data_received
         transport.holding_acks = True

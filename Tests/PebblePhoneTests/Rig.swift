@@ -22,6 +22,7 @@ struct Rig {
         var controller = ControllerConfiguration.modern
         var script = DemonstrationScript.standard
         var app: any WatchApp = EchoApp()
+        var builtInApps: [any WatchApp] = []
         var hasWatch = true
         var configurePhone: (inout PhoneConfiguration) -> Void = { _ in }
     }
@@ -48,6 +49,7 @@ struct Rig {
         var watchConfiguration = WatchConfiguration(identity: WatchIdentity(address: .random(Self.watchAddress)))
         watchConfiguration.linkSecurity = settings.linkSecurity
         watchConfiguration.defaultApp = settings.app
+        watchConfiguration.builtInApps = settings.builtInApps
         let firmware = try Firmware(watchConfiguration, randomness: SplitMix64(seed: seed &+ 1))
         watch = settings.hasWatch ? simulation.add(firmware, settings.controller) : nil
         phone = simulation.add(try Self.makeDemonstration(settings), settings.controller)

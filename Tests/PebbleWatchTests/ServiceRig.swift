@@ -31,10 +31,12 @@ struct ServiceRig {
         seed: UInt64 = 1,
         identity: WatchIdentity = WatchIdentity(address: .random(address))
     ) {
+        var configuration = WatchConfiguration(identity: identity)
+        configuration.defaultApp = EchoApp()
         system = WatchSystem(
             identity: identity,
             clock: WatchClock(seconds: Self.startTime, at: .zero),
-            app: EchoApp(),
+            apps: AppManager(configuration),
             memory: memory,
             randomness: SplitMix64(seed: seed)
         )

@@ -88,6 +88,10 @@ extension WatchEvent {
         case .appMessageSent(let application, let dictionary, let result):
             let text = "AppMessage from app \(application.short), \(result): \("\(dictionary)".abbreviated)"
             return StoryLine(.session, .info, text)
+        case .appLogged(let record):
+            let line = record.line
+            let text = "app \(record.application.short), \(line.file):\(line.line): \(line.message)"
+            return StoryLine(.watch, line.level.loggerLevel, text)
         case .clockSet(let clock):
             return StoryLine(.session, .info, "the phone set the clock\(clock.zone.map { ", zone \($0.name)" } ?? "")")
         case .service(let event):
@@ -103,6 +107,18 @@ extension WatchEvent {
 extension PebbleUUID {
     /// Enough to tell apps apart in a log.
     fileprivate var short: Substring { "\(self)".prefix(8) }
+}
+
+extension LogLevel {
+    /// The level of an app's line in the watch's own log.
+    fileprivate var loggerLevel: Logger.Level {
+        switch rawValue {
+        case ...LogLevel.error.rawValue: .error
+        case ...LogLevel.warning.rawValue: .warning
+        case ...LogLevel.info.rawValue: .info
+        default: .debug
+        }
+    }
 }
 
 extension Duration {

@@ -42,6 +42,11 @@ public struct MessageDeframer: Sendable {
     /// How many bytes of the current message have been received but not handed out.
     public var bufferedByteCount: Int { headerByteCount + payload.count }
 
+    /// The header of a message that was accepted and whose payload is not complete.
+    public var unfinishedHeader: Header? {
+        headerByteCount == PebbleMessage.headerLength && !isSkipping ? header : nil
+    }
+
     /// Takes bytes off the front of `bytes` until an item is complete or the bytes are used up.
     ///
     /// Call it until it returns nil; then `bytes` is empty and everything in it has been taken in.

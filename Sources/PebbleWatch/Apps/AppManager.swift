@@ -1,132 +1,246 @@
 import PebbleProtocol
 
-/// Runs one app at a time and carries its AppMessages.
+/// Knows every app that can run, runs one of them at a time, and carries its AppMessages.
 ///
-/// The rules of receiving are the firmware's: no open inbox, too long a dictionary, or another app's UUID is a
-/// negative acknowledgement; otherwise the app is told, and only then is the message acknowledged.
+/// Something always runs: when an app ends, the watchface comes back.
 struct AppManager: Sendable {
+    /// Apps that came with the watch.
+    private let builtIn: [PebbleUUID: any WatchApp]
+    /// Apps that were installed, as they run here.
     private var installed: [PebbleUUID: any WatchApp] = [:]
-    private var running: any WatchApp
+    private let behaviors: [PebbleUUID: AppBehavior]
     /// What runs when nothing else does.
-    private let defaultApp: PebbleUUID
-    private var mailbox = AppMailbox()
-    /// What the phone that talks to the running app can do: it decides how large messages may be. Until one has
-    /// spoken, the watch assumes a modern one, as a watch that has met one remembers.
-    private var phoneCapabilities: Capabilities = .appMessage8K
+    private let defaultApp: any WatchApp
+    private var process: AppProcess
+    /// What the screen shows.
+    private(set) var frame: FrameBuffer
+    /// What the phones of apps could do when they were last heard of: how large messages may be does not change while
+    /// the phone is away. An app whose phone has never spoken counts on a modern one.
+    private var phoneCapabilities: [PebbleUUID: Capabilities] = [:]
+    private var isConnected = false
+    private var lastTick: WatchTime?
+    private var nextTick: Duration?
+    /// Messages on their way to the running app whose first bytes have arrived.
+    private var unfinished: [SessionID: Bool] = [:]
 
-    /// Starts with one app; `launch(in:)` tells it so.
-    init(starting app: any WatchApp) {
-        running = app
-        defaultApp = app.uuid
-        installed[app.uuid] = app
+    /// A watch on which nothing has been launched yet.
+    init(_ configuration: WatchConfiguration) {
+        defaultApp = configuration.defaultApp
+        let apps = configuration.builtInApps + [configuration.defaultApp]
+        builtIn = Dictionary(apps.map { ($0.uuid, $0) }) { _, new in new }
+        behaviors = configuration.behaviors
+        process = AppProcess(defaultApp, nextTicket: AppMessageTicket(number: 1))
+        frame = FrameBuffer(Display(of: configuration.identity.hardware))
+        for app in configuration.apps { register(app.metadata) }
     }
 
     /// The app that runs; there always is one.
-    var runningUUID: PebbleUUID { running.uuid }
+    var runningApp: any WatchApp { process.app }
+    /// Its UUID.
+    var runningUUID: PebbleUUID { process.app.uuid }
 
-    /// When the message that the app sent last is given up.
-    var nextDeadline: Duration? { mailbox.outbox.nextDeadline }
+    /// When `run` has something to do that only time brings.
+    var nextDeadline: Duration? { [process.nextDeadline, nextTick].compactMap(\.self).min() }
+}
 
-    /// Tells the app that it runs.
-    mutating func launch(in context: inout ServiceContext) {
-        context.events.append(.appLaunched(running.uuid, name: running.name))
-        call(in: &context) { $0.didLaunch(&$1) }
+// MARK: - Which apps there are
+
+extension AppManager {
+    /// Whether an app can be launched.
+    func isInstalled(_ uuid: PebbleUUID) -> Bool { app(uuid) != nil }
+
+    /// Makes an app launchable. One that runs already under this UUID is stopped, as it is being replaced.
+    mutating func install(_ metadata: AppMetadata, in context: inout ServiceContext) {
+        guard register(metadata) else { return }
+        _ = stop(metadata.uuid, in: &context)
     }
 
-    /// Makes another installed app the running one.
-    /// - Returns: false, with nothing changed, when there is no such app or it runs already.
-    mutating func launch(_ uuid: PebbleUUID, in context: inout ServiceContext) -> Bool {
-        guard uuid != running.uuid, let app = installed[uuid] else { return false }
-        installed[running.uuid] = running
-        running = app
-        mailbox = AppMailbox()
-        launch(in: &context)
+    /// Removes an installed app, and stops it if it runs. Apps that came with the watch stay.
+    /// - Returns: false when there was no such app.
+    mutating func uninstall(_ uuid: PebbleUUID, in context: inout ServiceContext) -> Bool {
+        guard installed.removeValue(forKey: uuid) != nil else { return false }
+        if runningUUID == uuid { startDefault(in: &context) }
         return true
     }
 
-    /// Goes back to the app that runs when nothing else does.
-    /// - Returns: false, with nothing changed, when it runs already.
-    mutating func launchDefault(in context: inout ServiceContext) -> Bool { launch(defaultApp, in: &context) }
-
-    /// The phone said what it can do; boxes that are open already keep their sizes.
-    mutating func phoneAnnounced(_ capabilities: Capabilities) {
-        phoneCapabilities = capabilities
+    /// Makes an app launchable, without a word to anybody: for what was installed before the watch started.
+    /// - Returns: false for what can be no app's UUID, or is that of an app that came with the watch.
+    @discardableResult
+    mutating func register(_ metadata: AppMetadata) -> Bool {
+        guard metadata.uuid.isLaunchable, builtIn[metadata.uuid] == nil else { return false }
+        installed[metadata.uuid] = (behaviors[metadata.uuid] ?? .external).app(for: metadata)
+        return true
     }
 
-    /// Handles a message of the AppMessage endpoint.
-    mutating func receive(_ message: AppMessage, on session: SessionID, in context: inout ServiceContext) {
-        switch message {
-        case .push(let push):
-            let isAccepted = accepts(push)
-            if isAccepted {
-                context.events.append(.appMessageReceived(push.application, push.dictionary))
-                call(in: &context) { $0.inboxReceived(push.dictionary, &$1) }
-                context.reply(AppMessage.acknowledgement(push.transaction), on: session)
-            } else {
-                context.reply(AppMessage.negativeAcknowledgement(push.transaction), on: session)
-            }
-        case .acknowledgement(let transaction):
-            finish(mailbox.outbox.replied(transactionID: transaction, acknowledged: true), in: &context)
-        case .negativeAcknowledgement(let transaction):
-            finish(mailbox.outbox.replied(transactionID: transaction, acknowledged: false), in: &context)
-        case .request:
-            break
+    private func app(_ uuid: PebbleUUID) -> (any WatchApp)? { installed[uuid] ?? builtIn[uuid] }
+}
+
+// MARK: - Which app runs
+
+extension AppManager {
+    /// Starts the watch's first app.
+    mutating func start(in context: inout ServiceContext) {
+        lastTick = context.localTime
+        context.events.append(.appLaunched(runningUUID, name: process.app.name))
+    }
+
+    /// Makes another app the running one. What the old one had under way ends without a word.
+    /// - Returns: false, with nothing changed, when there is no such app or it runs already.
+    mutating func launch(_ uuid: PebbleUUID, in context: inout ServiceContext) -> Bool {
+        guard uuid != runningUUID, let app = app(uuid) else { return false }
+        replaceProcess(with: app, in: &context)
+        return true
+    }
+
+    /// Stops an app: the watchface comes back.
+    /// - Returns: false, with nothing changed, when it does not run, or is what runs when nothing else does.
+    mutating func stop(_ uuid: PebbleUUID, in context: inout ServiceContext) -> Bool {
+        guard uuid == runningUUID, uuid != defaultApp.uuid else { return false }
+        startDefault(in: &context)
+        return true
+    }
+
+    private mutating func startDefault(in context: inout ServiceContext) {
+        replaceProcess(with: defaultApp, in: &context)
+    }
+
+    private mutating func replaceProcess(with app: any WatchApp, in context: inout ServiceContext) {
+        let old = runningUUID
+        process = AppProcess(app, nextTicket: process.state.nextTicket)
+        nextTick = nil
+        context.runStates += [.stopped(old), .started(app.uuid)]
+        context.events.append(.appLaunched(app.uuid, name: app.name))
+    }
+}
+
+// MARK: - What reaches the running app
+
+extension AppManager {
+    /// A button of the watch went down.
+    mutating func press(_ button: WatchButton, in context: inout ServiceContext) {
+        if button == .back, !process.app.keepsBackButton {
+            _ = stop(runningUUID, in: &context)
+        } else if !process.app.flags.contains(.watchFace) {
+            process.post(.buttonPressed(button))
         }
+    }
+
+    /// A button of the watch came up.
+    mutating func release(_ button: WatchButton) {
+        guard !process.app.flags.contains(.watchFace), button != .back || process.app.keepsBackButton else { return }
+        process.post(.buttonReleased(button))
+    }
+
+    /// Has the running app send a dictionary, on behalf of whoever controls the watch.
+    mutating func send(_ message: AppMessageDictionary) { process.post(.send(message)) }
+
+    /// The Pebble app's session came or went.
+    mutating func connectionChanged(isConnected: Bool) {
+        guard isConnected != self.isConnected else { return }
+        self.isConnected = isConnected
+        process.post(.connectionChanged(isConnected: isConnected))
+    }
+
+    /// The clock was set.
+    mutating func clockChanged() { nextTick = .zero }
+
+    /// Lets the running app do what it has to do.
+    /// - Parameter phone: what the phone that talks to it can do, if that is known now.
+    mutating func run(phone: Capabilities?, in context: inout ServiceContext) {
+        if let phone { phoneCapabilities[runningUUID] = phone }
+        tick(in: context)
+        // An app that ends in its first call makes way for the default app, which comes in its turn.
+        for _ in 0..<2 {
+            let isOver = process.run(in: &context, environment(in: context))
+            draw()
+            guard isOver else { break }
+            process.state.isExiting = false
+            guard runningUUID != defaultApp.uuid else { break }
+            startDefault(in: &context)
+        }
+        scheduleTick(in: context)
+    }
+
+    private mutating func draw() {
+        guard process.state.isDirty else { return }
+        process.state.isDirty = false
+        process.app.draw(on: &frame)
+    }
+
+    private func environment(in context: ServiceContext) -> AppEnvironment {
+        let app = process.app
+        let phone = phoneCapabilities[app.uuid] ?? .appMessage8K
+        return AppEnvironment(
+            now: context.now,
+            time: context.localTime,
+            clockSeconds: context.clock.seconds(at: context.now),
+            display: frame.display,
+            isConnected: isConnected,
+            inboxSizeMaximum: AppMessageLimits.maximumInboxSize(
+                phone: phone,
+                sdk: app.sdk,
+                allowsJavaScript: app.flags.contains(.allowsJavaScript)
+            ),
+            outboxSizeMaximum: AppMessageLimits.maximumOutboxSize(phone: phone, sdk: app.sdk)
+        )
+    }
+
+    private mutating func tick(in context: ServiceContext) {
+        guard let due = nextTick, due <= context.now else { return }
+        let time = context.localTime
+        let changed = TickUnits(from: lastTick ?? time, to: time).intersection(process.state.tickUnits)
+        lastTick = time
+        nextTick = nil
+        if !changed.isEmpty { process.post(.tick(changed)) }
+    }
+
+    private mutating func scheduleTick(in context: ServiceContext) {
+        let units = process.state.tickUnits
+        guard !units.isEmpty else {
+            nextTick = nil
+            return
+        }
+        guard nextTick == nil else { return }
+        lastTick = context.localTime
+        let seconds: Int64 = units.contains(.second) ? 1 : units.contains(.minute) ? 60 : 3600
+        nextTick = context.clock.nextMultiple(ofSeconds: seconds, after: context.now)
+    }
+}
+
+// MARK: - AppMessage
+
+extension AppManager {
+    /// The header of a message of the AppMessage endpoint has arrived, and perhaps no more yet.
+    mutating func messageBegan(payloadLength: Int, on session: SessionID) {
+        guard unfinished[session] == nil else { return }
+        unfinished[session] = process.state.inbox.begin(payloadLength: payloadLength, from: session)
+    }
+
+    /// A whole message of the AppMessage endpoint is there. What the app's inbox does not take, the system refuses.
+    mutating func receive(_ payload: [UInt8], on session: SessionID, in context: inout ServiceContext) {
+        messageBegan(payloadLength: payload.count, on: session)
+        let isWritten = unfinished.removeValue(forKey: session) ?? false
+        if isWritten, process.state.inbox.end(payload, from: session) { return }
+        guard let transaction = AppMessage.pushTransaction(of: payload) else { return }
+        context.reply(AppMessage.negativeAcknowledgement(transaction), on: session)
+    }
+
+    /// A session is gone: what it was about to say is lost.
+    mutating func sessionClosed(_ session: SessionID) {
+        guard unfinished.removeValue(forKey: session) != nil else { return }
+        process.state.inbox.cancel(from: session)
     }
 
     /// The transport has taken the bytes of a message.
-    mutating func consumed(_ transaction: AppMessageTransactionID, in context: inout ServiceContext) {
-        finish(mailbox.outbox.consumed(transactionID: transaction), in: &context)
-    }
+    mutating func consumed(_ ticket: AppMessageTicket) { process.post(.outboxConsumed(ticket)) }
 
-    /// There was no session for a message, or no room in it.
-    mutating func notConnected(_ transaction: AppMessageTransactionID, at now: Duration) {
-        mailbox.outbox.notConnected(transactionID: transaction, at: now)
-    }
+    /// There was no session for a message, or it closed before it had taken the bytes.
+    mutating func notConnected(_ ticket: AppMessageTicket) { process.post(.outboxNotConnected(ticket)) }
 
-    /// Lets time pass.
-    mutating func advance(in context: inout ServiceContext) {
-        finish(mailbox.outbox.advance(to: context.now), in: &context)
-    }
-
-    /// Messages that the app sent since this was last asked.
-    mutating func takeOutgoing() -> [AppMailbox.Outgoing] {
-        var outgoing: [AppMailbox.Outgoing] = []
-        swap(&outgoing, &mailbox.outgoing)
+    /// Messages that the running app sent since this was last asked.
+    mutating func takeOutgoing() -> [AppState.Outgoing] {
+        var outgoing: [AppState.Outgoing] = []
+        swap(&outgoing, &process.state.outgoing)
         return outgoing
-    }
-
-    private func accepts(_ push: AppMessagePush) -> Bool {
-        mailbox.isOpen && push.application == running.uuid && push.dictionary.encoded.count <= mailbox.inboxSize
-    }
-
-    private mutating func finish(_ finished: AppMessageOutbox.Finished?, in context: inout ServiceContext) {
-        guard let finished else { return }
-        context.events.append(.appMessageSent(running.uuid, finished.message, finished.result))
-        call(in: &context) { app, appContext in
-            if finished.result == .ok {
-                app.outboxSent(finished.message, &appContext)
-            } else {
-                app.outboxFailed(finished.message, finished.result, &appContext)
-            }
-        }
-    }
-
-    private mutating func call(
-        in context: inout ServiceContext,
-        _ body: (inout any WatchApp, inout AppContext) -> Void
-    ) {
-        var appContext = AppContext(
-            now: context.now,
-            inboxSizeMaximum: AppMessageLimits.maximumInboxSize(
-                phone: phoneCapabilities,
-                sdk: .current,
-                allowsJavaScript: true
-            ),
-            outboxSizeMaximum: AppMessageLimits.maximumOutboxSize(phone: phoneCapabilities, sdk: .current),
-            mailbox: mailbox
-        )
-        body(&running, &appContext)
-        mailbox = appContext.mailbox
     }
 }

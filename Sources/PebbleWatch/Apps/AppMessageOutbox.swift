@@ -1,143 +1,168 @@
 import PebbleProtocol
 
-/// The outcome of an AppMessage call, with the SDK's names and numbers.
-public enum AppMessageResult: Int, Sendable, Equatable, Error {
-    case ok = 0
-    case sendTimeout = 2
-    case sendRejected = 4
-    case notConnected = 8
-    case appNotRunning = 16
-    case invalidArguments = 32
-    case busy = 64
-    case bufferOverflow = 128
-    case outOfMemory = 4096
-    case closed = 8192
-    case internalError = 16384
-    case invalidState = 32768
+/// Names one message that an app has sent, among all that any app has: transaction ids begin anew with every app.
+struct AppMessageTicket: Hashable, Sendable {
+    let number: UInt64
 }
 
 /// The sending half of AppMessage: one message at a time, each answered or given up after ten seconds.
 ///
-/// Two things must happen before the next message may be sent: the lower layer has taken the bytes ("consumed"), and
-/// the phone has answered (or the time is up). They can happen in either order.
-public struct AppMessageOutbox: Sendable {
-    private enum State: Sendable {
+/// Two things must happen before the next message may be sent: the lower layer has taken the bytes, and the phone has
+/// answered (or the time is up). They can happen in either order.
+struct AppMessageOutbox: Sendable {
+    /// How long the phone has to acknowledge a message.
+    static let acknowledgementTimeout: Duration = .seconds(10)
+    /// The longest that an app is made to wait when it insists.
+    private static let longestThrottle: Duration = .milliseconds(100)
+
+    /// A message that is done with, and how it ended.
+    struct Finished: Sendable, Equatable {
+        let message: AppMessageDictionary
+        let result: AppMessageResult
+    }
+
+    private enum Phase: Sendable {
         case closed
         case accepting
+        case writing
         case awaiting(Outstanding)
     }
 
     private struct Outstanding: Sendable {
         let message: AppMessageDictionary
-        let transactionID: AppMessageTransactionID
-        /// When it ends without an answer, and how.
-        var deadline: Duration
-        var resultAtDeadline = AppMessageResult.sendTimeout
+        let ticket: AppMessageTicket
+        /// When it is given up; nil when it will not be any more.
+        var deadline: Duration?
         var isConsumed = false
-        var reply: AppMessageResult?
+        /// How it ends, once that is known.
+        var result: AppMessageResult?
     }
 
-    /// A message that is done with, and how it ended.
-    public struct Finished: Sendable, Equatable {
-        public let message: AppMessageDictionary
-        public let result: AppMessageResult
-    }
-
-    /// How long the phone has to acknowledge a message.
-    public static let acknowledgementTimeout: Duration = .seconds(10)
-    /// How long after sending the app hears that nobody is connected: never from within its own call, so that an app
-    /// that sends again at once does not spin.
-    static let notConnectedDelay: Duration = .milliseconds(10)
-
-    private var state = State.closed
-    private var capacity = 0
+    private var phase = Phase.closed
+    /// Largest dictionary, in bytes.
+    private(set) var capacity = 0
     /// Incremented before use, so that ids run 1, 2, … 255, 0, 1.
     private var lastTransactionID: AppMessageTransactionID = 0
+    private var throttle = Duration.zero
 
-    /// A closed outbox.
-    public init() {}
+    /// Whether it is open.
+    var isOpen: Bool {
+        if case .closed = phase { false } else { true }
+    }
 
     /// When the message that is under way is given up.
-    public var nextDeadline: Duration? {
-        guard case .awaiting(let outstanding) = state, outstanding.reply == nil else { return nil }
-        return outstanding.deadline
+    var nextDeadline: Duration? {
+        if case .awaiting(let outstanding) = phase { outstanding.deadline } else { nil }
     }
 
     /// Opens for dictionaries of up to `capacity` bytes; zero leaves it closed.
-    public mutating func open(capacity: Int) {
+    mutating func open(capacity: Int) {
+        guard capacity > 0 else { return }
         self.capacity = capacity
         lastTransactionID = 0
-        state = capacity > 0 ? .accepting : .closed
+        phase = .accepting
     }
 
     /// Closes it; what is under way ends without a callback.
-    public mutating func close() {
-        state = .closed
+    mutating func close() {
+        capacity = 0
+        phase = .closed
     }
 
-    /// Takes a message for sending.
+    /// Begins a message.
+    mutating func begin() -> AppMessageResult {
+        switch phase {
+        case .closed, .writing: return .invalidState
+        case .awaiting: return .busy
+        case .accepting:
+            phase = .writing
+            return .ok
+        }
+    }
+
+    /// Sends what was begun; when it is too long it stays begun.
     /// - Returns: the transaction id to send it with.
-    /// - Throws: `.busy` while one is under way, `.invalidState` when closed, `.bufferOverflow` when it is too long.
-    public mutating func begin(
+    /// - Throws: `.busy` while one is under way, `.invalidState` when none was begun, `.bufferOverflow`.
+    mutating func send(
         _ message: AppMessageDictionary,
+        as ticket: AppMessageTicket,
         at now: Duration
     ) throws(AppMessageResult)
         -> AppMessageTransactionID
     {
-        switch state {
-        case .closed: throw .invalidState
+        switch phase {
+        case .closed, .accepting: throw .invalidState
         case .awaiting: throw .busy
-        case .accepting: break
+        case .writing: break
         }
         guard message.encoded.count <= capacity else { throw .bufferOverflow }
         lastTransactionID = lastTransactionID.next
-        state = .awaiting(
-            Outstanding(
-                message: message,
-                transactionID: lastTransactionID,
-                deadline: now + Self.acknowledgementTimeout
-            )
+        phase = .awaiting(
+            Outstanding(message: message, ticket: ticket, deadline: now + Self.acknowledgementTimeout)
         )
         return lastTransactionID
     }
 
-    /// The lower layer has taken the message's bytes.
-    public mutating func consumed(transactionID: AppMessageTransactionID) -> Finished? {
-        update(transactionID) { $0.isConsumed = true }
+    /// How long the app is held up for beginning when it may not, or with nobody connected: longer each time.
+    mutating func nextThrottle() -> Duration {
+        throttle = throttle == .zero ? .milliseconds(1) : min(throttle * 2, Self.longestThrottle)
+        return throttle
     }
 
-    /// There is no session that the message could go to.
-    public mutating func notConnected(transactionID: AppMessageTransactionID, at now: Duration) {
-        _ = update(transactionID) {
-            $0.deadline = now + Self.notConnectedDelay
-            $0.resultAtDeadline = .notConnected
+    /// The lower layer has taken the message's bytes.
+    mutating func consumed(_ ticket: AppMessageTicket) -> Finished? {
+        throttle = .zero
+        return update(ticket) { $0.isConsumed = true }
+    }
+
+    /// The lower layer had no session for the message: it will not be answered, and waits for ``fail(_:)``.
+    mutating func stopTimer(_ ticket: AppMessageTicket) {
+        _ = update(ticket) { $0.deadline = nil }
+    }
+
+    /// Ends a message that no session took. One that already had an end keeps it.
+    mutating func fail(_ ticket: AppMessageTicket) -> Finished? {
+        update(ticket) {
+            $0.isConsumed = true
+            $0.result = $0.result ?? .notConnected
         }
     }
 
     /// The phone answered. Wrong or late transaction ids are ignored.
-    public mutating func replied(transactionID: AppMessageTransactionID, acknowledged: Bool) -> Finished? {
-        update(transactionID) { $0.reply = $0.reply ?? (acknowledged ? .ok : .sendRejected) }
+    mutating func replied(_ transactionID: AppMessageTransactionID, with result: AppMessageResult) -> Finished? {
+        guard transactionID == lastTransactionID, case .awaiting(let outstanding) = phase else { return nil }
+        return end(outstanding.ticket, with: result)
     }
 
-    /// Lets time pass: a message without an answer is given up.
-    public mutating func advance(to now: Duration) -> Finished? {
-        guard let deadline = nextDeadline, deadline <= now, case .awaiting(let outstanding) = state else { return nil }
-        state = .accepting
-        return Finished(message: outstanding.message, result: outstanding.resultAtDeadline)
+    /// Ten seconds have passed without an answer.
+    mutating func timedOut(_ ticket: AppMessageTicket) -> Finished? { end(ticket, with: .sendTimeout) }
+
+    /// The message whose time is up, once.
+    mutating func takeExpired(at now: Duration) -> AppMessageTicket? {
+        guard case .awaiting(let outstanding) = phase, let deadline = outstanding.deadline, deadline <= now else {
+            return nil
+        }
+        stopTimer(outstanding.ticket)
+        return outstanding.ticket
     }
 
-    private mutating func update(
-        _ transactionID: AppMessageTransactionID,
-        _ change: (inout Outstanding) -> Void
-    ) -> Finished? {
-        guard case .awaiting(var outstanding) = state, outstanding.transactionID == transactionID else { return nil }
+    private mutating func end(_ ticket: AppMessageTicket, with result: AppMessageResult) -> Finished? {
+        update(ticket) {
+            guard $0.result == nil else { return }
+            $0.result = result
+            $0.deadline = nil
+        }
+    }
+
+    private mutating func update(_ ticket: AppMessageTicket, _ change: (inout Outstanding) -> Void) -> Finished? {
+        guard case .awaiting(var outstanding) = phase, outstanding.ticket == ticket else { return nil }
         change(&outstanding)
-        guard outstanding.isConsumed, let result = outstanding.reply else {
-            state = .awaiting(outstanding)
+        guard outstanding.isConsumed, let result = outstanding.result else {
+            phase = .awaiting(outstanding)
             return nil
         }
         // Accepting before the app hears of it, so that its callback can send the next one.
-        state = .accepting
+        phase = .accepting
         return Finished(message: outstanding.message, result: result)
     }
 }

@@ -6,8 +6,10 @@ public struct EchoApp: WatchApp {
     /// How many dictionaries wait for the outbox before new ones are dropped.
     public static let queueLimit = 32
 
-    public let uuid = Self.identifier
-    public let name = "Echo"
+    public let uuid: PebbleUUID
+    public let name: String
+    public let flags: AppFlags
+    public let sdk: SDKVersion
     /// The UUID that a companion sends its messages to: 2c1d6f5e-8f3a-4c57-9d0e-ec0ec0ec0ec0.
     public static let identifier = PebbleUUID(
         upperHalf: 0x2C1D_6F5E_8F3A_4C57,
@@ -15,9 +17,23 @@ public struct EchoApp: WatchApp {
     )
 
     private var waiting: Deque<AppMessageDictionary> = []
+    private var isSending = false
 
     /// An echo with nothing to say yet.
-    public init() {}
+    public init() {
+        uuid = Self.identifier
+        name = "Echo"
+        flags = .allowsJavaScript
+        sdk = .current
+    }
+
+    /// An echo under the name of an installed app.
+    public init(_ metadata: AppMetadata) {
+        uuid = metadata.uuid
+        name = metadata.name
+        flags = metadata.flags
+        sdk = metadata.sdk
+    }
 
     public mutating func didLaunch(_ context: inout AppContext) {
         _ = context.open(inboxSize: context.inboxSizeMaximum, outboxSize: context.outboxSizeMaximum)
@@ -31,6 +47,7 @@ public struct EchoApp: WatchApp {
     }
 
     public mutating func outboxSent(_ message: AppMessageDictionary, _ context: inout AppContext) {
+        isSending = false
         sendNext(&context)
     }
 
@@ -39,14 +56,16 @@ public struct EchoApp: WatchApp {
         _ reason: AppMessageResult,
         _ context: inout AppContext
     ) {
+        isSending = false
         sendNext(&context)
     }
 
     private mutating func sendNext(_ context: inout AppContext) {
         while let next = waiting.first {
-            // Anything but busy is final: taken, or never sendable (too long for this phone).
-            guard context.send(next) != .busy else { return }
+            guard !isSending else { return }
             waiting.removeFirst()
+            // What is refused will never go: it is too long for this phone.
+            isSending = context.send(next) == .ok
         }
     }
 }

@@ -2,13 +2,22 @@ import PebbleProtocol
 
 /// A program that runs on the watch.
 ///
-/// It is told what happens and answers through the context: nothing it does blocks, and it reads no clock. The names
-/// are those of the SDK's AppMessage functions.
+/// It is told what happens and answers through the context: nothing it does blocks, and it reads no clock. The names are
+/// those of the SDK, in Swift's spelling: `app_message_open` is ``AppContext/open(inboxSize:outboxSize:)``, an
+/// `AppMessageInboxReceived` is ``inboxReceived(_:_:)``, and so on.
+///
+/// An app begins anew with every launch: the watch keeps the value that it was given and runs a copy of it.
 public protocol WatchApp: Sendable {
     /// The app's own UUID: messages for any other are not for it.
     var uuid: PebbleUUID { get }
     /// What the launcher shows.
     var name: String { get }
+    /// What kind of app it is. One that allows JavaScript talks to the Pebble app on the phone, any other to a companion
+    /// app of its own.
+    var flags: AppFlags { get }
+    /// What it was built with, which decides how large messages may be.
+    var sdk: SDKVersion { get }
+
     /// The app starts; it opens AppMessage here if it wants messages.
     mutating func didLaunch(_ context: inout AppContext)
     /// A message came in. It is acknowledged when this returns.
@@ -23,9 +32,26 @@ public protocol WatchApp: Sendable {
         _ reason: AppMessageResult,
         _ context: inout AppContext
     )
+    /// A button went down. Watchfaces are not told; the back button ends any other app, unless it keeps that button.
+    mutating func buttonPressed(_ button: WatchButton, _ context: inout AppContext)
+    /// A button came up again.
+    mutating func buttonReleased(_ button: WatchButton, _ context: inout AppContext)
+    /// The time of day changed in one of the units that the app subscribed to.
+    mutating func tick(_ time: WatchTime, _ changed: TickUnits, _ context: inout AppContext)
+    /// A timer of this app's has fired.
+    mutating func timerFired(_ timer: AppTimer, _ context: inout AppContext)
+    /// The phone's Pebble app came or went.
+    mutating func connectionChanged(isConnected: Bool, _ context: inout AppContext)
+    /// Draws the whole screen, which holds what it held before: after the launch, and whenever the app marked itself dirty.
+    func draw(on frame: inout FrameBuffer)
+    /// Whether the app is told of the back button instead of being ended by it.
+    var keepsBackButton: Bool { get }
 }
 
 extension WatchApp {
+    public var flags: AppFlags { .allowsJavaScript }
+    public var sdk: SDKVersion { .current }
+    public var keepsBackButton: Bool { false }
     public mutating func didLaunch(_ context: inout AppContext) {}
     public mutating func inboxReceived(_ message: AppMessageDictionary, _ context: inout AppContext) {}
     public mutating func inboxDropped(_ reason: AppMessageResult, _ context: inout AppContext) {}
@@ -35,53 +61,27 @@ extension WatchApp {
         _ reason: AppMessageResult,
         _ context: inout AppContext
     ) {}
-}
+    public mutating func buttonPressed(_ button: WatchButton, _ context: inout AppContext) {}
+    public mutating func buttonReleased(_ button: WatchButton, _ context: inout AppContext) {}
+    public mutating func tick(_ time: WatchTime, _ changed: TickUnits, _ context: inout AppContext) {}
+    public mutating func timerFired(_ timer: AppTimer, _ context: inout AppContext) {}
+    public mutating func connectionChanged(isConnected: Bool, _ context: inout AppContext) {}
 
-/// What an app can do while it is being called.
-public struct AppContext: Sendable {
-    /// Time since the watch started.
-    public let now: Duration
-    /// Largest dictionary the inbox can be opened for, in bytes: depends on the phone.
-    public let inboxSizeMaximum: Int
-    /// Largest dictionary the outbox can be opened for, in bytes: depends on the phone.
-    public let outboxSizeMaximum: Int
-
-    var mailbox: AppMailbox
-
-    /// Opens the inbox and the outbox; each size is clipped to its maximum, and zero leaves that box closed.
-    public mutating func open(inboxSize: Int, outboxSize: Int) -> AppMessageResult {
-        guard !mailbox.isOpen else { return .invalidState }
-        guard inboxSize >= 0, outboxSize >= 0 else { return .invalidArguments }
-        mailbox.inboxSize = min(inboxSize, inboxSizeMaximum)
-        mailbox.outbox.open(capacity: min(outboxSize, outboxSizeMaximum))
-        mailbox.isOpen = true
-        return .ok
-    }
-
-    /// Sends a dictionary; how it went comes later, as `outboxSent` or `outboxFailed`.
-    /// - Returns: `.ok` when it is under way, even if no phone is connected.
-    public mutating func send(_ message: AppMessageDictionary) -> AppMessageResult {
-        do {
-            let transactionID = try mailbox.outbox.begin(message, at: now)
-            mailbox.outgoing.append(AppMailbox.Outgoing(transactionID: transactionID, message: message))
-            return .ok
-        } catch {
-            return error
-        }
+    /// The app's name on a black screen.
+    public func draw(on frame: inout FrameBuffer) {
+        frame.fill(.black)
+        let scale = min(3, PixelFont.scale(for: name, width: frame.display.width * 3 / 4))
+        let y = (frame.display.height - PixelFont.characterHeight * scale) / 2
+        PixelFont.drawCentered(name, y: y, scale: scale, .white, on: &frame)
     }
 }
 
-/// The running app's AppMessage boxes.
-struct AppMailbox: Sendable {
-    struct Outgoing: Sendable {
-        let transactionID: AppMessageTransactionID
-        let message: AppMessageDictionary
-    }
+/// A button of the watch.
+public enum WatchButton: String, Sendable, CaseIterable {
+    case back, up, select, down
+}
 
-    var isOpen = false
-    /// Largest dictionary that the inbox takes, in bytes; zero while it is closed.
-    var inboxSize = 0
-    var outbox = AppMessageOutbox()
-    /// What the outbox took while the app was being called, to be sent when it returns: at most one message.
-    var outgoing: [Outgoing] = []
+/// A timer that an app has registered; it fires once.
+public struct AppTimer: Hashable, Sendable {
+    let number: UInt64
 }

@@ -15,6 +15,12 @@ struct ServiceContext: Sendable {
         let owner: ChangeOwner
     }
 
+    /// An app that started or stopped.
+    enum RunState: Sendable {
+        case started(PebbleUUID)
+        case stopped(PebbleUUID)
+    }
+
     let now: Duration
     let identity: WatchIdentity
     /// What the watch says it can do.
@@ -26,8 +32,13 @@ struct ServiceContext: Sendable {
     var replies: [Reply] = []
     var events: [WatchEvent] = []
     var changes: [Change] = []
+    /// What the Pebble app is to be told of apps, in order.
+    var runStates: [RunState] = []
     /// Set when the watch is to restart.
     var restart: RestartCause?
+
+    /// What the clock shows.
+    var localTime: WatchTime { WatchTime(secondsSince1970: clock.localSeconds(at: now)) }
 
     /// Answers on a session.
     mutating func reply(_ message: some EndpointMessage, on session: SessionID) {

@@ -35,12 +35,13 @@ struct Session: Sendable {
     let application: PebbleUUID
     /// What the phone said it can do; empty until it has said so.
     var phoneCapabilities: Capabilities = []
+    var hasAnnouncedCapabilities = false
     var deframer = MessageDeframer()
 
     /// An AppMessage whose bytes end at this place in the outbound stream.
     private struct Mark: Sendable {
         let end: UInt64
-        let transaction: AppMessageTransactionID
+        let ticket: AppMessageTicket
     }
 
     private var outbound: [UInt8] = []
@@ -61,12 +62,12 @@ struct Session: Sendable {
 
     /// Queues a message.
     /// - Returns: false if there was no room, and nothing was queued.
-    mutating func send(_ message: PebbleMessage, marking transaction: AppMessageTransactionID? = nil) -> Bool {
+    mutating func send(_ message: PebbleMessage, marking ticket: AppMessageTicket? = nil) -> Bool {
         let length = PebbleMessage.headerLength + message.payload.count
         guard outboundByteCount + length <= Self.outboundLimit else { return false }
         do { try MessageFramer.append(message, to: &outbound) } catch { return false }
-        if let transaction {
-            marks.append(Mark(end: takenByteCount + UInt64(outboundByteCount), transaction: transaction))
+        if let ticket {
+            marks.append(Mark(end: takenByteCount + UInt64(outboundByteCount), ticket: ticket))
         }
         return true
     }
@@ -85,10 +86,13 @@ struct Session: Sendable {
         return taken
     }
 
+    /// AppMessages of which the transport has not taken every byte.
+    var unsentMessages: [AppMessageTicket] { marks.map(\.ticket) }
+
     /// The next AppMessage whose last byte the transport has taken since this was last asked.
-    mutating func nextConsumedMessage() -> AppMessageTransactionID? {
+    mutating func nextConsumedMessage() -> AppMessageTicket? {
         guard let mark = marks.first, mark.end <= takenByteCount else { return nil }
         marks.removeFirst()
-        return mark.transaction
+        return mark.ticket
     }
 }

@@ -27,6 +27,17 @@ public struct WatchClock: Sendable, Equatable {
         return seconds &+ UInt32(truncatingIfNeeded: elapsed)
     }
 
+    /// Seconds since 1970 that a clock on the wall would show.
+    func localSeconds(at now: Duration) -> Int64 { Int64(seconds(at: now)) + Int64(zone?.offsetMinutes ?? 0) * 60 }
+
+    /// When local time will next be a multiple of so many seconds.
+    func nextMultiple(ofSeconds step: Int64, after now: Duration) -> Duration {
+        let elapsed = max(.zero, now - reference).components.seconds
+        let local = localSeconds(at: now)
+        let past = (local % step + step) % step
+        return reference + .seconds(elapsed + step - past)
+    }
+
     /// Sets local time, without a zone.
     public mutating func setLocal(seconds: UInt32, at now: Duration) {
         self.seconds = seconds

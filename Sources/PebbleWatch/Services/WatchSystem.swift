@@ -18,7 +18,9 @@ struct WatchSystem: Sendable {
     /// Sessions in the order in which they were opened.
     private var order: [SessionID] = []
     private var lastSession: UInt64 = 0
-    private var apps: AppManager
+    private(set) var apps: AppManager
+    /// Of the last message to a phone that knows the legacy launcher only.
+    private var lastLauncherTransaction: AppMessageTransactionID = 0
     private(set) var services: WatchServices
     private(set) var randomness: any RandomNumberGenerator & Sendable
     private var events: Deque<WatchEvent> = []
@@ -30,7 +32,7 @@ struct WatchSystem: Sendable {
     init(
         identity: WatchIdentity,
         clock: WatchClock,
-        app: any WatchApp,
+        apps: AppManager,
         memory: ServiceMemory,
         randomness: any RandomNumberGenerator & Sendable
     ) {
@@ -40,13 +42,23 @@ struct WatchSystem: Sendable {
         capabilities = [
             .appRunState, .appMessage8K, .smoothFirmwareInstallProgress, .firmwareUpdateAcrossDisconnection,
         ]
-        apps = AppManager(starting: app)
+        self.apps = apps
         services = WatchServices(memory: memory)
     }
 
     /// Starts the first app.
     mutating func start(at now: Duration) {
-        handle(at: now) { system, context in system.apps.launch(in: &context) }
+        handle(at: now) { system, context in system.apps.start(in: &context) }
+    }
+
+    /// Does something with the apps, and lets the running one follow.
+    mutating func withApps<Result>(
+        at now: Duration,
+        _ body: (inout AppManager, inout ServiceContext) -> Result
+    ) -> Result? {
+        var result: Result?
+        handle(at: now) { system, context in result = body(&system.apps, &context) }
+        return result
     }
 }
 
@@ -69,7 +81,8 @@ extension WatchSystem {
         let id = SessionID(number: lastSession)
         sessions[id] = Session(id: id, kind: kind, transport: transport, application: destination.application)
         order.append(id)
-        handle(at: now) { _, context in
+        handle(at: now) { system, context in
+            system.apps.connectionChanged(isConnected: system.hasSystemSession)
             context.events.append(.sessionOpened(id, kind, transport))
             context.reply(PhoneVersionMessage.request, on: id)
         }
@@ -78,16 +91,26 @@ extension WatchSystem {
 
     /// The transport is gone: whatever was half received or not yet sent is dropped.
     mutating func closeSession(_ id: SessionID, reason: String, at now: Duration) {
-        guard sessions.removeValue(forKey: id) != nil else { return }
+        guard let session = sessions.removeValue(forKey: id) else { return }
         order.removeAll { $0 == id }
         emit(.sessionClosed(id, reason: reason))
-        handle(at: now) { system, context in system.services.sessionClosed(id, in: &context) }
+        handle(at: now) { system, context in
+            system.services.sessionClosed(id, in: &context)
+            system.apps.sessionClosed(id)
+            for ticket in session.unsentMessages { system.apps.notConnected(ticket) }
+            system.apps.connectionChanged(isConnected: system.hasSystemSession)
+        }
     }
+
+    private var hasSystemSession: Bool { sessions.values.contains { $0.kind != .app } }
+
+    /// Every session, in the order in which they were opened.
+    var sessionIDs: [SessionID] { order }
 
     /// Whether a session still exists.
     func isOpen(_ id: SessionID) -> Bool { sessions[id] != nil }
 
-    /// Takes bytes that a transport received.
+    /// Takes bytes that a transport received. The running app follows when all of them have been taken in.
     mutating func receive(_ bytes: ArraySlice<UInt8>, on id: SessionID, at now: Duration) {
         var rest = bytes
         while let item = nextItem(from: &rest, on: id) {
@@ -96,13 +119,17 @@ extension WatchSystem {
             case .skipped(let header): refuse(header, on: id, at: now)
             }
         }
+        if let header = sessions[id]?.deframer.unfinishedHeader, header.endpoint == .appMessage {
+            apps.messageBegan(payloadLength: header.payloadLength, on: id)
+        }
+        handle(at: now) { _, _ in }
     }
 
     /// Bytes that a session has for its transport, at most `limit` of them.
     mutating func takeOutbound(of id: SessionID, atMost limit: Int, at now: Duration) -> ArraySlice<UInt8> {
         guard let bytes = sessions[id]?.takeOutbound(atMost: limit) else { return [] }
-        while let transaction = sessions[id]?.nextConsumedMessage() {
-            handle(at: now) { system, context in system.apps.consumed(transaction, in: &context) }
+        while let ticket = sessions[id]?.nextConsumedMessage() {
+            handle(at: now) { system, _ in system.apps.consumed(ticket) }
         }
         return bytes
     }
@@ -119,7 +146,7 @@ extension WatchSystem {
 
     private mutating func refuse(_ header: MessageDeframer.Header, on id: SessionID, at now: Duration) {
         guard let kind = sessions[id]?.kind else { return }
-        handle(at: now) { _, context in
+        handle(at: now, runningApp: false) { _, context in
             context.log(.warning, "session", "\(header.endpoint) refused on a \(kind) session")
             switch header.endpoint.admission(on: kind, inRecoveryFirmware: false) {
             case .allowed: break
@@ -139,10 +166,7 @@ extension WatchSystem {
     /// Lets time pass.
     mutating func advance(to now: Duration) {
         guard let deadline = nextDeadline, deadline <= now else { return }
-        handle(at: now) { system, context in
-            system.apps.advance(in: &context)
-            system.services.advance(in: &context)
-        }
+        handle(at: now) { system, context in system.services.advance(in: &context) }
     }
 
     /// The next change for the store.
@@ -174,7 +198,7 @@ extension WatchSystem {
 extension WatchSystem {
     private mutating func handle(_ message: PebbleMessage, on id: SessionID, at now: Duration) {
         emit(.message(id, .fromPhone, message))
-        handle(at: now) { system, context in
+        handle(at: now, runningApp: false) { system, context in
             do throws(ByteDecodingError) {
                 try system.route(message, on: id, in: &context)
             } catch {
@@ -194,16 +218,19 @@ extension WatchSystem {
             let phone = try PhoneVersionService.receive(message, on: id, in: &context)
             guard let phone else { return }
             sessions[id]?.phoneCapabilities = phone.capabilities
-            apps.phoneAnnounced(phone.capabilities)
+            sessions[id]?.hasAnnouncedCapabilities = true
         case .appRunState: try AppRunStateService.receive(message, on: id, apps: &apps, in: &context)
-        case .appMessage: apps.receive(try AppMessage(payload: message.payload), on: id, in: &context)
+        case .launcher: try LauncherService.receive(message, on: id, apps: &apps, in: &context)
+        case .appMessage: apps.receive(message.payload, on: id, in: &context)
         default: try services.receive(message, on: id, in: &context)
         }
     }
 
-    /// Runs one step, then sends what it left behind: replies first, then what the app wants to say.
+    /// Runs one step and then, unless more is about to come, the running app, and sends what they left behind: replies
+    /// first, then what the app wants to say.
     private mutating func handle(
         at now: Duration,
+        runningApp: Bool = true,
         _ step: (inout WatchSystem, inout ServiceContext) -> Void
     ) {
         var context = ServiceContext(
@@ -215,13 +242,48 @@ extension WatchSystem {
             randomness: randomness
         )
         step(&self, &context)
-        clock = context.clock
+        if context.clock != clock {
+            clock = context.clock
+            apps.clockChanged()
+        }
+        if runningApp { apps.run(phone: currentPhoneCapabilities, in: &context) }
         randomness = context.randomness
         restart = context.restart ?? restart
         changes.append(contentsOf: context.changes)
+        deliver(&context)
+        while runningApp, !sendOutgoing() {
+            // The app hears that nobody is connected, and may try again.
+            apps.run(phone: currentPhoneCapabilities, in: &context)
+            deliver(&context)
+        }
+    }
+
+    /// Sends what services and apps left behind.
+    private mutating func deliver(_ context: inout ServiceContext) {
         for event in context.events { emit(event) }
         for reply in context.replies { send(reply) }
-        for item in apps.takeOutgoing() { send(item, at: now) }
+        for state in context.runStates { announce(state) }
+        context.events = []
+        context.replies = []
+        context.runStates = []
+    }
+
+    /// Tells the Pebble app which app started or stopped, in the words that it knows.
+    private mutating func announce(_ state: ServiceContext.RunState) {
+        for id in order {
+            guard let session = sessions[id], session.kind != .app else { continue }
+            let message: PebbleMessage
+            if session.phoneCapabilities.contains(.appRunState) {
+                switch state {
+                case .started(let app): message = PebbleMessage(AppRunStateMessage.start(app))
+                case .stopped(let app): message = PebbleMessage(AppRunStateMessage.stop(app))
+                }
+            } else {
+                lastLauncherTransaction = lastLauncherTransaction.next
+                message = PebbleMessage(LauncherMessage(state, transaction: lastLauncherTransaction))
+            }
+            send(ServiceContext.Reply(session: id, message: message))
+        }
     }
 
     private mutating func send(_ reply: ServiceContext.Reply) {
@@ -240,26 +302,44 @@ extension WatchSystem {
         emit(.message(reply.session, .toPhone, reply.message))
     }
 
-    private mutating func send(_ item: AppMailbox.Outgoing, at now: Duration) {
-        let push = AppMessagePush(
-            transaction: item.transactionID,
-            application: apps.runningUUID,
-            dictionary: item.message
-        )
-        let message = PebbleMessage(AppMessage.push(push))
-        guard let session = currentAppSession,
-            sessions[session]?.send(message, marking: item.transactionID) == true
-        else {
-            apps.notConnected(item.transactionID, at: now)
-            return
+    /// Sends what the running app wants to say.
+    /// - Returns: false if there was something and nobody to say it to.
+    private mutating func sendOutgoing() -> Bool {
+        var isEverythingSent = true
+        for item in apps.takeOutgoing() {
+            let push = AppMessagePush(
+                transaction: item.transactionID,
+                application: apps.runningUUID,
+                dictionary: item.message
+            )
+            let message = PebbleMessage(AppMessage.push(push))
+            if let session = currentAppSession, sessions[session]?.send(message, marking: item.ticket) == true {
+                emit(.message(session, .toPhone, message))
+            } else {
+                apps.notConnected(item.ticket)
+                isEverythingSent = false
+            }
         }
-        emit(.message(session, .toPhone, message))
+        return isEverythingSent
     }
 
-    /// The session that AppMessages of the running app go to: its companion's own, else one that serves every app.
+    /// What the phone that talks to the running app has said it can do.
+    private var currentPhoneCapabilities: Capabilities? {
+        guard let session = currentAppSession.flatMap({ sessions[$0] }), session.hasAnnouncedCapabilities else {
+            return nil
+        }
+        return session.phoneCapabilities
+    }
+
+    /// The session that AppMessages of the running app go to. One that allows JavaScript talks to the Pebble app, where the
+    /// JavaScript runs; any other to its own companion app, or to whoever serves all.
     private var currentAppSession: SessionID? {
-        let newestFirst = order.reversed()
-        return newestFirst.first { sessions[$0]?.application == apps.runningUUID }
-            ?? newestFirst.first { sessions[$0]?.kind != .app }
+        let newestFirst = order.reversed().compactMap { sessions[$0] }
+        let app = apps.runningApp
+        guard app.uuid.isLaunchable else { return nil }
+        if app.flags.contains(.allowsJavaScript) { return newestFirst.first { $0.kind != .app }?.id }
+        let own = newestFirst.first { $0.kind == .app && $0.application == app.uuid }
+        let shared = newestFirst.first { $0.kind == .hybrid || $0.kind == .app && !$0.application.isLaunchable }
+        return (own ?? shared)?.id
     }
 }

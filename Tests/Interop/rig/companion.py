@@ -16,6 +16,7 @@ from libpebble2.protocol.appmessage import (
     AppMessagePush,
     AppMessageTuple,
 )
+from libpebble2.protocol.apps import AppRunState, AppRunStateRequest, AppRunStateStart, AppRunStateStop
 from libpebble2.protocol.system import (
     AppVersionRequest,
     AppVersionResponse,
@@ -37,7 +38,7 @@ from libpebble2.protocol.system import (
 
 from .pebble import PebbleSession
 
-#: The built-in watchapp that answers each push with the same dictionary. It runs when the watch starts.
+#: The built-in watchapp that answers each push with the same dictionary.
 ECHO_APP = uuid.UUID("2c1d6f5e-8f3a-4c57-9d0e-ec0ec0ec0ec0")
 
 #: The whole 0x0010 response of current firmware (section 5.3).
@@ -90,6 +91,22 @@ async def negotiate(session: PebbleSession, unix_time: int = 1_700_000_000) -> W
 
     session.send(TimeMessage(message=SetUTC(unix_time=unix_time, utc_offset=60, tz_name="Europe/Paris")))
     return WatchInfo(version.data, int.from_bytes(model.data.data, "big"))
+
+
+async def launch(session: PebbleSession, app: uuid.UUID = ECHO_APP) -> None:
+    """Has an app run, unless it does already. The watch says which stopped and which started, in that order."""
+    session.send(AppRunState(data=AppRunStateRequest()))
+    running, _ = await session.expect(AppRunState, "which app runs")
+    assert isinstance(running.data, AppRunStateStart)
+    if running.data.uuid == app:
+        return
+    session.send(AppRunState(data=AppRunStateStart(uuid=app)))
+    stopped, _ = await session.expect(AppRunState, "the old app's end")
+    assert isinstance(stopped.data, AppRunStateStop)
+    assert stopped.data.uuid == running.data.uuid
+    started, _ = await session.expect(AppRunState, "the new app's start")
+    assert isinstance(started.data, AppRunStateStart)
+    assert started.data.uuid == app
 
 
 async def ask_time(session: PebbleSession) -> int:

@@ -1,0 +1,98 @@
+import PebbleProtocol
+
+/// What an installed app does on this watch. Its own ARM code cannot run here.
+public enum AppBehavior: Sendable, Equatable {
+    /// Sends every dictionary back.
+    case echo
+    /// Takes every dictionary, and sends what it is told to from outside: see ``Firmware/sendAppMessage(_:at:)``.
+    case external
+    /// Answers by rules.
+    case scripted(AppScript)
+
+    /// The app that shows this behaviour under an installed app's UUID and name.
+    func app(for metadata: AppMetadata) -> any WatchApp {
+        switch self {
+        case .echo: EchoApp(metadata)
+        case .external: ScriptedApp(metadata, AppScript())
+        case .scripted(let script): ScriptedApp(metadata, script)
+        }
+    }
+}
+
+/// What an app says, and to what: the rules of a ``ScriptedApp``.
+public struct AppScript: Sendable, Equatable {
+    /// Something that a script has the app do.
+    public struct Action: Sendable, Equatable {
+        /// The dictionary to send.
+        public var tuples: [Tuple]
+        /// How long after what caused it.
+        public var delay: Duration
+
+        /// Sends a dictionary, after a while.
+        public init(tuples: [Tuple], delay: Duration = .zero) {
+            self.tuples = tuples
+            self.delay = delay
+        }
+    }
+
+    /// A tuple to send.
+    public struct Tuple: Sendable, Equatable {
+        public var key: UInt32
+        public var source: Source
+
+        /// Where its value comes from.
+        public enum Source: Sendable, Equatable {
+            case value(AppMessageValue)
+            /// The value that the received dictionary has under a key; the tuple is left out if it has none.
+            case received(UInt32)
+        }
+
+        /// A tuple.
+        public init(key: UInt32, source: Source) {
+            self.key = key
+            self.source = source
+        }
+    }
+
+    /// What a received dictionary must be like, and what is done then.
+    public struct Rule: Sendable, Equatable {
+        /// What must be there; other keys may be too. Numbers are compared as numbers, whatever their width.
+        public var conditions: [Condition]
+        public var actions: [Action]
+
+        /// A rule.
+        public init(conditions: [Condition], actions: [Action]) {
+            self.conditions = conditions
+            self.actions = actions
+        }
+    }
+
+    /// Something that a received dictionary must have.
+    public enum Condition: Sendable, Equatable {
+        case has(UInt32)
+        case equals(UInt32, AppMessageValue)
+    }
+
+    /// Largest dictionaries, in bytes; nil for as large as the phone allows.
+    public var inboxSize: Int?
+    public var outboxSize: Int?
+    public var onLaunch: [Action]
+    /// The first rule whose conditions are met is carried out, and no other.
+    public var rules: [Rule]
+    public var onButton: [WatchButton: [Action]]
+
+    /// A script; without arguments one that takes everything and says nothing.
+    public init(
+        inboxSize: Int? = nil,
+        outboxSize: Int? = nil,
+        onLaunch: [Action] = [],
+        rules: [Rule] = [],
+        onButton: [WatchButton: [Action]] = [:]
+    ) {
+        self.inboxSize = inboxSize
+        self.outboxSize = outboxSize
+        self.onLaunch = onLaunch
+        self.rules = rules
+        self.onButton = onButton
+    }
+}
