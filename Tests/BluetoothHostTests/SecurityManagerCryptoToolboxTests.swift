@@ -11,7 +11,7 @@ struct SecurityManagerCryptoToolboxTests {
 
     @Test("e: FIPS-197 appendix C.1")
     func blockCipher() throws {
-        let result = CryptoToolbox.e(
+        let result = try CryptoToolbox.e(
             key: try number("000102030405060708090a0b0c0d0e0f"),
             try number("00112233445566778899aabbccddeeff")
         )
@@ -20,7 +20,7 @@ struct SecurityManagerCryptoToolboxTests {
 
     @Test("e: session key of Core Vol 6, Part C, 1")
     func sessionKey() throws {
-        let result = CryptoToolbox.e(
+        let result = try CryptoToolbox.e(
             key: try number("4c68384139f574d836bcf34e9dfb01bf"),
             try number("0213243546576879acbdcedfe0f10213")
         )
@@ -46,14 +46,14 @@ struct SecurityManagerCryptoToolboxTests {
             )
         )
         let key = try number("2b7e151628aed2a6abf7158809cf4f3c")
-        #expect(CryptoToolbox.aesCMAC(key: key, Array(message.prefix(length))) == (try number(expected)))
+        #expect(try CryptoToolbox.aesCMAC(key: key, Array(message.prefix(length))) == (try number(expected)))
     }
 
     // MARK: LE legacy pairing (Core Vol 3, Part H, 2.2.3 and 2.2.4)
 
     @Test("c1")
     func confirmValue() throws {
-        let confirm = CryptoToolbox.c1(
+        let confirm = try CryptoToolbox.c1(
             TemporaryKey(0),
             random: try number("5783D52156AD6F0E6388274EC6702EE0"),
             request: 0x07_0710_0000_0101,
@@ -66,7 +66,7 @@ struct SecurityManagerCryptoToolboxTests {
 
     @Test("s1")
     func shortTermKey() throws {
-        let key = CryptoToolbox.s1(
+        let key = try CryptoToolbox.s1(
             TemporaryKey(0),
             responderRandom: try number("000F0E0D0C0B0A091122334455667788"),
             initiatorRandom: try number("010203040506070899AABBCCDDEEFF00")
@@ -87,13 +87,13 @@ struct SecurityManagerCryptoToolboxTests {
 
     @Test("f4: D.2")
     func f4() throws {
-        let confirm = CryptoToolbox.f4(try wide(u), try wide(v), try number(n1), 0)
+        let confirm = try CryptoToolbox.f4(try wide(u), try wide(v), try number(n1), 0)
         #expect(confirm == (try number("f2c916f107a9bd1cf1eda1bea974872d")))
     }
 
     @Test("f5: D.3")
     func f5() throws {
-        let keys = CryptoToolbox.f5(
+        let keys = try CryptoToolbox.f5(
             DHKey(value: try wide(w)),
             try number(n1),
             try number(n2),
@@ -110,7 +110,7 @@ struct SecurityManagerCryptoToolboxTests {
         let resolved = LEAddress(type: .publicIdentity, address: a1.address)
         let random = LEAddress(type: .random, address: a1.address)
         func longTermKey(_ address: LEAddress) throws -> LongTermKey {
-            CryptoToolbox.f5(key, try number(n1), try number(n2), initiator: address, responder: a2).longTermKey
+            try CryptoToolbox.f5(key, try number(n1), try number(n2), initiator: address, responder: a2).longTermKey
         }
         #expect(try longTermKey(resolved) == longTermKey(a1))
         #expect(try longTermKey(random) != longTermKey(a1))
@@ -118,7 +118,7 @@ struct SecurityManagerCryptoToolboxTests {
 
     @Test("f6: D.4")
     func f6() throws {
-        let check = CryptoToolbox.f6(
+        let check = try CryptoToolbox.f6(
             MacKey(try number(macKey)),
             try number(n1),
             try number(n2),
@@ -132,25 +132,25 @@ struct SecurityManagerCryptoToolboxTests {
 
     @Test("g2: D.5")
     func g2() throws {
-        let value = CryptoToolbox.g2(try wide(u), try wide(v), try number(n1), try number(n2))
+        let value = try CryptoToolbox.g2(try wide(u), try wide(v), try number(n1), try number(n2))
         #expect(value == 0x2F9E_D5BA)
     }
 
     @Test("h6: D.6")
     func h6() throws {
-        let key = CryptoToolbox.h6(try number("ec0234a357c8ad05341010a60a397d9b"), keyID: 0x6C65_6272)
+        let key = try CryptoToolbox.h6(try number("ec0234a357c8ad05341010a60a397d9b"), keyID: 0x6C65_6272)
         #expect(key == (try number("2d9ae102e76dc91ce8d3a9e280b16399")))
     }
 
     @Test("ah: D.7")
     func addressHash() throws {
         let key = IdentityResolvingKey(try number("ec0234a357c8ad05341010a60a397d9b"))
-        #expect(CryptoToolbox.ah(key, prand: 0x708194) == 0x0DFBAA)
+        #expect(try CryptoToolbox.ah(key, prand: 0x708194) == 0x0DFBAA)
     }
 
     @Test("h7: D.8")
     func h7() throws {
-        let key = CryptoToolbox.h7(
+        let key = try CryptoToolbox.h7(
             salt: try number("000000000000000000000000746d7031"),
             try number("ec0234a357c8ad05341010a60a397d9b")
         )

@@ -9,17 +9,20 @@ import CryptoExtras
 /// same number least significant octet first, and only the PDU codec has to know that. AES, CMAC and the elliptic
 /// curve are swift-crypto's. This is the only file that imports it.
 ///
+/// The library may refuse keys and blocks that do not have 16 octets. Ours have, by construction; if it refused one all
+/// the same, the pairing that needs the result would fail, with `unspecifiedReason`.
+///
 /// Source: Core 5.4, Vol 3, Part H, 2.2.
 enum CryptoToolbox {
     /// Security function *e*: one block of AES-128.
     ///
     /// Source: Core 5.4, Vol 3, Part H, 2.2.1.
-    static func e(key: UInt128, _ plaintext: UInt128) -> UInt128 {
+    static func e(key: UInt128, _ plaintext: UInt128) throws(PairingFailedReason) -> UInt128 {
         var block = bigEndianBytes(plaintext)
         do {
             try AES.permute(&block, key: SymmetricKey(data: bigEndianBytes(key)))
         } catch {
-            impossible(error)
+            throw .unspecifiedReason
         }
         return number(block)
     }
@@ -27,13 +30,13 @@ enum CryptoToolbox {
     /// AES-CMAC with a 128-bit key.
     ///
     /// Source: Core 5.4, Vol 3, Part H, 2.2.5.
-    static func aesCMAC(key: UInt128, _ message: [UInt8]) -> UInt128 {
+    static func aesCMAC(key: UInt128, _ message: [UInt8]) throws(PairingFailedReason) -> UInt128 {
         do {
             var code = try AES.CMAC(key: SymmetricKey(data: bigEndianBytes(key)))
             code.update(data: message)
             return number(code.finalize())
         } catch {
-            impossible(error)
+            throw .unspecifiedReason
         }
     }
 
@@ -42,8 +45,8 @@ enum CryptoToolbox {
     /// Random address hash function *ah*: the 24-bit hash of a resolvable private address.
     ///
     /// Source: Core 5.4, Vol 3, Part H, 2.2.2.
-    static func ah(_ key: IdentityResolvingKey, prand: UInt32) -> UInt32 {
-        UInt32(truncatingIfNeeded: e(key: key.value, UInt128(prand & 0xFF_FFFF)) & 0xFF_FFFF)
+    static func ah(_ key: IdentityResolvingKey, prand: UInt32) throws(PairingFailedReason) -> UInt32 {
+        UInt32(truncatingIfNeeded: try e(key: key.value, UInt128(prand & 0xFF_FFFF)) & 0xFF_FFFF)
     }
 
     // MARK: LE legacy pairing
@@ -61,19 +64,23 @@ enum CryptoToolbox {
         response: UInt64,
         initiator: LEAddress,
         responder: LEAddress
-    ) -> UInt128 {
+    ) throws(PairingFailedReason) -> UInt128 {
         let types = UInt128(typeBit(responder)) << 8 | UInt128(typeBit(initiator))
         let p1 = UInt128(response) << 72 | UInt128(request) << 16 | types
         let p2 = UInt128(initiator.address.value) << 48 | UInt128(responder.address.value)
-        return e(key: key.value, e(key: key.value, random ^ p1) ^ p2)
+        return try e(key: key.value, try e(key: key.value, random ^ p1) ^ p2)
     }
 
     /// Key generation function *s1*: the STK.
     ///
     /// Source: Core 5.4, Vol 3, Part H, 2.2.4.
-    static func s1(_ key: TemporaryKey, responderRandom: UInt128, initiatorRandom: UInt128) -> LongTermKey {
+    static func s1(
+        _ key: TemporaryKey,
+        responderRandom: UInt128,
+        initiatorRandom: UInt128
+    ) throws(PairingFailedReason) -> LongTermKey {
         let low = UInt128(UInt64.max)
-        return LongTermKey(e(key: key.value, (responderRandom & low) << 64 | (initiatorRandom & low)))
+        return LongTermKey(try e(key: key.value, (responderRandom & low) << 64 | (initiatorRandom & low)))
     }
 
     // MARK: LE Secure Connections
@@ -81,12 +88,12 @@ enum CryptoToolbox {
     /// Confirm value generation function *f4*.
     ///
     /// Source: Core 5.4, Vol 3, Part H, 2.2.6.
-    static func f4(_ u: UInt256, _ v: UInt256, _ x: UInt128, _ z: UInt8) -> UInt128 {
+    static func f4(_ u: UInt256, _ v: UInt256, _ x: UInt128, _ z: UInt8) throws(PairingFailedReason) -> UInt128 {
         var message: [UInt8] = []
         u.appendBigEndian(to: &message)
         v.appendBigEndian(to: &message)
         message.append(z)
-        return aesCMAC(key: x, message)
+        return try aesCMAC(key: x, message)
     }
 
     /// Key generation function *f5*: the MacKey and the LTK.
@@ -101,13 +108,13 @@ enum CryptoToolbox {
         _ n2: UInt128,
         initiator: LEAddress,
         responder: LEAddress
-    ) -> (macKey: MacKey, longTermKey: LongTermKey) {
+    ) throws(PairingFailedReason) -> (macKey: MacKey, longTermKey: LongTermKey) {
         let salt: UInt128 = 0x6C88_8391_AAF5_A538_6037_0BDB_5A60_83BE
         var secret: [UInt8] = []
         key.value.appendBigEndian(to: &secret)
-        let intermediate = aesCMAC(key: salt, secret)
+        let intermediate = try aesCMAC(key: salt, secret)
 
-        func derive(counter: UInt8) -> UInt128 {
+        func derive(counter: UInt8) throws(PairingFailedReason) -> UInt128 {
             let keyID: UInt32 = 0x6274_6C65  // "btle"
             let length: UInt16 = 256
             var message: [UInt8] = [counter]
@@ -117,9 +124,9 @@ enum CryptoToolbox {
             append(initiator, to: &message)
             append(responder, to: &message)
             message.appendBigEndian(length)
-            return aesCMAC(key: intermediate, message)
+            return try aesCMAC(key: intermediate, message)
         }
-        return (MacKey(derive(counter: 0)), LongTermKey(derive(counter: 1)))
+        return (MacKey(try derive(counter: 0)), LongTermKey(try derive(counter: 1)))
     }
 
     /// Check value generation function *f6*.
@@ -137,7 +144,7 @@ enum CryptoToolbox {
         features: UInt32,
         sender: LEAddress,
         receiver: LEAddress
-    ) -> UInt128 {
+    ) throws(PairingFailedReason) -> UInt128 {
         var message: [UInt8] = []
         message.appendBigEndian(n1)
         message.appendBigEndian(n2)
@@ -147,18 +154,18 @@ enum CryptoToolbox {
         message.append(UInt8(truncatingIfNeeded: features))
         append(sender, to: &message)
         append(receiver, to: &message)
-        return aesCMAC(key: key.value, message)
+        return try aesCMAC(key: key.value, message)
     }
 
     /// Numeric comparison value generation function *g2*: what both users see is this, modulo 1,000,000.
     ///
     /// Source: Core 5.4, Vol 3, Part H, 2.2.9.
-    static func g2(_ u: UInt256, _ v: UInt256, _ x: UInt128, _ y: UInt128) -> UInt32 {
+    static func g2(_ u: UInt256, _ v: UInt256, _ x: UInt128, _ y: UInt128) throws(PairingFailedReason) -> UInt32 {
         var message: [UInt8] = []
         u.appendBigEndian(to: &message)
         v.appendBigEndian(to: &message)
         message.appendBigEndian(y)
-        return UInt32(truncatingIfNeeded: aesCMAC(key: x, message))
+        return UInt32(truncatingIfNeeded: try aesCMAC(key: x, message))
     }
 
     // MARK: Link keys
@@ -166,17 +173,17 @@ enum CryptoToolbox {
     /// Link key conversion function *h6*.
     ///
     /// Source: Core 5.4, Vol 3, Part H, 2.2.10.
-    static func h6(_ key: UInt128, keyID: UInt32) -> UInt128 {
+    static func h6(_ key: UInt128, keyID: UInt32) throws(PairingFailedReason) -> UInt128 {
         var message: [UInt8] = []
         message.appendBigEndian(keyID)
-        return aesCMAC(key: key, message)
+        return try aesCMAC(key: key, message)
     }
 
     /// Link key conversion function *h7*.
     ///
     /// Source: Core 5.4, Vol 3, Part H, 2.2.11.
-    static func h7(salt: UInt128, _ key: UInt128) -> UInt128 {
-        aesCMAC(key: salt, bigEndianBytes(key))
+    static func h7(salt: UInt128, _ key: UInt128) throws(PairingFailedReason) -> UInt128 {
+        try aesCMAC(key: salt, bigEndianBytes(key))
     }
 
     // MARK: Bytes
@@ -198,12 +205,6 @@ enum CryptoToolbox {
 
     private static func number(_ bytes: some Sequence<UInt8>) -> UInt128 {
         bytes.reduce(0) { $0 << 8 | UInt128($1) }
-    }
-
-    /// For failures that the library has for keys and blocks of other sizes: ours have 16 octets by construction.
-    /// Going on with a made-up result would be worse than to stop.
-    private static func impossible(_ error: any Error) -> Never {
-        preconditionFailure("AES-128 refused a key and a block of 16 octets: \(error)")
     }
 }
 

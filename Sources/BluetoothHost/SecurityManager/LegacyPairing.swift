@@ -27,7 +27,7 @@ struct LegacyPairing: Sendable {
         outOfBandKey: TemporaryKey?,
         _ randomness: inout any RandomNumberGenerator & Sendable,
         _ output: inout PairingOutput
-    ) {
+    ) throws(PairingFailedReason) {
         self.context = context
         random = UInt128.random(in: 0...UInt128.max, using: &randomness)
         temporaryKey = .justWorks
@@ -47,17 +47,17 @@ struct LegacyPairing: Sendable {
             temporaryKey = TemporaryKey(UInt128(passkey.number))
             output.prompt = .displayPasskey(passkey)
         }
-        if context.role == .initiator { sendConfirm(&output) }
+        if context.role == .initiator { try sendConfirm(&output) }
     }
 
     /// The user typed the passkey.
-    mutating func enter(_ passkey: Passkey, _ output: inout PairingOutput) {
+    mutating func enter(_ passkey: Passkey, _ output: inout PairingOutput) throws(PairingFailedReason) {
         guard case .awaitingPasskey(let peerConfirm) = state else { return }
         temporaryKey = TemporaryKey(UInt128(passkey.number))
         state = .awaitingConfirm(ownConfirm: nil)
         switch context.role {
-        case .initiator: sendConfirm(&output)
-        case .responder: if let peerConfirm { answer(peerConfirm, &output) }
+        case .initiator: try sendConfirm(&output)
+        case .responder: if let peerConfirm { try answer(peerConfirm, &output) }
         }
     }
 
@@ -77,14 +77,14 @@ struct LegacyPairing: Sendable {
                 output.pdus.append(.pairingRandom(random))
                 state = .awaitingRandom(peerConfirm: peerConfirm)
             case .responder:
-                answer(peerConfirm, &output)
+                try answer(peerConfirm, &output)
             }
 
         case (.awaitingRandom(let peerConfirm), .pairingRandom(let peerRandom)):
-            guard confirm(peerRandom) == peerConfirm else { throw .confirmValueFailed }
+            guard try confirm(peerRandom) == peerConfirm else { throw .confirmValueFailed }
             let isInitiator = context.role == .initiator
             if !isInitiator { output.pdus.append(.pairingRandom(random)) }
-            let key = CryptoToolbox.s1(
+            let key = try CryptoToolbox.s1(
                 temporaryKey,
                 responderRandom: isInitiator ? peerRandom : random,
                 initiatorRandom: isInitiator ? random : peerRandom
@@ -97,20 +97,23 @@ struct LegacyPairing: Sendable {
         }
     }
 
-    private mutating func sendConfirm(_ output: inout PairingOutput) {
-        let ownConfirm = confirm(random)
+    private mutating func sendConfirm(_ output: inout PairingOutput) throws(PairingFailedReason) {
+        let ownConfirm = try confirm(random)
         output.pdus.append(.pairingConfirm(ownConfirm))
         state = .awaitingConfirm(ownConfirm: ownConfirm)
     }
 
-    private mutating func answer(_ peerConfirm: UInt128, _ output: inout PairingOutput) {
-        output.pdus.append(.pairingConfirm(confirm(random)))
+    private mutating func answer(
+        _ peerConfirm: UInt128,
+        _ output: inout PairingOutput
+    ) throws(PairingFailedReason) {
+        output.pdus.append(.pairingConfirm(try confirm(random)))
         state = .awaitingRandom(peerConfirm: peerConfirm)
     }
 
     /// The commitment to a random number, this device's or the peer's: both are computed alike.
-    private func confirm(_ random: UInt128) -> UInt128 {
-        CryptoToolbox.c1(
+    private func confirm(_ random: UInt128) throws(PairingFailedReason) -> UInt128 {
+        try CryptoToolbox.c1(
             temporaryKey,
             random: random,
             request: SMPPDU.pairingRequest(context.terms.request).confirmValueInput,

@@ -84,7 +84,7 @@ struct Pairing: Sendable {
     ) throws(PairingFailedReason) {
         if context.role == .responder { output.pdus.append(.pairingResponse(context.terms.response)) }
         guard context.terms.usesSecureConnections else {
-            phase = .legacy(LegacyPairing(context, outOfBandKey: materials.temporaryKey, &randomness, &output))
+            phase = .legacy(try LegacyPairing(context, outOfBandKey: materials.temporaryKey, &randomness, &output))
             return
         }
         guard let keyPair = materials.keyPair else { throw .unspecifiedReason }
@@ -124,13 +124,13 @@ struct Pairing: Sendable {
         _ passkey: Passkey,
         _ randomness: inout any RandomNumberGenerator & Sendable,
         _ output: inout PairingOutput
-    ) {
+    ) throws(PairingFailedReason) {
         switch phase {
         case .secureConnections(var pairing):
-            pairing.enter(passkey, &randomness, &output)
+            try pairing.enter(passkey, &randomness, &output)
             phase = .secureConnections(pairing)
         case .legacy(var pairing):
-            pairing.enter(passkey, &output)
+            try pairing.enter(passkey, &output)
             phase = .legacy(pairing)
         case .awaitingConsent, .encrypting, .distributingKeys:
             break

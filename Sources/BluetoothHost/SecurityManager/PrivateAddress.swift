@@ -12,14 +12,17 @@ extension DeviceAddress {
         var part = random & mask
         if part == 0 || part == mask { part ^= 1 }
         let prand = 0x40_0000 | part
-        self.init(UInt64(prand) << 24 | UInt64(CryptoToolbox.ah(key, prand: prand)))
+        // Without a hash nobody resolves the address, and nobody learns from it whose it is.
+        let hash = (try? CryptoToolbox.ah(key, prand: prand)) ?? 0
+        self.init(UInt64(prand) << 24 | UInt64(hash))
     }
 
     /// Whether this is an address that the key made.
     func isResolvable(by key: IdentityResolvingKey) -> Bool {
         guard isResolvablePrivate else { return false }
         let prand = UInt32(truncatingIfNeeded: value >> 24)
-        return CryptoToolbox.ah(key, prand: prand) == UInt32(truncatingIfNeeded: value & 0xFF_FFFF)
+        guard let hash = try? CryptoToolbox.ah(key, prand: prand) else { return false }
+        return hash == UInt32(truncatingIfNeeded: value & 0xFF_FFFF)
     }
 }
 

@@ -17,7 +17,7 @@ extension SecureConnectionsPairing {
                 if passkey == nil {
                     state = .awaitingPasskey(keys, peerConfirm: nil)
                 } else {
-                    beginRoundAsInitiator(0, keys, &randomness, &output)
+                    try beginRoundAsInitiator(0, keys, &randomness, &output)
                 }
             case .outOfBand:
                 try checkOutOfBand(keys)
@@ -31,14 +31,14 @@ extension SecureConnectionsPairing {
             state = .awaitingRandom(keys, round, peerConfirm: peerConfirm)
 
         case (.awaitingRandom(let keys, let round, let peerConfirm), .pairingRandom(let peerNonce)):
-            if let peerConfirm, keys.peerConfirm(peerNonce, round.z) != peerConfirm { throw .confirmValueFailed }
+            if let peerConfirm, try keys.peerConfirm(peerNonce, round.z) != peerConfirm { throw .confirmValueFailed }
             guard isLast(round) else {
-                beginRoundAsInitiator(round.number + 1, keys, &randomness, &output)
+                try beginRoundAsInitiator(round.number + 1, keys, &randomness, &output)
                 return
             }
-            let outcome = makeOutcome(keys, ownNonce: round.nonce, peerNonce: peerNonce)
+            let outcome = try makeOutcome(keys, ownNonce: round.nonce, peerNonce: peerNonce)
             if context.terms.model == .numericComparison {
-                let value = comparisonValue(keys, ownNonce: round.nonce, peerNonce: peerNonce)
+                let value = try comparisonValue(keys, ownNonce: round.nonce, peerNonce: peerNonce)
                 output.prompt = .numericComparison(value)
                 state = .awaitingComparison(outcome, peerCheck: nil)
             } else {
@@ -61,9 +61,9 @@ extension SecureConnectionsPairing {
         _ keys: KeyExchange,
         _ randomness: inout any RandomNumberGenerator & Sendable,
         _ output: inout PairingOutput
-    ) {
+    ) throws(PairingFailedReason) {
         let round = makeRound(number, &randomness)
-        output.pdus.append(.pairingConfirm(keys.ownConfirm(round.nonce, round.z)))
+        output.pdus.append(.pairingConfirm(try keys.ownConfirm(round.nonce, round.z)))
         state = .awaitingConfirm(keys, round)
     }
 

@@ -14,7 +14,7 @@ extension SecureConnectionsPairing {
             switch context.terms.model {
             case .justWorks, .numericComparison:
                 let round = makeRound(0, &randomness)
-                output.pdus.append(.pairingConfirm(keys.ownConfirm(round.nonce, round.z)))
+                output.pdus.append(.pairingConfirm(try keys.ownConfirm(round.nonce, round.z)))
                 state = .awaitingRandom(keys, round, peerConfirm: nil)
             case .passkeyEntry:
                 state =
@@ -30,18 +30,18 @@ extension SecureConnectionsPairing {
             state = .awaitingPasskey(keys, peerConfirm: peerConfirm)
 
         case (.awaitingConfirm(let keys, let round), .pairingConfirm(let peerConfirm)):
-            answer(peerConfirm, in: round, keys, &output)
+            try answer(peerConfirm, in: round, keys, &output)
 
         case (.awaitingRandom(let keys, let round, let peerConfirm), .pairingRandom(let peerNonce)):
-            if let peerConfirm, keys.peerConfirm(peerNonce, round.z) != peerConfirm { throw .confirmValueFailed }
+            if let peerConfirm, try keys.peerConfirm(peerNonce, round.z) != peerConfirm { throw .confirmValueFailed }
             output.pdus.append(.pairingRandom(round.nonce))
             guard isLast(round) else {
                 state = .awaitingConfirm(keys, makeRound(round.number + 1, &randomness))
                 return
             }
-            let outcome = makeOutcome(keys, ownNonce: round.nonce, peerNonce: peerNonce)
+            let outcome = try makeOutcome(keys, ownNonce: round.nonce, peerNonce: peerNonce)
             if context.terms.model == .numericComparison {
-                let value = comparisonValue(keys, ownNonce: round.nonce, peerNonce: peerNonce)
+                let value = try comparisonValue(keys, ownNonce: round.nonce, peerNonce: peerNonce)
                 output.prompt = .numericComparison(value)
                 state = .awaitingComparison(outcome, peerCheck: nil)
             } else {
@@ -63,8 +63,13 @@ extension SecureConnectionsPairing {
     }
 
     /// Answers the peer's commitment to a bit of the passkey with this device's.
-    mutating func answer(_ peerConfirm: UInt128, in round: Round, _ keys: KeyExchange, _ output: inout PairingOutput) {
-        output.pdus.append(.pairingConfirm(keys.ownConfirm(round.nonce, round.z)))
+    mutating func answer(
+        _ peerConfirm: UInt128,
+        in round: Round,
+        _ keys: KeyExchange,
+        _ output: inout PairingOutput
+    ) throws(PairingFailedReason) {
+        output.pdus.append(.pairingConfirm(try keys.ownConfirm(round.nonce, round.z)))
         state = .awaitingRandom(keys, round, peerConfirm: peerConfirm)
     }
 

@@ -52,10 +52,14 @@ struct SecureConnectionsPairing: Sendable {
         let shared: DHKey
 
         /// This device's commitment to a nonce.
-        func ownConfirm(_ nonce: UInt128, _ z: UInt8) -> UInt128 { CryptoToolbox.f4(own.x, peer.x, nonce, z) }
+        func ownConfirm(_ nonce: UInt128, _ z: UInt8) throws(PairingFailedReason) -> UInt128 {
+            try CryptoToolbox.f4(own.x, peer.x, nonce, z)
+        }
 
         /// The peer's commitment to a nonce.
-        func peerConfirm(_ nonce: UInt128, _ z: UInt8) -> UInt128 { CryptoToolbox.f4(peer.x, own.x, nonce, z) }
+        func peerConfirm(_ nonce: UInt128, _ z: UInt8) throws(PairingFailedReason) -> UInt128 {
+            try CryptoToolbox.f4(peer.x, own.x, nonce, z)
+        }
     }
 
     /// One exchange of nonces. Passkey Entry has twenty, all other models have one.
@@ -128,16 +132,16 @@ struct SecureConnectionsPairing: Sendable {
         _ passkey: Passkey,
         _ randomness: inout any RandomNumberGenerator & Sendable,
         _ output: inout PairingOutput
-    ) {
+    ) throws(PairingFailedReason) {
         self.passkey = passkey
         guard case .awaitingPasskey(let keys, let peerConfirm) = state else { return }
         switch context.role {
         case .initiator:
-            beginRoundAsInitiator(0, keys, &randomness, &output)
+            try beginRoundAsInitiator(0, keys, &randomness, &output)
         case .responder:
             let round = makeRound(0, &randomness)
             state = .awaitingConfirm(keys, round)
-            if let peerConfirm { answer(peerConfirm, in: round, keys, &output) }
+            if let peerConfirm { try answer(peerConfirm, in: round, keys, &output) }
         }
     }
 
@@ -168,7 +172,7 @@ struct SecureConnectionsPairing: Sendable {
     /// Checks the peer's public key against what it told out of band.
     func checkOutOfBand(_ keys: KeyExchange) throws(PairingFailedReason) {
         guard let data = outOfBand.peer else { return }
-        guard data.confirm == CryptoToolbox.f4(keys.peer.x, keys.peer.x, data.random, 0) else {
+        guard try data.confirm == CryptoToolbox.f4(keys.peer.x, keys.peer.x, data.random, 0) else {
             throw .confirmValueFailed
         }
     }
@@ -186,9 +190,13 @@ struct SecureConnectionsPairing: Sendable {
     }
 
     /// The nonces are exchanged: computes the LTK and the values that prove that both know it.
-    func makeOutcome(_ keys: KeyExchange, ownNonce: UInt128, peerNonce: UInt128) -> Outcome {
+    func makeOutcome(
+        _ keys: KeyExchange,
+        ownNonce: UInt128,
+        peerNonce: UInt128
+    ) throws(PairingFailedReason) -> Outcome {
         let isInitiator = context.role == .initiator
-        let derived = CryptoToolbox.f5(
+        let derived = try CryptoToolbox.f5(
             keys.shared,
             isInitiator ? ownNonce : peerNonce,
             isInitiator ? peerNonce : ownNonce,
@@ -212,7 +220,7 @@ struct SecureConnectionsPairing: Sendable {
         }
         return Outcome(
             longTermKey: derived.longTermKey.masked(to: context.terms.keySize),
-            ownCheck: CryptoToolbox.f6(
+            ownCheck: try CryptoToolbox.f6(
                 derived.macKey,
                 ownNonce,
                 peerNonce,
@@ -221,7 +229,7 @@ struct SecureConnectionsPairing: Sendable {
                 sender: own,
                 receiver: peer
             ),
-            peerCheck: CryptoToolbox.f6(
+            peerCheck: try CryptoToolbox.f6(
                 derived.macKey,
                 peerNonce,
                 ownNonce,
@@ -234,12 +242,16 @@ struct SecureConnectionsPairing: Sendable {
     }
 
     /// The number that both users compare.
-    func comparisonValue(_ keys: KeyExchange, ownNonce: UInt128, peerNonce: UInt128) -> NumericComparisonValue {
+    func comparisonValue(
+        _ keys: KeyExchange,
+        ownNonce: UInt128,
+        peerNonce: UInt128
+    ) throws(PairingFailedReason) -> NumericComparisonValue {
         switch context.role {
         case .initiator:
-            NumericComparisonValue(g2: CryptoToolbox.g2(keys.own.x, keys.peer.x, ownNonce, peerNonce))
+            NumericComparisonValue(g2: try CryptoToolbox.g2(keys.own.x, keys.peer.x, ownNonce, peerNonce))
         case .responder:
-            NumericComparisonValue(g2: CryptoToolbox.g2(keys.peer.x, keys.own.x, peerNonce, ownNonce))
+            NumericComparisonValue(g2: try CryptoToolbox.g2(keys.peer.x, keys.own.x, peerNonce, ownNonce))
         }
     }
 }

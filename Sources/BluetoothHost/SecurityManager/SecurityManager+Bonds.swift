@@ -100,12 +100,13 @@ extension SecurityManager {
 
     /// Makes what this device can tell a peer out of band. It counts for pairings with LE Secure Connections until one
     /// that used it completes, or until this is called again.
-    /// - Returns: nil if the source of randomness is broken.
+    /// - Returns: nil if the source of randomness is broken, or the cryptographic library.
     public mutating func makeOutOfBandData() -> OutOfBandData? {
         guard let keyPair = P256KeyPair(from: &randomness) else { return nil }
         let random = UInt128.random(in: 0...UInt128.max, using: &randomness)
         let x = keyPair.publicKey.x
-        let data = OutOfBandData(confirm: CryptoToolbox.f4(x, x, random, 0), random: random)
+        guard let confirm = try? CryptoToolbox.f4(x, x, random, 0) else { return nil }
+        let data = OutOfBandData(confirm: confirm, random: random)
         localOutOfBand = (keyPair, data)
         return data
     }

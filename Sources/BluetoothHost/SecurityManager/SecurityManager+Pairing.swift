@@ -64,7 +64,7 @@ extension SecurityManager {
             case (_, .reject): throw pairing.rejectionReason
             case (.confirmPairing, .accept): try pairing.begin(&randomness, &output)
             case (.numericComparison, .accept): pairing.confirmComparison(&output)
-            case (.requestPasskey, .passkey(let passkey)): pairing.enter(passkey, &randomness, &output)
+            case (.requestPasskey, .passkey(let passkey)): try pairing.enter(passkey, &randomness, &output)
             default: return false
             }
             link.prompt = nil
