@@ -12,16 +12,6 @@ extension Firmware {
     /// Whether an app can be launched.
     public func isAppInstalled(_ uuid: PebbleUUID) -> Bool { system.apps.isInstalled(uuid) }
 
-    /// A button goes down. On the back button, the running app makes way for the watchface.
-    public mutating func press(_ button: WatchButton, at now: Duration) {
-        withApps(at: now) { apps, context in apps.press(button, in: &context) }
-    }
-
-    /// A button comes up.
-    public mutating func release(_ button: WatchButton, at now: Duration) {
-        withApps(at: now) { apps, _ in apps.release(button) }
-    }
-
     /// Launches an app, as from the launcher's menu.
     /// - Returns: false, with nothing changed, when there is no such app or it runs already.
     @discardableResult

@@ -44,45 +44,7 @@ extension Firmware {
     /// The phones that are bonded, by identity address.
     public var bondedPhones: [LEAddress] { phones.keys.sorted { $0.address.value < $1.address.value } }
 
-    /// Forgets a phone, as "forget" in the settings does, and disconnects it.
-    public mutating func forget(_ identity: LEAddress, at now: Duration) {
-        host.advance(to: now)
-        guard phones[identity] != nil else { return }
-        for (handle, link) in links where link.identity == identity { host.disconnect(handle) }
-        removeBond(identity)
-        memoryChanges.append(.forget(identity))
-        updatePairability(at: now)
-        settle(at: now)
-    }
-
-    /// Lets a phone that has no bond pair for a while: what a long press or a companion asks for.
-    public mutating func openPairingWindow(for duration: Duration, at now: Duration) {
-        host.advance(to: now)
-        pairingWindowEnd = now + duration
-        updatePairability(at: now)
-        settle(at: now)
-    }
-
-    /// The button: says yes or no to every pairing that waits for it.
-    public mutating func confirmPairing(_ isAccepted: Bool, at now: Duration) {
-        host.advance(to: now)
-        let waiting = pairingPrompts.values
-        pairingPrompts = [:]
-        for prompt in waiting { answer(prompt, with: isAccepted ? .accept : .reject, at: now) }
-        settle(at: now)
-    }
-
-    /// What the user read off the phone, for a pairing that asked for it.
-    public mutating func enterPasskey(_ passkey: Passkey, at now: Duration) {
-        host.advance(to: now)
-        for (connection, prompt) in pairingPrompts where prompt.kind == .requestPasskey {
-            pairingPrompts[connection] = nil
-            answer(prompt, with: .passkey(passkey), at: now)
-        }
-        settle(at: now)
-    }
-
-    private mutating func removeBond(_ identity: LEAddress) {
+    mutating func removeBond(_ identity: LEAddress) {
         phones[identity] = nil
         storedBonds.remove(identity)
         host.security?.deleteBond(identity)
@@ -130,7 +92,8 @@ extension Firmware {
         }
     }
 
-    private mutating func answer(_ prompt: PairingPrompt, with answer: PairingAnswer, at now: Duration) {
+    mutating func answer(_ prompt: PairingPrompt, with answer: PairingAnswer, at now: Duration) {
+        pairingPrompts[prompt.id.connection] = nil
         _ = host.security?.answer(prompt.id, with: answer, at: now)
     }
 
@@ -224,6 +187,8 @@ extension Firmware {
         let isPairable = isPairable(at: now)
         host.security?.isPairable = isPairable
         guard isReady else { return }
+        if isPairable != wasPairable { emit(.pairable(isPairable)) }
+        wasPairable = isPairable
         // A watch that bonds with nobody is found by anybody.
         let isDiscoverable = isPairable || !configuration.isBondable
         if isDiscoverable != advertising.isRunning(.discovery) {

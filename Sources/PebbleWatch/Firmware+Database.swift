@@ -4,13 +4,6 @@ import BluetoothHost
 // Changes of the GATT database at run time, and word of them to phones: the one way for both.
 
 extension Firmware {
-    /// Shows the battery service to phones, or hides it.
-    public mutating func setBatteryOffered(_ isOffered: Bool, at now: Duration) {
-        host.advance(to: now)
-        publish(WatchDatabase.batteryService, isOffered)
-        settle(at: now)
-    }
-
     /// Shows a service to phones, or hides it, and sees to it that they hear of it. A watch that is not bondable has promised
     /// that its database never changes.
     mutating func publish(_ service: AttributeName, _ isPublished: Bool) {

@@ -13,6 +13,8 @@ extension Firmware {
             mtuChanged(to: mtu, on: connection)
         case .written(let write) where write.handle == handles.reversedDataWrite:
             receive(write.value, over: .reversed, on: write.connection, at: now)
+        case .written(let write) where write.handle == handles.clientSupportedFeatures:
+            rememberClient(on: write.connection)
         case .valueReceived(let value):
             received(value, at: now)
         case .subscriptionChanged(let change):

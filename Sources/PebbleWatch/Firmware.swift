@@ -44,9 +44,16 @@ public struct Firmware: HCIHost, Sendable {
     var pairingWindowEnd: Duration?
     /// Pairings that wait for a person.
     var pairingPrompts: [ConnectionHandle: PairingPrompt] = [:]
+    /// Whether a phone without a bond was last said to be welcome.
+    var wasPairable = false
     var databaseHash: [UInt8] = []
     var databaseChanges: DatabaseChanges
     private var privateAddress: PrivateAddressRotation?
+
+    // MARK: What a person does
+
+    var buttons = ButtonInput()
+    var sensors: WatchSensors
 
     /// A watch that has not been started.
     /// - Parameters:
@@ -82,6 +89,7 @@ public struct Firmware: HCIHost, Sendable {
             configuration.isBondable ? Dictionary(memory.phones.map { ($0.bond.identity, $0) }) { _, new in new } : [:]
         storedBonds = Set(phones.keys)
         databaseChanges = DatabaseChanges(delay: configuration.serviceChangedDelay)
+        sensors = WatchSensors(batteryPercent: configuration.batteryLevel)
         host = LEHost(
             configuration: LEHost.Configuration(
                 ownAddress: configuration.identity.address,
@@ -108,6 +116,9 @@ public struct Firmware: HCIHost, Sendable {
 
     /// The next thing that happened.
     public mutating func nextEvent() -> WatchEvent? { events.popFirst() }
+
+    /// The private address that the watch uses now, if it uses any.
+    var currentPrivateAddress: LEAddress? { privateAddress.map { .random($0.address) } }
 
     /// Ends every connection, as a watch does that is being switched off.
     public mutating func disconnectAll(at now: Duration) {
@@ -148,6 +159,7 @@ extension Firmware {
         advertising.advance(to: now)
         advanceTransports(to: now)
         advanceLinkPolicies(to: now)
+        advanceButtons(to: now)
         indicateDatabaseChanges(at: now)
         if let end = pairingWindowEnd, end <= now { updatePairability(at: now) }
         if let change = privateAddress?.nextDeadline, change <= now { changePrivateAddress(at: now) }
@@ -158,7 +170,7 @@ extension Firmware {
         [
             host.nextDeadline, system.nextDeadline, advertising.nextDeadline, nextTransportDeadline,
             nextLinkPolicyDeadline, databaseChanges.nextDeadline, pairingWindowEnd, privateAddress?.nextDeadline,
-            restart?.deadline,
+            restart?.deadline, nextButtonDeadline,
         ]
         .compactMap(\.self).min()
     }
@@ -269,7 +281,7 @@ extension Firmware {
                 id: .watch,
                 kind: .connectable,
                 interval: onAir.interval,
-                ownAddress: privateAddress.map { .random($0.address) },
+                ownAddress: currentPrivateAddress,
                 data: advertisement.data.bytes,
                 scanResponse: advertisement.scanResponse.bytes
             )

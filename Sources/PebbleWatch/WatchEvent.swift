@@ -14,12 +14,16 @@ public enum WatchEvent: Sendable {
     case connected(ConnectionHandle, LEAddress)
     /// A link ended, and why.
     case disconnected(ConnectionHandle, reason: HCIStatus)
-    /// A pairing waits for a person: see `Firmware.confirmPairing(_:at:)` and `Firmware.enterPasskey(_:at:)`.
+    /// Whether a phone without a bond may pair changed.
+    case pairable(Bool)
+    /// A pairing waits for a person: `WatchCommand` has the answers.
     case pairingPrompt(PairingPrompt)
     /// A phone paired, and how.
     case paired(ConnectionHandle, PairingSummary)
     /// A pairing came to nothing, and why.
     case pairingFailed(ConnectionHandle, PairingFailure)
+    /// A phone was forgotten.
+    case forgotten(LEAddress)
     /// What is known about a link's security changed.
     case securityChanged(ConnectionHandle, LinkSecurity)
     /// Something about a link's speed changed, or was asked for.
@@ -44,6 +48,10 @@ public enum WatchEvent: Sendable {
     case service(ServiceEvent)
     /// The watch begins to restart: its links end, and it comes back.
     case restarting(RestartCause)
+    /// A button was pressed, or has been held long enough for a long press.
+    case buttonPressed(WatchButton, ButtonPress)
+    /// A sensor had something to say.
+    case sensed(SensorReading)
     /// Something that only matters to whoever reads the log.
     case diagnostic(Diagnostic)
 }

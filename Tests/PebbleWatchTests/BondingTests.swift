@@ -44,6 +44,7 @@ import Testing
             return try #require(try simulation.withHost(phone) { try body(&$0, now) })
         }
 
+        @discardableResult
         mutating func onWatch<Result>(_ body: (inout RigWatch, Duration) throws -> Result) throws -> Result {
             let now = simulation.now
             return try #require(
@@ -186,7 +187,7 @@ import Testing
         let handle = try rig.configuration(of: .serviceChanged)
         #expect(try rig.perform(.subscribe(clientConfiguration: handle, .indications)) == .written)
         try rig.reconnect()
-        try rig.onWatch { watch, now in watch.firmware.setBatteryOffered(false, at: now) }
+        try rig.onWatch { watch, now in try watch.firmware.perform(.offerBattery(false), at: now) }
         // Gone before it is encrypted again, and so before it may be told.
         try rig.reconnect()
         try rig.onPhone { phone, now in try phone.encrypt(at: now) }
@@ -204,7 +205,7 @@ import Testing
             return
         }
         let range = try #require(services.first?.range)
-        try rig.onWatch { watch, now in watch.firmware.setBatteryOffered(false, at: now) }
+        try rig.onWatch { watch, now in try watch.firmware.perform(.offerBattery(false), at: now) }
         rig.simulation.run(for: .seconds(15))
         var expected: [UInt8] = []
         expected.appendLittleEndian(range.start.rawValue)
@@ -224,7 +225,9 @@ import Testing
             try rig.onPhone { phone, _ in phone.pairingFailures } == [.refusedByPeer(.pairingNotSupported)]
         )
         let before = try rig.onWatch { watch, _ in watch.changes }
-        try rig.onWatch { watch, now in watch.firmware.setBatteryOffered(false, at: now) }
+        #expect(throws: WatchCommandError.databaseIsFixed) {
+            try rig.onWatch { watch, now in try watch.firmware.perform(.offerBattery(false), at: now) }
+        }
         #expect(try rig.perform(.discoverPrimaryServices(.uuid16(0x180F))) != .services([]))
         #expect(before.isEmpty, "nothing to remember")
     }
@@ -248,7 +251,7 @@ import Testing
         )
         rig.simulation.withHost(other) { phone in if let handle = phone.connection { phone.host.disconnect(handle) } }
         rig.simulation.run(for: .seconds(60))
-        try rig.onWatch { watch, now in watch.firmware.openPairingWindow(for: .seconds(120), at: now) }
+        try rig.onWatch { watch, now in try watch.firmware.perform(.openPairing(for: .seconds(120)), at: now) }
         try connectAndPair()
         let identity = rig.simulation.withHost(other) { $0.identity }
         let memory = try rig.onWatch { watch, _ in watch.memory }
@@ -281,7 +284,9 @@ import Testing
             var rig = try Rig(watch, RigPhone(address: 0x11, seed: 2), seed: Self.seed)
             try rig.pair()
             #expect(try rig.onPhone { phone, _ in phone.pairings.isEmpty }, "nobody has pressed anything")
-            try rig.onWatch { watch, now in watch.firmware.confirmPairing(isAccepted, at: now) }
+            try rig.onWatch { watch, now in
+                try watch.firmware.perform(isAccepted ? .confirmPairing : .refusePairing, at: now)
+            }
             rig.simulation.run(for: .seconds(5))
             let (pairings, failures) = try rig.onPhone { phone, _ in (phone.pairings, phone.pairingFailures) }
             #expect(pairings.count == (isAccepted ? 1 : 0))
@@ -297,7 +302,7 @@ import Testing
         let onAir = try rig.onWatch { watch, _ in watch.firmware.currentAdvertising }
         #expect(onAir == .init(job: .reconnection, interval: AdvertisingInterval(rawValue: 0x20)))
         let identity = try rig.onPhone { phone, _ in phone.identity }
-        try rig.onWatch { watch, now in watch.firmware.forget(identity, at: now) }
+        try rig.onWatch { watch, now in try watch.firmware.perform(.forget(identity.address), at: now) }
         #expect(try rig.onWatch { watch, _ in watch.firmware.currentAdvertising?.job } == .discovery)
     }
 }

@@ -60,6 +60,8 @@ extension WatchEvent {
             return StoryLine(.gap, .info, "connected to \(peer), \(handle)")
         case .disconnected(let handle, let reason):
             return StoryLine(.gap, .info, "disconnected, \(handle): \(reason)")
+        case .pairable(let isPairable):
+            return StoryLine(.smp, .info, isPairable ? "a new phone may pair" : "no new phone may pair any more")
         case .pairingPrompt(let prompt):
             return StoryLine(.smp, .notice, "pairing waits for a person: \(prompt.kind.question)")
         case .paired(let handle, let summary):
@@ -68,6 +70,8 @@ extension WatchEvent {
             return StoryLine(.smp, .info, "paired, \(handle): \(method), \(summary.model)\(bond)")
         case .pairingFailed(let handle, let failure):
             return StoryLine(.smp, .warning, "not paired, \(handle): \(failure)")
+        case .forgotten(let identity):
+            return StoryLine(.smp, .notice, "the phone \(identity) is forgotten")
         case .securityChanged(let handle, let security):
             let state = security.isEncrypted ? "encrypted with a key of \(security.keySize) bytes" : "not encrypted"
             return StoryLine(.smp, .info, "the link is \(state), \(handle)")
@@ -98,6 +102,10 @@ extension WatchEvent {
             return event.storyLine
         case .restarting(let cause):
             return StoryLine(.watch, .notice, "restarts: \(cause.reason)")
+        case .buttonPressed(let button, let press):
+            return StoryLine(.watch, .info, "\(button.rawValue) pressed\(press == .long ? " long" : "")")
+        case .sensed(let reading):
+            return StoryLine(.watch, .debug, "sensed \(reading)")
         case .diagnostic(let diagnostic):
             return StoryLine(diagnostic)
         }

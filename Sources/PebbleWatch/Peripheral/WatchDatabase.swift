@@ -16,6 +16,8 @@ struct WatchDatabase: Sendable {
         let serviceChanged: AttributeHandle
         /// `.none` when the watch is not bondable.
         let databaseHash: AttributeHandle
+        /// `.none` when the watch is not bondable.
+        let clientSupportedFeatures: AttributeHandle
         let reversedData: AttributeHandle
         let reversedDataWrite: AttributeHandle
     }
@@ -39,7 +41,12 @@ struct WatchDatabase: Sendable {
                 // must therefore have it, and one that it is not bonded to must not.
                 if configuration.isBondable {
                     Characteristic(.serviceChanged, .indicate, name: "service changed")
-                    Characteristic(.clientSupportedFeatures, [.read, .write], value: .clientSupportedFeatures)
+                    Characteristic(
+                        .clientSupportedFeatures,
+                        [.read, .write],
+                        name: "client supported features",
+                        value: .clientSupportedFeatures
+                    )
                     Characteristic(.databaseHash, .read, name: "database hash")
                 }
             }
@@ -97,6 +104,7 @@ struct WatchDatabase: Sendable {
             batteryLevel: handle("battery level"),
             serviceChanged: handle("service changed"),
             databaseHash: handle("database hash"),
+            clientSupportedFeatures: handle("client supported features"),
             reversedData: handle("reversed data"),
             reversedDataWrite: handle("reversed data write")
         )

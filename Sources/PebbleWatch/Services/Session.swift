@@ -2,7 +2,7 @@ import PebbleProtocol
 
 /// Names one Pebble Protocol session for as long as the watch runs; numbers are not used again.
 public struct SessionID: Hashable, Sendable, CustomStringConvertible {
-    let number: UInt64
+    public let number: UInt64
 
     public var description: String { "session \(number)" }
 }

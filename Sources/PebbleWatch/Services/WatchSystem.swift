@@ -110,6 +110,23 @@ extension WatchSystem {
     /// Whether a session still exists.
     func isOpen(_ id: SessionID) -> Bool { sessions[id] != nil }
 
+    /// The sessions that are open, oldest first.
+    var openSessions: [WatchStatus.Session] {
+        order.compactMap { sessions[$0] }.map { session in
+            WatchStatus.Session(
+                id: session.id,
+                kind: session.kind,
+                transport: session.transport,
+                application: session.application
+            )
+        }
+    }
+
+    /// The app that runs.
+    var runningApp: WatchStatus.RunningApp {
+        WatchStatus.RunningApp(uuid: apps.runningUUID, name: apps.runningApp.name)
+    }
+
     /// Takes bytes that a transport received. The running app follows when all of them have been taken in.
     mutating func receive(_ bytes: ArraySlice<UInt8>, on id: SessionID, at now: Duration) {
         var rest = bytes

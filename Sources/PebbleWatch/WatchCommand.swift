@@ -1,0 +1,135 @@
+import BluetoothHCI
+import BluetoothHost
+
+/// Everything that a person can do to the watch, and what its surroundings can: `Firmware.perform(_:at:)` carries it out.
+///
+/// Buttons on a board, the command line, the control socket and the developer port all end here, so that what one of them
+/// can do, all can.
+public enum WatchCommand: Sendable, Equatable {
+    // MARK: Buttons and senses
+
+    /// A button was pressed and let go.
+    case press(WatchButton, ButtonPress)
+    /// These buttons, and no others, are held down from now on.
+    case hold(Set<WatchButton>)
+    /// A sensor has something to say.
+    case sense(SensorReading)
+
+    // MARK: Pairing
+
+    /// Lets a phone pair that has no bond, for a while.
+    case openPairing(for: Duration)
+    /// Ends that.
+    case closePairing
+    /// Says yes to the pairing that waits for it: to a question, or to a number that both show.
+    case confirmPairing
+    /// Says no to the pairing that waits for a person, whatever it asks.
+    case refusePairing
+    /// What the phone shows, for a pairing that asks for it.
+    case enterPasskey(Passkey)
+    /// Makes secrets to hand to a phone out of band; they count for one pairing.
+    case makeOutOfBandData
+    /// Takes the secrets that a phone handed over out of band; they count for its next pairing.
+    case takeOutOfBandData(OutOfBandBlock)
+
+    // MARK: Phones
+
+    /// Forgets the phone with this identity address, and disconnects it.
+    case forget(DeviceAddress)
+    /// Forgets every phone.
+    case forgetAll
+    /// Disconnects every phone.
+    case disconnect
+    /// Shows the battery service to phones, or hides it.
+    case offerBattery(Bool)
+}
+
+extension WatchCommand {
+    /// How long a pairing window stays open when nothing else is said.
+    public static let pairingWindow = Duration.seconds(300)
+    /// The longest window.
+    public static let longestPairingWindow = Duration.seconds(3600)
+}
+
+/// What came of a command that was carried out.
+public enum WatchCommandResult: Sendable, Equatable {
+    /// There is nothing more to say.
+    case done
+    /// Phones may pair until this time.
+    case pairingOpen(until: Duration)
+    /// What to hand to the phone.
+    case outOfBandData(OutOfBandBlock)
+    /// These phones are forgotten.
+    case forgot([LEAddress])
+    /// The links to these phones are being ended.
+    case disconnecting([LEAddress])
+}
+
+/// Why a command was not carried out. Nothing has changed then.
+public enum WatchCommandError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// The watch was configured to keep no keys.
+    case notBondable
+    /// The watch was configured to keep no keys, and so has promised that its database never changes.
+    case databaseIsFixed
+    /// The watch was configured to refuse every pairing.
+    case pairingIsRefused
+    /// A pairing window of a length that makes no sense.
+    case badWindow
+    /// No pairing waits for a person.
+    case nothingWaits
+    /// A pairing waits, but for a passkey, not for a yes.
+    case passkeyIsAsked
+    /// A pairing waits, but for the phone's user, to type this.
+    case passkeyIsShown(Passkey)
+    /// No pairing waits for a passkey.
+    case noPasskeyIsAsked
+    /// The source of randomness is broken.
+    case noSecrets
+    /// No phone with this address is remembered.
+    case unknownPhone(DeviceAddress)
+    /// No phone is remembered.
+    case noPhones
+    /// No phone is connected.
+    case notConnected
+    /// The sensor cannot read that.
+    case impossibleReading(String)
+
+    /// A short name that programs can tell errors apart by.
+    public var code: String {
+        switch self {
+        case .notBondable: "not-bondable"
+        case .databaseIsFixed: "database-is-fixed"
+        case .pairingIsRefused: "pairing-is-refused"
+        case .badWindow: "bad-window"
+        case .nothingWaits: "nothing-waits"
+        case .passkeyIsAsked: "passkey-is-asked"
+        case .passkeyIsShown: "passkey-is-shown"
+        case .noPasskeyIsAsked: "no-passkey-is-asked"
+        case .noSecrets: "no-secrets"
+        case .unknownPhone: "unknown-phone"
+        case .noPhones: "no-phones"
+        case .notConnected: "not-connected"
+        case .impossibleReading: "impossible-reading"
+        }
+    }
+
+    public var description: String {
+        switch self {
+        case .notBondable: "this watch keeps no keys, so nobody can pair with it: it was started with --no-bonding"
+        case .databaseIsFixed:
+            "the database of a watch that keeps no keys never changes: it was started with --no-bonding"
+        case .pairingIsRefused: "this watch refuses every pairing: it was started with --pairing reject"
+        case .badWindow:
+            "pairing can be opened for 1 to \(WatchCommand.longestPairingWindow.components.seconds) seconds"
+        case .nothingWaits: "no pairing waits for an answer"
+        case .passkeyIsAsked: "the pairing waits for the passkey that the phone shows, not for a yes"
+        case .passkeyIsShown(let passkey): "the pairing waits for the phone, where \(passkey.digits) has to be typed"
+        case .noPasskeyIsAsked: "no pairing waits for a passkey"
+        case .noSecrets: "no secrets could be made: the source of randomness is broken"
+        case .unknownPhone(let address): "no phone \(address) is remembered"
+        case .noPhones: "no phone is remembered"
+        case .notConnected: "no phone is connected"
+        case .impossibleReading(let why): why
+        }
+    }
+}

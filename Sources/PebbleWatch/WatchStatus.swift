@@ -1,0 +1,120 @@
+import BluetoothHCI
+import BluetoothHost
+import PebbleProtocol
+
+/// How the watch is doing at one moment: what `cairn status` and every dashboard show.
+public struct WatchStatus: Sendable {
+    /// A phone on a link.
+    public struct Link: Sendable, Equatable {
+        public let connection: ConnectionHandle
+        /// Who it is: its identity if it is bonded, else the address that it uses.
+        public let phone: LEAddress
+        public let security: LinkSecurity
+        /// The MTU of its ATT bearer.
+        public let mtu: Int
+    }
+
+    /// A companion's session.
+    public struct Session: Sendable, Equatable {
+        public let id: SessionID
+        public let kind: SessionKind
+        public let transport: SessionTransport
+        /// The watchapp that the companion belongs to.
+        public let application: PebbleUUID
+    }
+
+    /// A phone that is remembered.
+    public struct Phone: Sendable, Equatable {
+        public let identity: LEAddress
+        public let isConnected: Bool
+        /// Whether its bond would survive a power cut now.
+        public let isStored: Bool
+        /// Whether nobody can have been in the middle when it paired.
+        public let isAuthenticated: Bool
+    }
+
+    /// A pairing that waits for a person.
+    public struct WaitingPairing: Sendable, Equatable {
+        public let connection: ConnectionHandle
+        public let phone: LEAddress
+        public let question: PairingPrompt.Kind
+    }
+
+    /// Who may pair.
+    public struct Pairing: Sendable, Equatable {
+        public let policy: PairingPolicy
+        /// Whether keys are kept.
+        public let isBondable: Bool
+        /// Whether a phone without a bond may pair now.
+        public let isOpen: Bool
+        /// Until when the window is open that somebody opened.
+        public let windowEnd: Duration?
+        /// In the order of the links.
+        public let waiting: [WaitingPairing]
+    }
+
+    public let identity: WatchIdentity
+    /// Whether the controller is ready.
+    public let isReady: Bool
+    public let links: [Link]
+    public let sessions: [Session]
+    public let phones: [Phone]
+    public let pairing: Pairing
+    /// The app that runs.
+    public let runningApp: RunningApp
+    public let sensors: WatchSensors
+    /// The buttons that are down.
+    public let heldButtons: Set<WatchButton>
+
+    /// The app that runs.
+    public struct RunningApp: Sendable, Equatable {
+        public let uuid: PebbleUUID
+        public let name: String
+    }
+}
+
+extension Firmware {
+    /// How the watch is doing.
+    public var status: WatchStatus {
+        WatchStatus(
+            identity: configuration.identity,
+            isReady: isReady,
+            links: links.keys.sorted().compactMap { handle in
+                links[handle].map { link in
+                    WatchStatus.Link(
+                        connection: handle,
+                        phone: link.identity,
+                        security: host.connection(handle)?.security ?? .none,
+                        mtu: link.mtu
+                    )
+                }
+            },
+            sessions: system.openSessions,
+            phones: bondedPhones.map { identity in
+                WatchStatus.Phone(
+                    identity: identity,
+                    isConnected: links.values.contains { $0.identity == identity },
+                    isStored: storedBonds.contains(identity),
+                    isAuthenticated: phones[identity]?.bond.isAuthenticated ?? false
+                )
+            },
+            pairing: WatchStatus.Pairing(
+                policy: configuration.pairing,
+                isBondable: configuration.isBondable,
+                isOpen: configuration.isBondable && (phones.isEmpty || pairingWindowEnd != nil),
+                windowEnd: pairingWindowEnd,
+                waiting: pairingPrompts.keys.sorted().compactMap { handle in
+                    guard let prompt = pairingPrompts[handle], let link = links[handle] else { return nil }
+                    return WatchStatus.WaitingPairing(
+                        connection: handle,
+                        phone: link.identity,
+                        question: prompt.kind
+                    )
+                }
+            ),
+            runningApp: system.runningApp,
+            sensors: sensors,
+            heldButtons: buttons.held
+        )
+    }
+}
