@@ -68,6 +68,11 @@ let package = Package(
             dependencies: ["ByteCoding", "BluetoothHCI", "BluetoothHost", "PebbleProtocol", collections],
             swiftSettings: strict
         ),
+        .target(
+            name: "ControlServer",
+            dependencies: ["ByteCoding", "BluetoothHCI", "BluetoothHost", "PebbleProtocol", "PebbleWatch"],
+            swiftSettings: strict
+        ),
         .systemLibrary(name: "CLinux"),
         .target(
             name: "LinuxBluetooth",
@@ -78,14 +83,15 @@ let package = Package(
             name: "Daemon",
             dependencies: [
                 "BluetoothHCI", "BluetoothHost", "PebbleProtocol", "PebbleWatch", "WatchStorage", "LinuxBluetooth",
-                "AirSimulator", "CLinux", logging,
+                "AirSimulator", "ControlServer", "CLinux", logging,
             ],
             swiftSettings: strict
         ),
         .executableTarget(
             name: "cairn",
             dependencies: [
-                "Daemon", "AirSimulator", "BluetoothHCI", "LinuxBluetooth", "PebblePhone", "PebbleWatch", logging,
+                "Daemon", "ControlServer", "AirSimulator", "BluetoothHCI", "LinuxBluetooth", "PebblePhone",
+                "PebbleWatch", logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict
@@ -148,6 +154,13 @@ let package = Package(
             name: "DaemonTests",
             dependencies: [
                 "Daemon", "AirSimulator", "LinuxBluetooth", "BluetoothHCI", "SystemTestSupport", "cairn", logging,
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "ControlServerTests",
+            dependencies: [
+                "ControlServer", "PebbleWatch", "PebbleProtocol", "BluetoothHost", "BluetoothHCI", "ByteCoding",
             ],
             swiftSettings: strict
         ),

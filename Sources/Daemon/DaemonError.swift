@@ -17,6 +17,8 @@ public enum ExitStatus: Int32, Sendable {
     case cannotCreate = 73
     /// Reading or writing failed half-way.
     case inputOutput = 74
+    /// The watch does not do what it was asked.
+    case refused = 75
     /// This user may not do that.
     case notPermitted = 77
     /// A second signal ended it at once. The shell's number for SIGINT.

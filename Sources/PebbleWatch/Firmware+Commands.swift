@@ -69,8 +69,11 @@ extension Firmware {
         switch change {
         case .down(let button):
             guard !asksPairingQuestion else { return }
-            system.withApps(at: now) { apps, context in apps.press(button, in: &context) }
-        case .up(let button): system.withApps(at: now) { apps, _ in apps.release(button) }
+            buttons.toldToApp.insert(button)
+            _ = system.withApps(at: now) { apps, context in apps.press(button, in: &context) }
+        case .up(let button):
+            guard buttons.toldToApp.remove(button) != nil else { return }
+            _ = system.withApps(at: now) { apps, _ in apps.release(button) }
         case .pressed(let button, let press): pressed(button, press, at: now)
         }
     }

@@ -45,8 +45,10 @@ extension Firmware {
         reborn.bondsBeingStored = bondsBeingStored
         reborn.storedBonds = storedBonds
         reborn.events = events + reborn.events
-        // The real-time clock goes on.
+        // The real-time clock goes on, and so does the world around the watch.
         reborn.system.clock = system.clock
+        reborn.sensors = sensors
+        reborn.buttons = buttons
         self = reborn
         start(at: now)
     }

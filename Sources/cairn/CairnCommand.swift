@@ -20,12 +20,35 @@ struct CairnCommand: ParsableCommand {
 
               cairn run --controller virtual --air-port 6402
 
+            See how it is doing, and do to it what a person would:
+
+              cairn status --state ~/.cairn
+              cairn pair --state ~/.cairn
+
+            The environment's CAIRN_STATE stands for --state where that is left out.
+
             Every command ends with status 0 when it was asked to end, and otherwise with one that says why: 64 for a wrong \
             command line, 69 for something that is not there, 70 for a demonstration that failed, 73 for a file that cannot \
-            be created, 74 for a connection or a file that failed half-way, 77 for something that this user may not do.
+            be created, 74 for a connection or a file that failed half-way, 75 for something that the watch refused, 77 for something that this user may not do.
             """,
         version: cairnVersion,
-        subcommands: [RunCommand.self, DemoCommand.self]
+        subcommands: [RunCommand.self, DemoCommand.self],
+        groupedSubcommands: [
+            CommandGroup(
+                name: "At a running watch",
+                subcommands: [
+                    StatusCommand.self, EventsCommand.self, PressCommand.self, TapCommand.self, BatteryCommand.self,
+                    DisconnectCommand.self,
+                ]
+            ),
+            CommandGroup(
+                name: "Its phones",
+                subcommands: [
+                    PairCommand.self, ConfirmCommand.self, RefuseCommand.self, PasskeyCommand.self, OOBCommand.self,
+                    ForgetCommand.self,
+                ]
+            ),
+        ]
     )
 }
 

@@ -4,8 +4,13 @@ import PebbleWatch
 
 /// Who may pair with the watch, and what bonded phones see of it.
 struct PairingOptions: ParsableArguments {
-    @Option(help: "What the watch says to a phone that wants to pair: auto accepts, reject refuses.")
-    var pairing: Answer = .auto
+    @Option(
+        help: ArgumentHelp(
+            "What the watch says to a phone that wants to pair: auto accepts, reject refuses, button waits for a person, "
+                + "who presses a button or says cairn confirm or cairn refuse."
+        )
+    )
+    var pairing: PairingPolicy.Confirmation = .auto
 
     @Option(help: "How many phones the watch remembers. With one, a new phone replaces the old.")
     var phones = 1
@@ -42,21 +47,21 @@ struct PairingOptions: ParsableArguments {
     )
     var serviceChangedDelay: Int = 10
 
-    /// What the watch answers by itself.
-    enum Answer: String, ExpressibleByArgument, CaseIterable {
-        case auto, reject
-    }
-
-    /// The names of the IO capabilities that a watch without a person at it can have.
+    /// The names of the IO capabilities. What the watch shows, cairn events and the log show; what it takes, cairn passkey
+    /// takes.
     enum Capability: String, ExpressibleByArgument, CaseIterable {
         case displayYesNo = "display-yes-no"
         case displayOnly = "display-only"
+        case keyboardOnly = "keyboard-only"
+        case keyboardDisplay = "keyboard-display"
         case noInputNoOutput = "none"
 
         var ioCapability: IOCapability {
             switch self {
             case .displayYesNo: .displayYesNo
             case .displayOnly: .displayOnly
+            case .keyboardOnly: .keyboardOnly
+            case .keyboardDisplay: .keyboardDisplay
             case .noInputNoOutput: .noInputNoOutput
             }
         }
@@ -74,7 +79,7 @@ struct PairingOptions: ParsableArguments {
 
     /// Says all this to a watch's configuration.
     func apply(to watch: inout WatchConfiguration) {
-        watch.pairing.confirmation = pairing == .auto ? .auto : .reject
+        watch.pairing.confirmation = pairing
         watch.pairing.phoneLimit = phones
         watch.pairing.isBondable = !noBonding
         watch.pairing.allowsLegacyPairing = legacyPairing
@@ -84,3 +89,5 @@ struct PairingOptions: ParsableArguments {
         watch.serviceChangedDelay = .seconds(serviceChangedDelay)
     }
 }
+
+extension PairingPolicy.Confirmation: ExpressibleByArgument {}

@@ -53,11 +53,20 @@ struct RunCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Where the watch remembers bonded phones and who it is. (default: nowhere, only until it ends)",
+            "Where the watch remembers bonded phones and who it is, and where it takes commands. (default: $CAIRN_STATE, "
+                + "else nowhere)",
             valueName: "directory"
         )
     )
     var state: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The Unix socket where the watch takes commands. (default: control.sock in the state directory)",
+            valueName: "path"
+        )
+    )
+    var control: String?
 
     @Option(
         help: ArgumentHelp(
@@ -111,7 +120,8 @@ struct RunCommand: ParsableCommand {
             configuration.airPort = airPort
             configuration.airSeed = airSeed ?? .random(in: .min ... .max)
             configuration.capturePath = watch.capture
-            configuration.stateDirectory = state
+            configuration.stateDirectory = state ?? Environment.stateDirectory
+            configuration.controlPath = control
             configuration.address = watch.address
             configuration.logLevels = logLevel
             let daemon = try WatchDaemon(configuration)

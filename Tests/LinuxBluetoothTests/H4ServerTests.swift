@@ -34,7 +34,7 @@ import Testing
 
     @Test func saysThatAPortIsTaken() throws {
         let (other, port) = try RawSocket.listening()
-        let error = try #require(throws: H4Server.ListenError.self) { _ = try H4Server(port: port) }
+        let error = try #require(throws: StreamListener.PortError.self) { _ = try H4Server(port: port) }
         #expect(error.description == "cannot listen on port \(port) of 127.0.0.1: Address already in use")
         #expect(error.advice == "another program has it: end that one, choose another port, or 0 for any that is free")
         withExtendedLifetime(other) {}

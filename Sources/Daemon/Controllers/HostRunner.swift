@@ -43,8 +43,7 @@ public protocol HostRunning: AnyObject {
 
 /// Runs one kind of host.
 public final class HostRunner<Host: LoopHost>: HostRunning {
-    /// The host. Whoever changes it from outside the loop's calls leaves a turn of the loop to deal with it.
-    public var host: Host
+    public private(set) var host: Host
     private var unsent: [UInt8] = []
     private let capture: PacketCapture?
     /// nil unless packets are traced: then nothing is formatted, nor asked for every packet.
@@ -89,6 +88,18 @@ public final class HostRunner<Host: LoopHost>: HostRunning {
     public func advance(to now: Duration) {
         host.advance(to: now)
         handOnEvents(at: now)
+    }
+
+    /// Does something to the host that is neither a packet nor the time, such as what a person wants of it.
+    ///
+    /// Call it from a member of the loop that stands behind the host's controller, so that the host's time does not go
+    /// back; the packets that it leads to leave in the same turn.
+    public func update<Result, Failure>(
+        at now: Duration,
+        _ change: (inout Host) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        defer { handOnEvents(at: now) }
+        return try change(&host)
     }
 
     public var nextDeadline: Duration? { host.nextDeadline }

@@ -20,6 +20,8 @@ public struct WatchDaemonConfiguration: Sendable {
     public var capturePath: String?
     /// Where the watch keeps what it remembers from one run to the next; nil for nowhere.
     public var stateDirectory: String?
+    /// Where it takes commands; nil for a socket in the state directory, if there is one.
+    public var controlPath: String?
     /// What is logged.
     public var logLevels = LogLevels()
     /// The watch's static random address; nil for the one that the state directory remembers, or else this machine's.
@@ -68,15 +70,24 @@ public final class WatchDaemon {
             } else {
                 nil
             }
+        if let directory = configuration.stateDirectory { try Self.checkNobodyRuns(in: directory) }
         let store: SQLiteStore? =
             if let path = configuration.stateDirectory { try Self.openStore(path) } else { nil }
+        var control: ControlSocket?
         let watch = HostRunner(
             WatchHost(try Self.makeFirmware(configuration, store, randomness), store: store),
             capture: capture,
             log: loggers[.hci]
         ) { event, now in
-            loggers.log(event.storyLine)
+            let line = event.storyLine
+            loggers.log(line)
+            control?.deliver(event, text: line.text, at: now)
             handleEvent(event, now)
+        }
+        if let path = configuration.controlPath
+            ?? configuration.stateDirectory.map({ $0 + "/" + ControlListener.fileName })
+        {
+            control = try ControlSocket(path: path, watch: watch, log: loggers[.daemon])
         }
         switch configuration.controller {
         case .virtual:
@@ -97,6 +108,8 @@ public final class WatchDaemon {
             air = nil
             airPort = nil
         }
+        // Behind the controller, which lets the watch's time pass first.
+        if let control { loop.add(control) }
     }
 
     /// Puts another host of this process on the virtual air; without one, nothing happens.
@@ -125,6 +138,16 @@ public final class WatchDaemon {
         } catch {
             throw Self.stateError(error)
         }
+    }
+
+    /// The store would refuse as well, but not say why in words that help.
+    private static func checkNobodyRuns(in directory: String) throws(DaemonError) {
+        guard ControlListener.isAnswered(directory + "/" + ControlListener.fileName) else { return }
+        throw DaemonError(
+            .cannotCreate,
+            "a watch runs already with the state directory \(directory)",
+            advice: "stop that one, or name a directory that no other Cairn uses"
+        )
     }
 
     private static func stateError(_ error: WatchStoreError) -> DaemonError {

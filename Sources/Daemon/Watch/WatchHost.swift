@@ -53,6 +53,15 @@ public struct WatchHost: LoopHost {
         firmware.disconnectAll(at: now)
     }
 
+    /// Does what a person wants of the watch; what it is to remember is in the store when this returns.
+    public mutating func perform(
+        _ command: WatchCommand,
+        at now: Duration
+    ) throws(WatchCommandError) -> WatchCommandResult {
+        defer { storeChanges(at: now) }
+        return try firmware.perform(command, at: now)
+    }
+
     private mutating func storeChanges(at now: Duration) {
         while let (id, change) = firmware.nextMemoryChange() {
             var failure: WatchStoreError?

@@ -25,6 +25,9 @@ struct ButtonInput: Sendable {
     /// All that are down.
     private(set) var held: Set<WatchButton> = []
 
+    /// Those that the running app knows to be down.
+    var toldToApp: Set<WatchButton> = []
+
     /// When `advance` has something to do.
     var nextDeadline: Duration? { pressed.values.min().map { $0 + Self.longPress } }
 

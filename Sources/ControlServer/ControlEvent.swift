@@ -1,0 +1,182 @@
+import BluetoothHCI
+import BluetoothHost
+import ByteCoding
+import Foundation
+import PebbleProtocol
+import PebbleWatch
+
+/// Something that happened on the watch, as programs are told: one JSON object on one line, whose `event` says what.
+public struct ControlEvent: Encodable, Sendable {
+    /// One entry of a dictionary.
+    public struct Entry: Encodable, Sendable {
+        public let key: UInt32
+        /// `bytes`, `string`, `uint` or `int`.
+        public let type: String
+        /// Of a number.
+        public var number: Int64?
+        /// Of a string.
+        public var string: String?
+        /// Of bytes, in hexadecimal.
+        public var bytes: String?
+    }
+
+    /// What happened.
+    public let event: String
+    /// When: seconds since the watch was started.
+    public let at: Double
+    /// The same in words.
+    public let text: String
+    public var connection: Int?
+    public var phone: String?
+    public var reason: String?
+    public var question: String?
+    public var number: String?
+    public var isOpen: Bool?
+    public var isEncrypted: Bool?
+    public var isAuthenticated: Bool?
+    public var isBonded: Bool?
+    public var button: String?
+    public var isLong: Bool?
+    public var session: UInt64?
+    public var kind: String?
+    public var transport: String?
+    public var fromPhone: Bool?
+    public var endpoint: Int?
+    public var length: Int?
+    public var app: String?
+    public var name: String?
+    public var entries: [Entry]?
+    public var result: String?
+
+    private init(_ event: String, _ text: String, at now: Duration) {
+        self.event = event
+        self.text = text
+        at = now.inSeconds
+    }
+
+    /// That events were lost, because the program did not read them.
+    static func lost(_ count: Int, at now: Duration) -> ControlEvent {
+        ControlEvent("lost", "\(count) events were lost: they were not read in time", at: now)
+    }
+
+    /// The event for programs; nil for what only matters to whoever looks for a fault.
+    /// - Parameter text: the event in words.
+    public init?(_ event: WatchEvent, text: String, at now: Duration) {
+        switch event {
+        case .started: self.init("started", text, at: now)
+        case .failed: self.init("failed", text, at: now)
+        case .advertising: self.init("advertising", text, at: now)
+        case .connected(let connection, let phone):
+            self.init("connected", text, at: now)
+            self.connection = Int(connection.rawValue)
+            self.phone = phone.address.description
+        case .disconnected(let connection, let reason):
+            self.init("disconnected", text, at: now)
+            self.connection = Int(connection.rawValue)
+            self.reason = "\(reason)"
+        case .pairable(let isOpen):
+            self.init("pairable", text, at: now)
+            self.isOpen = isOpen
+        case .pairingPrompt(let prompt):
+            self.init("pairing-waits", text, at: now)
+            connection = Int(prompt.id.connection.rawValue)
+            question = prompt.kind.name
+            number = prompt.kind.number
+        case .paired(let connection, let summary):
+            self.init("paired", text, at: now)
+            self.connection = Int(connection.rawValue)
+            phone = summary.bondedIdentity?.address.description
+            isAuthenticated = summary.isAuthenticated
+        case .pairingFailed(let connection, let failure):
+            self.init("pairing-failed", text, at: now)
+            self.connection = Int(connection.rawValue)
+            reason = "\(failure)"
+        case .forgotten(let phone):
+            self.init("forgotten", text, at: now)
+            self.phone = phone.address.description
+        case .securityChanged(let connection, let security):
+            self.init("security", text, at: now)
+            self.connection = Int(connection.rawValue)
+            isEncrypted = security.isEncrypted
+            isAuthenticated = security.isAuthenticated
+            isBonded = security.isBonded
+        case .buttonPressed(let button, let press):
+            self.init("button", text, at: now)
+            self.button = button.rawValue
+            isLong = press == .long
+        case .sensed: self.init("sensed", text, at: now)
+        case .sessionOpened(let session, let kind, let transport):
+            self.init("session-opened", text, at: now)
+            self.session = session.number
+            self.kind = "\(kind)"
+            self.transport = "\(transport)"
+        case .sessionClosed(let session, let reason):
+            self.init("session-closed", text, at: now)
+            self.session = session.number
+            self.reason = reason
+        case .message(let session, let direction, let message):
+            self.init("message", text, at: now)
+            self.session = session.number
+            fromPhone = direction == .fromPhone
+            endpoint = Int(message.endpoint.rawValue)
+            length = message.payload.count
+        case .appLaunched(let app, let name):
+            self.init("app-launched", text, at: now)
+            self.app = "\(app)"
+            self.name = name
+        case .appMessageReceived(let app, let dictionary):
+            self.init("app-message-received", text, at: now)
+            self.app = "\(app)"
+            entries = dictionary.map(Entry.init)
+        case .appMessageSent(let app, let dictionary, let result):
+            self.init("app-message-sent", text, at: now)
+            self.app = "\(app)"
+            entries = dictionary.map(Entry.init)
+            self.result = "\(result)"
+        case .appLogged: self.init("app-logged", text, at: now)
+        case .clockSet: self.init("clock-set", text, at: now)
+        case .link(let connection, _):
+            self.init("link", text, at: now)
+            self.connection = Int(connection.rawValue)
+        case .service: self.init("service", text, at: now)
+        case .restarting: self.init("restarting", text, at: now)
+        case .diagnostic: return nil
+        }
+    }
+
+    /// The event as a line.
+    public var line: [UInt8] { JSONLine.bytes(self) }
+}
+
+extension ControlEvent.Entry {
+    init(_ tuple: AppMessageTuple) {
+        key = tuple.key
+        switch tuple.value {
+        case .bytes(let value), .unrecognized(_, let value):
+            type = "bytes"
+            bytes = value.hexadecimal
+        case .string(let value):
+            type = "string"
+            string = value.text
+        case .uint8, .uint16, .uint32:
+            type = "uint"
+            number = tuple.value.integer
+        case .int8, .int16, .int32:
+            type = "int"
+            number = tuple.value.integer
+        }
+    }
+}
+
+/// What every event's line has: when, and what in words.
+public struct ControlEventLine: Decodable, Sendable {
+    public let event: String
+    public let at: Double
+    public let text: String
+
+    /// Reads a line; nil if it is no event.
+    public init?(parsing line: some Sequence<UInt8>) {
+        guard let event = try? JSONDecoder().decode(Self.self, from: Data(line)) else { return nil }
+        self = event
+    }
+}

@@ -1,0 +1,202 @@
+import BluetoothHCI
+import BluetoothHost
+import ByteCoding
+import Foundation
+import PebbleProtocol
+import PebbleWatch
+
+/// What a program can ask of a running watch.
+///
+/// On the wire it is a JSON object whose `command` says what is wanted; what else is in it depends on that. Docs/control.md
+/// lists them all.
+public enum ControlRequest: Sendable, Equatable {
+    /// Something to be done to the watch.
+    case perform(WatchCommand)
+    /// How the watch is doing.
+    case status
+    /// Everything that happens from now on, line by line.
+    case events
+
+    /// Why a line is no request; the text is for whoever wrote it.
+    public struct Invalid: Error, Equatable, Sendable {
+        public let description: String
+    }
+
+    /// Reads one line.
+    public init(parsing line: some Sequence<UInt8>) throws(Invalid) {
+        let fields: Fields
+        do {
+            fields = try JSONDecoder().decode(Fields.self, from: Data(line))
+        } catch {
+            throw Invalid(description: Self.explain(error))
+        }
+        guard let name = CommandName(rawValue: fields.command) else {
+            let known = CommandName.allCases.map(\.rawValue).joined(separator: ", ")
+            throw Invalid(description: "“\(fields.command.abbreviated)” is no command; there are \(known)")
+        }
+        self = try Self.make(name, fields)
+    }
+
+    private static func explain(_ error: any Error) -> String {
+        guard let error = error as? DecodingError else { return "this is no JSON object" }
+        switch error {
+        case .keyNotFound(let key, _): return "“\(key.stringValue)” is missing"
+        case .typeMismatch(_, let context), .valueNotFound(_, let context):
+            let path = context.codingPath.map(\.stringValue).joined(separator: ".")
+            return path.isEmpty ? "a request is a JSON object" : "“\(path)” has the wrong type"
+        case .dataCorrupted(let context):
+            let path = context.codingPath.map(\.stringValue).joined(separator: ".")
+            return path.isEmpty ? "this is no JSON" : "“\(path)” has an impossible value"
+        @unknown default: return "this is no request"
+        }
+    }
+}
+
+/// The commands by name.
+enum CommandName: String, CaseIterable {
+    case status, events
+    case press, hold, tap, battery, compass, accelerometer
+    case timeFormat = "time-format"
+    case openPairing = "open-pairing"
+    case closePairing = "close-pairing"
+    case confirm, refuse, passkey
+    case outOfBand = "oob"
+    case takeOutOfBand = "take-oob"
+    case forget
+    case forgetAll = "forget-all"
+    case disconnect
+    case offerBattery = "offer-battery"
+}
+
+/// What can stand in a request.
+struct Fields: Decodable {
+    let command: String
+    let button: String?
+    let buttons: [String]?
+    let long: Bool?
+    let axis: String?
+    let direction: Int?
+    let percent: Int?
+    let charging: Bool?
+    let degrees: Double?
+    let calibrated: Bool?
+    let x: Int?
+    let y: Int?
+    let z: Int?
+    let is24Hour: Bool?
+    let seconds: Double?
+    let passkey: String?
+    let data: String?
+    let phone: String?
+    let offered: Bool?
+}
+
+extension ControlRequest {
+    private static func make(_ name: CommandName, _ fields: Fields) throws(Invalid) -> ControlRequest {
+        switch name {
+        case .status: return .status
+        case .events: return .events
+        case .press:
+            return .perform(.press(try button(fields.button, "button"), fields.long == true ? .long : .short))
+        case .hold:
+            var held: Set<WatchButton> = []
+            for text in try required(fields.buttons, "buttons") { held.insert(try button(text, "buttons")) }
+            return .perform(.hold(held))
+        case .tap, .battery, .compass, .accelerometer, .timeFormat:
+            return .perform(.sense(try reading(name, fields)))
+        case .openPairing:
+            let seconds = fields.seconds ?? Double(WatchCommand.pairingWindow.components.seconds)
+            let longest = Double(WatchCommand.longestPairingWindow.components.seconds)
+            guard (1...longest).contains(seconds) else {
+                throw Invalid(description: "“seconds” is a number from 1 to \(Int(longest))")
+            }
+            return .perform(.openPairing(for: .seconds(seconds)))
+        case .closePairing: return .perform(.closePairing)
+        case .confirm: return .perform(.confirmPairing)
+        case .refuse: return .perform(.refusePairing)
+        case .passkey:
+            guard let passkey = Passkey(digits: try required(fields.passkey, "passkey")) else {
+                throw Invalid(description: "“passkey” is a string of up to six digits")
+            }
+            return .perform(.enterPasskey(passkey))
+        case .outOfBand: return .perform(.makeOutOfBandData)
+        case .takeOutOfBand: return .perform(.takeOutOfBandData(try outOfBandBlock(fields)))
+        case .forget: return .perform(.forget(try phone(fields)))
+        case .forgetAll: return .perform(.forgetAll)
+        case .disconnect: return .perform(.disconnect)
+        case .offerBattery: return .perform(.offerBattery(try required(fields.offered, "offered")))
+        }
+    }
+
+    private static func reading(_ name: CommandName, _ fields: Fields) throws(Invalid) -> SensorReading {
+        switch name {
+        case .tap:
+            let axes: [String: QEMUMessage.Axis] = ["x": .x, "y": .y, "z": .z]
+            guard let axis = axes[fields.axis ?? "x"] else { throw Invalid(description: "“axis” is x, y or z") }
+            return .tap(axis, direction: try integer(fields.direction ?? 1, "direction"))
+        case .battery:
+            let percent: UInt8 = try integer(try required(fields.percent, "percent"), "percent")
+            return .battery(percent: percent, isCharging: fields.charging ?? false)
+        case .compass:
+            let degrees = try required(fields.degrees, "degrees")
+            guard (0...360).contains(degrees) else {
+                throw Invalid(description: "“degrees” is a number from 0 to 360")
+            }
+            let heading = UInt32((degrees / 360 * 0x10000).rounded()) % 0x10000
+            return .compass(heading: heading, fields.calibrated ?? true ? .calibrated : .refining)
+        case .accelerometer:
+            let sample = QEMUMessage.AccelerometerSample(
+                x: try integer(try required(fields.x, "x"), "x"),
+                y: try integer(try required(fields.y, "y"), "y"),
+                z: try integer(try required(fields.z, "z"), "z")
+            )
+            return .accelerometer([sample])
+        default:
+            return .timeFormat(is24Hour: try required(fields.is24Hour, "is24Hour"))
+        }
+    }
+
+    private static func outOfBandBlock(_ fields: Fields) throws(Invalid) -> OutOfBandBlock {
+        guard let bytes = [UInt8](hexadecimal: try required(fields.data, "data")) else {
+            throw Invalid(description: "“data” is a string of hexadecimal digits")
+        }
+        do {
+            return try OutOfBandBlock(parsing: bytes[...])
+        } catch {
+            throw Invalid(description: "“data” is no out of band block: \(error)")
+        }
+    }
+
+    private static func phone(_ fields: Fields) throws(Invalid) -> DeviceAddress {
+        let text = try required(fields.phone, "phone")
+        guard let address = DeviceAddress(text) else {
+            throw Invalid(description: "“\(text.abbreviated)” is no address; one is written C0:11:22:33:44:55")
+        }
+        return address
+    }
+
+    private static func button(_ text: String?, _ field: String) throws(Invalid) -> WatchButton {
+        guard let button = WatchButton(rawValue: try required(text, field)) else {
+            let known = WatchButton.allCases.map(\.rawValue).joined(separator: ", ")
+            throw Invalid(description: "“\(text?.abbreviated ?? "")” is no button; there are \(known)")
+        }
+        return button
+    }
+
+    private static func required<Value>(_ value: Value?, _ field: String) throws(Invalid) -> Value {
+        guard let value else { throw Invalid(description: "“\(field)” is missing") }
+        return value
+    }
+
+    private static func integer<Value: FixedWidthInteger>(_ number: Int, _ field: String) throws(Invalid) -> Value {
+        guard let value = Value(exactly: number) else {
+            throw Invalid(description: "“\(field)” is a number from \(Value.min) to \(Value.max)")
+        }
+        return value
+    }
+}
+
+extension String {
+    /// Enough of what somebody wrote to know it again.
+    fileprivate var abbreviated: String { count > 40 ? prefix(40) + "…" : self }
+}

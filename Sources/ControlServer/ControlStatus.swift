@@ -1,0 +1,194 @@
+import BluetoothHCI
+import BluetoothHost
+import PebbleProtocol
+import PebbleWatch
+
+/// How the watch is doing, as programs are told.
+public struct ControlStatus: Codable, Sendable, Equatable {
+    /// A phone on a link.
+    public struct Link: Codable, Sendable, Equatable {
+        public let connection: Int
+        public let phone: String
+        public let isEncrypted: Bool
+        public let isAuthenticated: Bool
+        public let isBonded: Bool
+        public let mtu: Int
+    }
+
+    /// A companion's session.
+    public struct Session: Codable, Sendable, Equatable {
+        public let session: UInt64
+        public let kind: String
+        public let transport: String
+        public let app: String
+    }
+
+    /// A phone that is remembered.
+    public struct Phone: Codable, Sendable, Equatable {
+        public let phone: String
+        public let isConnected: Bool
+        public let isStored: Bool
+        public let isAuthenticated: Bool
+    }
+
+    /// A pairing that waits for a person.
+    public struct Waiting: Codable, Sendable, Equatable {
+        public let connection: Int
+        public let phone: String
+        /// `confirm`: may it pair? `compare`: does it show this number? `show`: this number is to be typed there.
+        /// `type`: which number does it show?
+        public let question: String
+        public let number: String?
+    }
+
+    /// Who may pair.
+    public struct Pairing: Codable, Sendable, Equatable {
+        /// `auto`, `button` or `reject`.
+        public let confirmation: String
+        public let isBondable: Bool
+        /// Whether a phone without a bond may pair now.
+        public let isOpen: Bool
+        /// How long the window that somebody opened stays open.
+        public let windowSeconds: Double?
+        public let waiting: [Waiting]
+    }
+
+    /// The battery.
+    public struct Battery: Codable, Sendable, Equatable {
+        public let percent: Int
+        public let isCharging: Bool
+    }
+
+    /// The app that runs.
+    public struct App: Codable, Sendable, Equatable {
+        public let uuid: String
+        public let name: String
+    }
+
+    /// What other sensors said last.
+    public struct Sensors: Codable, Sendable, Equatable {
+        public let taps: Int
+        public let lastTap: String?
+        public let compassDegrees: Double?
+        public let acceleration: [Int]?
+        public let is24Hour: Bool
+        public let showsTimelinePeek: Bool
+        public let contentSize: Int
+        /// What apps are told of the phone, if somebody has said so.
+        public let phoneConnection: Bool?
+        public let heartRate: Int?
+    }
+
+    public let name: String
+    public let address: String
+    public let serialNumber: String
+    public let firmware: String
+    public let isReady: Bool
+    public let links: [Link]
+    public let sessions: [Session]
+    public let phones: [Phone]
+    public let pairing: Pairing
+    public let app: App
+    public let battery: Battery
+    public let sensors: Sensors
+    public let heldButtons: [String]
+}
+
+extension ControlStatus {
+    /// The same for programs.
+    init(_ status: WatchStatus, at now: Duration) {
+        name = status.identity.name
+        address = status.identity.address.address.description
+        serialNumber = status.identity.serialNumber
+        firmware = status.identity.firmware.description
+        isReady = status.isReady
+        links = status.links.map { link in
+            Link(
+                connection: Int(link.connection.rawValue),
+                phone: link.phone.address.description,
+                isEncrypted: link.security.isEncrypted,
+                isAuthenticated: link.security.isAuthenticated,
+                isBonded: link.security.isBonded,
+                mtu: link.mtu
+            )
+        }
+        sessions = status.sessions.map { session in
+            Session(
+                session: session.id.number,
+                kind: "\(session.kind)",
+                transport: "\(session.transport)",
+                app: "\(session.application)"
+            )
+        }
+        phones = status.phones.map { phone in
+            Phone(
+                phone: phone.identity.address.description,
+                isConnected: phone.isConnected,
+                isStored: phone.isStored,
+                isAuthenticated: phone.isAuthenticated
+            )
+        }
+        pairing = Pairing(status.pairing, at: now)
+        app = App(uuid: "\(status.runningApp.uuid)", name: status.runningApp.name)
+        battery = Battery(percent: Int(status.sensors.batteryPercent), isCharging: status.sensors.isCharging)
+        sensors = Sensors(status.sensors)
+        heldButtons = WatchButton.allCases.filter(status.heldButtons.contains).map(\.rawValue)
+    }
+}
+
+extension ControlStatus.Pairing {
+    fileprivate init(_ pairing: WatchStatus.Pairing, at now: Duration) {
+        confirmation = pairing.policy.confirmation.rawValue
+        isBondable = pairing.isBondable
+        isOpen = pairing.isOpen
+        windowSeconds = pairing.windowEnd.map { max(0, ($0 - now).inSeconds) }
+        waiting = pairing.waiting.map { waiting in
+            ControlStatus.Waiting(
+                connection: Int(waiting.connection.rawValue),
+                phone: waiting.phone.address.description,
+                question: waiting.question.name,
+                number: waiting.question.number
+            )
+        }
+    }
+}
+
+extension ControlStatus.Sensors {
+    fileprivate init(_ sensors: WatchSensors) {
+        taps = sensors.tapCount
+        lastTap = sensors.lastTap.map { "\($0.axis)\($0.direction < 0 ? "-" : "+")" }
+        compassDegrees = sensors.heading.map { Double($0.angle) * 360 / 0x10000 }
+        acceleration = sensors.acceleration.map { [Int($0.x), Int($0.y), Int($0.z)] }
+        is24Hour = sensors.is24HourStyle
+        showsTimelinePeek = sensors.showsTimelinePeek
+        contentSize = Int(sensors.contentSize)
+        phoneConnection = sensors.phoneConnectionOverride
+        heartRate = sensors.heartRate.map { Int($0.beatsPerMinute) }
+    }
+}
+
+extension PairingPrompt.Kind {
+    /// The question by name.
+    var name: String {
+        switch self {
+        case .confirmPairing: "confirm"
+        case .numericComparison: "compare"
+        case .displayPasskey: "show"
+        case .requestPasskey: "type"
+        }
+    }
+
+    /// What the watch's screen shows with it.
+    var number: String? {
+        switch self {
+        case .confirmPairing, .requestPasskey: nil
+        case .numericComparison(let value): value.digits
+        case .displayPasskey(let passkey): passkey.digits
+        }
+    }
+}
+
+extension ControlStatus {
+    /// As one line of JSON.
+    public var json: String { String(decoding: JSONLine.bytes(self).dropLast(), as: UTF8.self) }
+}

@@ -1,0 +1,113 @@
+import ControlServer
+import Glibc
+import LinuxBluetooth
+import PebbleWatch
+
+/// Where a running watch takes commands.
+public struct ControlAddress: Sendable {
+    let path: String
+    /// How the person named it, for errors.
+    private let origin: String
+
+    /// The socket of the watch that was started with this state directory.
+    public init(stateDirectory: String) {
+        path = stateDirectory + "/" + ControlListener.fileName
+        origin = "with the state directory \(stateDirectory)"
+    }
+
+    /// A socket by its path.
+    public init(path: String) {
+        self.path = path
+        origin = "at \(path)"
+    }
+
+    fileprivate func explain(_ error: SystemError) -> DaemonError {
+        switch error.code {
+        case ENOENT, ECONNREFUSED, ENOTDIR:
+            DaemonError(
+                .unavailable,
+                "no watch runs \(origin)",
+                advice: "start one with cairn run, or name the one that runs with --state or --control"
+            )
+        case EACCES:
+            DaemonError(
+                .notPermitted,
+                "the watch \(origin) does not take your commands",
+                advice: "only the user who started it may give them"
+            )
+        default:
+            DaemonError(.unavailable, "cannot reach the watch \(origin): \(error)", advice: "see whether it still runs")
+        }
+    }
+}
+
+/// A program's side of the control socket: it asks and waits.
+public struct ControlClient: ~Copyable {
+    /// How long a watch that runs may take for an answer.
+    private static let patience: Duration = .seconds(10)
+
+    private let address: ControlAddress
+    private let connection: UnixConnection
+    private var inbound: [UInt8] = []
+
+    /// Connects to a running watch.
+    public init(_ address: ControlAddress) throws(DaemonError) {
+        self.address = address
+        do throws(SystemError) {
+            connection = try UnixConnection(path: address.path)
+        } catch {
+            throw address.explain(error)
+        }
+    }
+
+    /// Sends a request, a JSON object, and returns the answer to it.
+    /// - Throws: also when the watch refused.
+    public mutating func ask(_ request: String) throws(DaemonError) -> ControlAnswer {
+        do throws(SystemError) {
+            try connection.write(Array(request.utf8) + [UInt8(ascii: "\n")])
+        } catch {
+            // A watch that takes no more programs says so before it hangs up.
+            guard error.code == EPIPE || error.code == ECONNRESET else { throw address.explain(error) }
+        }
+        while let line = try nextLine(patience: Self.patience) {
+            guard let answer = ControlAnswer(parsing: line) else { continue }
+            if let failure = answer.error {
+                throw DaemonError(.refused, failure.message, advice: Self.advice[failure.code] ?? Self.usualAdvice)
+            }
+            return answer
+        }
+        throw DaemonError(.unavailable, "the watch ended before it answered", advice: "see its log")
+    }
+
+    /// The next line, without its end; nil when the watch has ended.
+    public mutating func nextLine(patience: Duration? = nil) throws(DaemonError) -> [UInt8]? {
+        while true {
+            if let end = inbound.firstIndex(of: UInt8(ascii: "\n")) {
+                defer { inbound.removeSubrange(...end) }
+                return Array(inbound[..<end])
+            }
+            do throws(SystemError) {
+                let bytes = try connection.read(patience: patience)
+                if bytes.isEmpty { return nil }
+                inbound += bytes
+            } catch {
+                if error.code == ECONNRESET { return nil }
+                throw address.explain(error)
+            }
+        }
+    }
+
+    private static let usualAdvice = "cairn status shows how the watch is doing"
+    /// What a person can do about what the watch refused.
+    private static let advice: [String: String] = [
+        "nothing-waits": "let the phone pair first; cairn events shows when the watch asks",
+        "passkey-is-asked": "give it: cairn passkey NNNNNN",
+        "passkey-is-shown": "type it on the phone, or cairn refuse",
+        "no-passkey-is-asked":
+            "a phone that shows one makes the watch ask, if it runs with --io-capability keyboard-only",
+        "not-bondable": "start the watch without --no-bonding",
+        "pairing-is-refused": "start the watch with --pairing auto or button",
+        "unknown-phone": "cairn status lists the phones that are remembered",
+        "busy": "programs that stay connected, such as cairn events, are counted",
+    ]
+}

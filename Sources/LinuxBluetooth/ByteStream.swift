@@ -1,0 +1,115 @@
+import Glibc
+
+/// Bytes both ways over a socket or a device, without waiting.
+///
+/// What goes out waits in a queue until the kernel takes it; whoever sends asks `hasRoom` first, so that nobody who does
+/// not read makes it grow.
+public final class ByteStream {
+    /// What carries the bytes.
+    public enum Kind: Sendable {
+        case tcpSocket, unixSocket, device
+    }
+
+    /// How much one read asks for.
+    static let readSize = 64 * 1024
+    /// How much one call of `receive` reads at most, so that no stream keeps the loop to itself.
+    static let receiveLimit = 4 * readSize
+
+    private let file: FileDescriptor
+    private let kind: Kind
+    private let outboundLimit: Int
+    private var inbound = [UInt8](repeating: 0, count: readSize)
+    private var outbound: [UInt8] = []
+    /// How much of `outbound` the kernel has taken.
+    private var sent = 0
+
+    /// Takes over a connected socket or an open device, in non-blocking mode.
+    /// - Parameter outboundLimit: when so many bytes wait to be sent, there is no more room.
+    public init(owning file: consuming FileDescriptor, kind: Kind, outboundLimit: Int) {
+        self.file = file
+        self.kind = kind
+        self.outboundLimit = outboundLimit
+        outbound.reserveCapacity(outboundLimit)
+    }
+
+    /// Makes a TCP socket ready for a conversation of small messages: each leaves at once. A peer that is unplugged with its
+    /// machine is noticed by keep-alive probes after about half a minute.
+    public static func prepare(tcp socket: borrowing FileDescriptor) throws(SystemError) {
+        try socket.setOption(level: Int32(IPPROTO_TCP), name: TCP_NODELAY, to: 1)
+        try socket.setOption(level: SOL_SOCKET, name: SO_KEEPALIVE, to: 1)
+        try socket.setOption(level: Int32(IPPROTO_TCP), name: TCP_KEEPIDLE, to: 15)
+        try socket.setOption(level: Int32(IPPROTO_TCP), name: TCP_KEEPINTVL, to: 5)
+        try socket.setOption(level: Int32(IPPROTO_TCP), name: TCP_KEEPCNT, to: 3)
+    }
+
+    /// What to poll: for reading when there is something to do with it, for writing when `wantsToWrite`.
+    public var descriptor: Int32 { file.number }
+
+    /// Whether bytes wait for the kernel to take them.
+    public var wantsToWrite: Bool { sent < outbound.count }
+
+    /// How many bytes wait for the kernel to take them.
+    public var waitingBytes: Int { outbound.count - sent }
+
+    /// Whether `send` may be called. The queue never holds more than its limit and what is sent in one call.
+    public var hasRoom: Bool { waitingBytes < outboundLimit }
+
+    /// Reads what has come in, up to a fair share. What is there beyond that share keeps the descriptor ready.
+    public func receive(_ handle: (ArraySlice<UInt8>) -> Void) throws(ConnectionLoss) {
+        var share = Self.receiveLimit
+        while share > 0 {
+            let count = inbound.withUnsafeMutableBytes { Glibc.read(file.number, $0.baseAddress, $0.count) }
+            if count > 0 {
+                share -= count
+                acknowledgeAtOnce()
+                handle(inbound.prefix(count))
+                // A read that came back with less than it asked for has emptied the kernel's buffer.
+                if count < inbound.count { return }
+            } else if count == 0 {
+                throw .closed(unfinishedPacketBytes: 0)
+            } else {
+                let error = SystemError.last
+                if error.isWouldBlock { return }
+                if !error.isInterrupted { throw .failed(error) }
+            }
+        }
+    }
+
+    /// Peers that leave Nagle's algorithm on hold back their next bytes until these are acknowledged, which the kernel by
+    /// itself would do 40 ms later. It forgets the option now and then, so it is set after each read.
+    private func acknowledgeAtOnce() {
+        guard kind == .tcpSocket else { return }
+        try? file.setOption(level: Int32(IPPROTO_TCP), name: TCP_QUICKACK, to: 1)
+    }
+
+    /// Puts bytes at the end of the queue. `flush` sends them.
+    public func send(_ bytes: [UInt8]) {
+        if sent > 0, outbound.count + bytes.count > outboundLimit {
+            outbound.removeSubrange(..<sent)
+            sent = 0
+        }
+        outbound += bytes
+    }
+
+    /// Gives the kernel as much of the queue as it takes.
+    public func flush() throws(ConnectionLoss) {
+        while wantsToWrite {
+            let count = outbound.withUnsafeBytes { bytes in
+                let rest = UnsafeRawBufferPointer(rebasing: bytes[sent...])
+                // A socket whose other end is gone must answer with an error, not with a signal.
+                return kind == .device
+                    ? Glibc.write(file.number, rest.baseAddress, rest.count)
+                    : Glibc.send(file.number, rest.baseAddress, rest.count, Int32(MSG_NOSIGNAL))
+            }
+            if count >= 0 {
+                sent += count
+            } else {
+                let error = SystemError.last
+                if error.isWouldBlock { return }
+                if !error.isInterrupted { throw .failed(error) }
+            }
+        }
+        outbound.removeAll(keepingCapacity: true)
+        sent = 0
+    }
+}

@@ -1,0 +1,144 @@
+import ArgumentParser
+import ControlServer
+import Daemon
+
+// What a person does to a running watch about pairing and about the phones that it knows.
+
+/// `cairn pair`
+struct PairCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pair",
+        abstract: "Let a new phone pair, for a while.",
+        discussion: """
+            A watch that knows a phone pairs with no other one until it is asked to. With the usual --phones 1 the new phone \
+            replaces the old. Holding the select button does the same.
+            """
+    )
+
+    @Option(name: .customLong("for"), help: ArgumentHelp("How long, at most 3600.", valueName: "seconds"))
+    var seconds = 300
+
+    @Flag(help: "End it at once.")
+    var stop = false
+
+    @OptionGroup var watch: WatchReference
+
+    func validate() throws {
+        guard (1...3600).contains(seconds) else {
+            throw ValidationError("--for takes a number of seconds from 1 to 3600")
+        }
+    }
+
+    func run() throws {
+        guard !stop else { return try watch.ask("close-pairing") }
+        try watch.ask("open-pairing", ["seconds": .number(Double(seconds))]) { answer in
+            answer.pairingSeconds.map { "A new phone may pair for \(Int($0.rounded())) seconds." }
+        }
+    }
+}
+
+/// `cairn confirm`
+struct ConfirmCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "confirm",
+        abstract: "Say yes to the pairing that waits for it.",
+        discussion: "cairn status shows the number, if there is one: it must be the one that the phone shows."
+    )
+
+    @OptionGroup var watch: WatchReference
+
+    func run() throws { try watch.ask("confirm") }
+}
+
+/// `cairn refuse`
+struct RefuseCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "refuse",
+        abstract: "Say no to the pairing that waits for an answer."
+    )
+
+    @OptionGroup var watch: WatchReference
+
+    func run() throws { try watch.ask("refuse") }
+}
+
+/// `cairn passkey`
+struct PasskeyCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "passkey",
+        abstract: "Type the six digits that the phone shows."
+    )
+
+    @Argument(help: ArgumentHelp("The digits.", valueName: "nnnnnn"))
+    var digits: String
+
+    @OptionGroup var watch: WatchReference
+
+    func validate() throws {
+        let areDigits = digits.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        guard (1...6).contains(digits.utf8.count), areDigits else {
+            throw ValidationError("“\(digits)” is no passkey: those have up to six digits")
+        }
+    }
+
+    func run() throws { try watch.ask("passkey", ["passkey": .text(digits)]) }
+}
+
+/// `cairn oob`
+struct OOBCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "oob",
+        abstract: "Exchange secrets with a phone out of band, for its next pairing.",
+        discussion: """
+            Without an argument, makes the watch's secrets and prints them: AD structures in hexadecimal, as on an NFC tag. \
+            Hand them to the phone in a way that nobody else can see. With an argument, takes what the phone made.
+
+            EXAMPLES
+
+              cairn oob
+              cairn oob 081b01...1123...
+            """
+    )
+
+    @Argument(help: ArgumentHelp("What the phone made, in hexadecimal.", valueName: "block"))
+    var block: String?
+
+    @OptionGroup var watch: WatchReference
+
+    func run() throws {
+        if let block { return try watch.ask("take-oob", ["data": .text(block)]) }
+        try watch.ask("oob") { $0.data }
+    }
+}
+
+/// `cairn forget`
+struct ForgetCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "forget",
+        abstract: "Forget a phone that has paired, and disconnect it.",
+        discussion:
+            "Forget the watch on the phone as well: it would go on trying its old key. Holding back forgets all."
+    )
+
+    @Argument(help: ArgumentHelp("The phone's address, as cairn status shows it.", valueName: "phone"))
+    var phone: String?
+
+    @Flag(help: "Forget all of them.")
+    var all = false
+
+    @OptionGroup var watch: WatchReference
+
+    func validate() throws {
+        guard (phone == nil) == all else {
+            throw ValidationError("say which phone, by its address, or --all; cairn status lists them")
+        }
+    }
+
+    func run() throws {
+        func describe(_ answer: ControlAnswer) -> String? {
+            answer.phones.map { "Forgot \($0.joined(separator: ", "))." }
+        }
+        if let phone { return try watch.ask("forget", ["phone": .text(phone)], describe) }
+        try watch.ask("forget-all", [:], describe)
+    }
+}

@@ -1,0 +1,96 @@
+import ArgumentParser
+import ControlServer
+import Daemon
+
+/// `cairn status`
+struct StatusCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "status",
+        abstract: "Show how a running watch is doing."
+    )
+
+    @Flag(help: "As JSON, for programs.")
+    var json = false
+
+    @OptionGroup var watch: WatchReference
+
+    func run() throws {
+        try watch.ask("status") { answer in
+            guard let status = answer.status else { return nil }
+            return json ? status.json : status.lines.map(\.printable).joined(separator: "\n")
+        }
+    }
+}
+
+extension ControlStatus {
+    /// For a person at a terminal.
+    var lines: [String] {
+        var rows = [
+            ("watch", "\(name), \(address), firmware \(firmware)"),
+            ("controller", isReady ? "ready" : "not ready"),
+        ]
+        rows += Self.rows(labelled: "link", links.map(\.words), none: "no phone is connected")
+        rows += Self.rows(labelled: "phone", phones.map(\.words), none: "none is remembered")
+        rows.append(("pairing", pairing.words))
+        rows += pairing.waiting.map { ("", $0.words) }
+        if !sessions.isEmpty {
+            rows += Self.rows(
+                labelled: "session",
+                sessions.map { "\($0.session): \($0.kind), over \($0.transport)" },
+                none: ""
+            )
+        }
+        rows.append(("app", app.name))
+        rows.append(("battery", "\(battery.percent) %\(battery.isCharging ? ", charging" : "")"))
+        let width = rows.map(\.0.count).max() ?? 0
+        return rows.map { label, text in
+            label + String(repeating: " ", count: width - label.count + 2) + text
+        }
+    }
+
+    private static func rows(labelled label: String, _ texts: [String], none: String) -> [(String, String)] {
+        guard !texts.isEmpty else { return [(label, none)] }
+        return texts.enumerated().map { ($0.offset == 0 ? label : "", $0.element) }
+    }
+}
+
+extension ControlStatus.Link {
+    fileprivate var words: String {
+        let security =
+            switch (isEncrypted, isAuthenticated) {
+            case (false, _): "not encrypted"
+            case (true, false): "encrypted"
+            case (true, true): "encrypted, authenticated"
+            }
+        return "\(phone), \(security)\(isBonded ? "" : ", not bonded"), MTU \(mtu)"
+    }
+}
+
+extension ControlStatus.Phone {
+    fileprivate var words: String {
+        let bond = isAuthenticated ? "bonded, authenticated" : "bonded"
+        return "\(phone), \(bond)\(isStored ? "" : ", not stored yet")\(isConnected ? ", connected" : "")"
+    }
+}
+
+extension ControlStatus.Pairing {
+    fileprivate var words: String {
+        guard isBondable else { return "not possible: the watch keeps no keys" }
+        guard confirmation != "reject" else { return "refused, always" }
+        let who = confirmation == "button" ? "confirmed by a person" : "confirmed by the watch itself"
+        guard isOpen else { return "\(who); closed to new phones (cairn pair opens it)" }
+        return "\(who); open to new phones" + (windowSeconds.map { " for \(Int($0.rounded(.up))) seconds" } ?? "")
+    }
+}
+
+extension ControlStatus.Waiting {
+    fileprivate var words: String {
+        let number = number ?? ""
+        return switch question {
+        case "confirm": "\(phone) wants to pair: cairn confirm, or cairn refuse"
+        case "compare": "\(phone) should show \(number): cairn confirm, or cairn refuse"
+        case "show": "type \(number) on \(phone)"
+        default: "\(phone) shows a passkey: cairn passkey NNNNNN"
+        }
+    }
+}

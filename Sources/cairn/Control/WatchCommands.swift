@@ -1,0 +1,109 @@
+import ArgumentParser
+import ControlServer
+import Daemon
+import PebbleWatch
+
+// What a person does to a running watch with the hands.
+
+/// `cairn press`
+struct PressCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "press",
+        abstract: "Press a button.",
+        discussion: """
+            Any press makes the watch advertise as if it had just been switched on. While a pairing asks, up or select says \
+            yes, and down or back no. Else select held opens pairing, and back held forgets every phone.
+            """
+    )
+
+    @Argument(help: "Which.")
+    var button: WatchButton
+
+    @Flag(help: "Hold it.")
+    var long = false
+
+    @OptionGroup var watch: WatchReference
+
+    func run() throws { try watch.ask("press", ["button": .text(button.rawValue), "long": .flag(long)]) }
+}
+
+extension WatchButton: ExpressibleByArgument {}
+
+/// `cairn tap`
+struct TapCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "tap", abstract: "Tap the watch.")
+
+    @OptionGroup var watch: WatchReference
+
+    func run() throws { try watch.ask("tap") }
+}
+
+/// `cairn battery`
+struct BatteryCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "battery",
+        abstract: "Set the battery's charge, which phones and apps see."
+    )
+
+    @Argument(help: "0 to 100.")
+    var percent: Int
+
+    @Flag(help: "The charger is connected.")
+    var charging = false
+
+    @OptionGroup var watch: WatchReference
+
+    func validate() throws {
+        guard (0...100).contains(percent) else { throw ValidationError("a battery has 0 to 100 percent") }
+    }
+
+    func run() throws {
+        try watch.ask("battery", ["percent": .number(Double(percent)), "charging": .flag(charging)])
+    }
+}
+
+/// `cairn disconnect`
+struct DisconnectCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "disconnect",
+        abstract: "End the links to all phones. They may come back at once."
+    )
+
+    @OptionGroup var watch: WatchReference
+
+    func run() throws {
+        try watch.ask("disconnect") { answer in
+            answer.phones.map { "Disconnecting \($0.joined(separator: ", "))." }
+        }
+    }
+}
+
+/// `cairn events`
+struct EventsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "events",
+        abstract: "Print what happens on the watch, until Ctrl-C or until it ends."
+    )
+
+    @Flag(help: "As JSON, an object a line, for programs.")
+    var json = false
+
+    @OptionGroup var watch: WatchReference
+
+    func run() throws {
+        try Console.run { () throws(DaemonError) in
+            var client = try watch.connect()
+            _ = try client.ask(RequestValue.line("events", [:]))
+            while let line = try client.nextLine() {
+                if json {
+                    Console.print(String(decoding: line, as: UTF8.self))
+                } else if let event = ControlEventLine(parsing: line) {
+                    let milliseconds = Int64(event.at * 1000)
+                    let fraction = String(1000 + milliseconds % 1000).dropFirst()
+                    Console.print("\(milliseconds / 1000).\(fraction)  \(event.text.printable)")
+                }
+            }
+            return .success
+        }
+    }
+}

@@ -1,0 +1,89 @@
+import ArgumentParser
+import ControlServer
+import Daemon
+import Glibc
+
+/// What the environment says.
+enum Environment {
+    /// Where the watch's state is, if no option says so.
+    static var stateDirectory: String? {
+        guard let text = getenv("CAIRN_STATE") else { return nil }
+        let path = String(cString: text)
+        return path.isEmpty ? nil : path
+    }
+}
+
+/// Which running watch a command is for.
+struct WatchReference: ParsableArguments {
+    @Option(
+        help: ArgumentHelp("The state directory that the watch was started with.", valueName: "directory")
+    )
+    var state: String?
+
+    @Option(help: ArgumentHelp("The socket where it takes commands, if it was given one.", valueName: "path"))
+    var control: String?
+
+    func validate() throws {
+        guard control == nil, state == nil, Environment.stateDirectory == nil else { return }
+        throw ValidationError(
+            "which watch? Name the directory that it was started with, with --state or in CAIRN_STATE, or its socket with "
+                + "--control"
+        )
+    }
+
+    /// Connects to it.
+    func connect() throws(DaemonError) -> ControlClient {
+        if let control { return try ControlClient(ControlAddress(path: control)) }
+        return try ControlClient(ControlAddress(stateDirectory: state ?? Environment.stateDirectory ?? "."))
+    }
+
+    /// Has one thing done, and says what came of it.
+    /// - Parameters:
+    ///   - fields: the request, as an object's fields.
+    ///   - describe: what to print, if anything.
+    func ask(
+        _ command: String,
+        _ fields: [String: RequestValue] = [:],
+        _ describe: (ControlAnswer) -> String? = { _ in nil }
+    ) throws {
+        try Console.run { () throws(DaemonError) in
+            var client = try connect()
+            let answer = try client.ask(RequestValue.line(command, fields))
+            if let text = describe(answer) { Console.print(text) }
+            return .success
+        }
+    }
+}
+
+/// A value in a request.
+enum RequestValue {
+    case text(String)
+    case number(Double)
+    case flag(Bool)
+
+    private var json: String {
+        switch self {
+        case .text(let text): Self.quoted(text)
+        case .number(let number): number == number.rounded() ? "\(Int(number))" : "\(number)"
+        case .flag(let flag): "\(flag)"
+        }
+    }
+
+    /// A request as JSON.
+    static func line(_ command: String, _ fields: [String: RequestValue]) -> String {
+        let all = [("command", quoted(command))] + fields.map { ($0.key, $0.value.json) }
+        return "{" + all.map { "\"\($0.0)\":\($0.1)" }.joined(separator: ",") + "}"
+    }
+
+    private static func quoted(_ text: String) -> String {
+        var quoted = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"", "\\": quoted += "\\\(scalar)"
+            case _ where scalar.value < 0x20: quoted += " "
+            default: quoted.unicodeScalars.append(scalar)
+            }
+        }
+        return quoted + "\""
+    }
+}

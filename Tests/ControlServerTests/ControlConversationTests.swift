@@ -1,0 +1,132 @@
+import BluetoothHCI
+import BluetoothHost
+import Foundation
+import PebbleWatch
+import Testing
+
+@testable import ControlServer
+
+/// Lines in, lines out, and nothing that grows.
+@Suite struct ControlConversationTests {
+    /// A watch and one program's conversation with it.
+    private struct Desk {
+        var firmware: Firmware
+        var conversation = ControlConversation()
+        var now = Duration.seconds(10)
+
+        init() throws {
+            let address = LEAddress.random(DeviceAddress(0xC0DE_0000_1234))
+            var configuration = WatchConfiguration(identity: WatchIdentity(address: address))
+            configuration.batteryLevel = 80
+            firmware = try Firmware(configuration, randomness: SplitMix64(seed: 1))
+        }
+
+        /// What is answered to bytes, line by line.
+        mutating func say(_ text: String) -> [ControlAnswer] {
+            conversation.receive(Array(text.utf8)[...])
+            var answers: [ControlAnswer] = []
+            while let item = conversation.nextItem() {
+                switch item {
+                case .answered(let answer): answers.append(answer)
+                case .status: answers.append(ControlAnswer(firmware.status, at: now))
+                case .perform(let command):
+                    do throws(WatchCommandError) {
+                        answers.append(ControlAnswer(try firmware.perform(command, at: now), at: now))
+                    } catch {
+                        answers.append(ControlAnswer(error))
+                    }
+                }
+            }
+            return answers
+        }
+    }
+
+    @Test func everyLineHasItsAnswer() throws {
+        var desk = try Desk()
+        let answers = desk.say(
+            """
+            {"command":"battery","percent":42}
+            nonsense
+            \t \r
+            {"command":"confirm"}
+            {"command":"open-pairing","seconds":60}
+
+            """
+        )
+        #expect(answers.map(\.ok) == [true, false, false, true])
+        #expect(answers.compactMap(\.error?.code) == ["bad-request", "nothing-waits"])
+        #expect(answers.last?.pairingSeconds == 60)
+        let status = try #require(desk.say("{\"command\":\"status\"}\n").first?.status)
+        #expect(status.battery == .init(percent: 42, isCharging: false))
+        #expect(status.pairing.windowSeconds == 60)
+        #expect(status.pairing.isOpen)
+        #expect(status.name == "Pebble 1234")
+        #expect(status.phones.isEmpty)
+    }
+
+    @Test func aLineMayComeInAnyPieces() throws {
+        var desk = try Desk()
+        var answers: [ControlAnswer] = []
+        for character in "{\"command\":\"tap\"}\n{\"command\":\"forget-all\"}\n" {
+            answers += desk.say(String(character))
+        }
+        #expect(answers.map(\.ok) == [true, false])
+        #expect(desk.firmware.status.sensors.tapCount == 1)
+        #expect(desk.conversation.waitingByteCount == 0)
+    }
+
+    @Test(arguments: [1, 1000, 1 << 20])
+    func aLineThatIsTooLongIsPassedOverOnceAndKeptNever(chunk: Int) throws {
+        var desk = try Desk()
+        var answers: [ControlAnswer] = []
+        var left = 3 * ControlConversation.lineLimit
+        while left > 0 {
+            answers += desk.say(String(repeating: "x", count: min(chunk, left)))
+            left -= chunk
+            #expect(desk.conversation.waitingByteCount <= ControlConversation.lineLimit)
+        }
+        answers += desk.say("\n{\"command\":\"tap\"}\n")
+        #expect(answers.map(\.ok) == [false, true])
+    }
+
+    @Test func eventsComeWhenAskedForAndTheirLossIsTold() throws {
+        var desk = try Desk()
+        let event = try #require(ControlEvent(.pairable(true), text: "a new phone may pair", at: .milliseconds(1500)))
+        #expect(desk.conversation.line(for: event, hasRoom: true, at: .zero) == nil)
+        #expect(desk.say("{\"command\":\"events\"}\n").map(\.ok) == [true])
+        let first = desk.conversation.line(for: event, hasRoom: true, at: .zero)
+        let line = try #require(first)
+        #expect(
+            String(decoding: line, as: UTF8.self)
+                == #"{"at":1.5,"event":"pairable","isOpen":true,"text":"a new phone may pair"}"# + "\n"
+        )
+        for _ in 0..<3 { #expect(desk.conversation.line(for: event, hasRoom: false, at: .zero) == nil) }
+        let second = desk.conversation.line(for: event, hasRoom: true, at: .seconds(2))
+        let late = try #require(second)
+        let lines = String(decoding: late, as: UTF8.self).split(separator: "\n")
+        #expect(lines.count == 2)
+        #expect(lines.first?.contains("3 events were lost") == true)
+        #expect(desk.conversation.line(for: event, hasRoom: true, at: .zero) == line, "told once")
+    }
+
+    @Test func aPressOfAButtonIsAnEvent() throws {
+        var desk = try Desk()
+        #expect(desk.say("{\"command\":\"press\",\"button\":\"up\"}\n").map(\.ok) == [true])
+        var buttons: [String] = []
+        while let event = desk.firmware.nextEvent() {
+            guard let line = ControlEvent(event, text: "", at: .zero), line.event == "button" else { continue }
+            buttons.append("\(line.button ?? "") \(line.isLong ?? true)")
+        }
+        #expect(buttons == ["up false"])
+    }
+
+    @Test func anAnswerIsReadBackAsItWasWritten() throws {
+        var desk = try Desk()
+        for text in [#"{"command":"status"}"#, #"{"command":"oob"}"#, #"{"command":"disconnect"}"#] {
+            let answer = try #require(desk.say(text + "\n").first)
+            #expect(ControlAnswer(parsing: answer.line) == answer)
+            #expect(answer.line.filter { $0 == UInt8(ascii: "\n") }.count == 1)
+        }
+        #expect(ControlAnswer(parsing: #"{"event":"lost","at":1,"text":""}"#.utf8) == nil)
+    }
+}

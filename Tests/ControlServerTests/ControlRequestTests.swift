@@ -1,0 +1,147 @@
+import BluetoothHCI
+import BluetoothHost
+import ByteCoding
+import PebbleProtocol
+import PebbleWatch
+import Testing
+
+@testable import ControlServer
+
+/// What programs ask, as it is written.
+@Suite struct ControlRequestTests {
+    @Test(arguments: [
+        (#"{"command":"status"}"#, ControlRequest.status),
+        (#"{"command":"events"}"#, .events),
+        (#"{"command":"press","button":"up"}"#, .perform(.press(.up, .short))),
+        (#"{"command":"press","button":"back","long":true}"#, .perform(.press(.back, .long))),
+        (#"{"command":"hold","buttons":["up","down"]}"#, .perform(.hold([.up, .down]))),
+        (#"{"command":"hold","buttons":[]}"#, .perform(.hold([]))),
+        (#"{"command":"tap"}"#, .perform(.sense(.tap(.x, direction: 1)))),
+        (#"{"command":"tap","axis":"z","direction":-1}"#, .perform(.sense(.tap(.z, direction: -1)))),
+        (
+            #"{"command":"battery","percent":42,"charging":true}"#,
+            .perform(.sense(.battery(percent: 42, isCharging: true)))
+        ),
+        (#"{"command":"compass","degrees":90}"#, .perform(.sense(.compass(heading: 0x4000, .calibrated)))),
+        (#"{"command":"compass","degrees":360}"#, .perform(.sense(.compass(heading: 0, .calibrated)))),
+        (
+            #"{"command":"accelerometer","x":0,"y":-32768,"z":1000}"#,
+            .perform(.sense(.accelerometer([.init(x: 0, y: -32768, z: 1000)])))
+        ),
+        (#"{"command":"time-format","is24Hour":true}"#, .perform(.sense(.timeFormat(is24Hour: true)))),
+        (#"{"command":"open-pairing"}"#, .perform(.openPairing(for: .seconds(300)))),
+        (#"{"command":"open-pairing","seconds":7.5}"#, .perform(.openPairing(for: .milliseconds(7500)))),
+        (#"{"command":"close-pairing"}"#, .perform(.closePairing)),
+        (#"{"command":"confirm"}"#, .perform(.confirmPairing)),
+        (#"{"command":"refuse"}"#, .perform(.refusePairing)),
+        (#"{"command":"oob"}"#, .perform(.makeOutOfBandData)),
+        (
+            #"{"command":"forget","phone":"e2:00:00:00:00:02"}"#,
+            .perform(.forget(DeviceAddress(0xE200_0000_0002)))
+        ),
+        (#"{"command":"forget-all"}"#, .perform(.forgetAll)),
+        (#"{"command":"disconnect"}"#, .perform(.disconnect)),
+        (#"{"command":"offer-battery","offered":false}"#, .perform(.offerBattery(false))),
+    ])
+    func isRead(line: String, expected: ControlRequest) throws {
+        #expect(try ControlRequest(parsing: line.utf8) == expected)
+    }
+
+    @Test func aPasskeyIsReadWithItsZeros() throws {
+        let passkey = try #require(Passkey(7))
+        let request = try ControlRequest(parsing: #"{"command":"passkey","passkey":"000007"}"#.utf8)
+        #expect(request == .perform(.enterPasskey(passkey)))
+    }
+
+    /// Octets as the Core Specification Supplement orders them, written by hand.
+    @Test func anOutOfBandBlockIsRead() throws {
+        let block =
+            "081b0200000000e201" + "021c01" + "112200112233445566778899aabbccddeeff" + "1123"
+            + "0100000000000000000000000000000f"
+        let request = try ControlRequest(parsing: #"{"command":"take-oob","data":"\#(block)"}"#.utf8)
+        let expected = OutOfBandBlock(
+            device: .random(DeviceAddress(0xE200_0000_0002)),
+            data: PeerOutOfBandData(
+                secureConnections: OutOfBandData(
+                    confirm: 0xFFEE_DDCC_BBAA_9988_7766_5544_3322_1100,
+                    random: 0x0F00_0000_0000_0000_0000_0000_0000_0001
+                )
+            )
+        )
+        #expect(request == .perform(.takeOutOfBandData(expected)))
+    }
+
+    @Test(arguments: [
+        ("", "this is no JSON"),
+        ("press up", "this is no JSON"),
+        ("[1,2]", "a request is a JSON object"),
+        ("{}", "“command” is missing"),
+        (#"{"command":7}"#, "“command” has the wrong type"),
+        (#"{"command":"fly"}"#, "“fly” is no command; there are status, events, press,"),
+        (#"{"command":"press"}"#, "“button” is missing"),
+        (#"{"command":"press","button":"left"}"#, "“left” is no button; there are back, up, select, down"),
+        (#"{"command":"press","button":"up","long":"yes"}"#, "“long” has the wrong type"),
+        (#"{"command":"hold"}"#, "“buttons” is missing"),
+        (#"{"command":"tap","axis":"w"}"#, "“axis” is x, y or z"),
+        (#"{"command":"tap","direction":9999}"#, "“direction” is a number from -128 to 127"),
+        (#"{"command":"battery","percent":-1}"#, "“percent” is a number from 0 to 255"),
+        (#"{"command":"battery","percent":1e300}"#, "this is no JSON"),
+        (#"{"command":"compass","degrees":361}"#, "“degrees” is a number from 0 to 360"),
+        (#"{"command":"open-pairing","seconds":0}"#, "“seconds” is a number from 1 to 3600"),
+        (#"{"command":"open-pairing","seconds":1e9}"#, "“seconds” is a number from 1 to 3600"),
+        (#"{"command":"passkey","passkey":"1234567"}"#, "“passkey” is a string of up to six digits"),
+        (#"{"command":"passkey","passkey":123456}"#, "“passkey” has the wrong type"),
+        (#"{"command":"take-oob","data":"xyz"}"#, "“data” is a string of hexadecimal digits"),
+        (#"{"command":"take-oob","data":"021c00"}"#, "“data” is no out of band block: oob.address"),
+        (#"{"command":"take-oob","data":"081b0200000000e201"}"#, "“data” is no out of band block: oob.confirm"),
+        (#"{"command":"take-oob","data":"ff"}"#, "“data” is no out of band block: oob: 1 unexpected bytes"),
+        (#"{"command":"forget","phone":"nobody"}"#, "“nobody” is no address"),
+    ])
+    func isRefusedWithWhatIsWrong(line: String, beginning: String) throws {
+        let error = try #require(throws: ControlRequest.Invalid.self) { try ControlRequest(parsing: line.utf8) }
+        #expect(error.description.hasPrefix(beginning), "\(error.description)")
+    }
+
+    @Test func anAbyssOfBracketsIsRefused() throws {
+        let abyss = String(repeating: "[", count: 60_000)
+        #expect(throws: ControlRequest.Invalid.self) { try ControlRequest(parsing: abyss.utf8) }
+    }
+
+    /// Whatever is written, there is a request or a refusal, and no trap.
+    @Test func bentLinesNeverTrap() {
+        let seed: UInt64 = 0xC0_47_01
+        var random = SplitMix64(seed: seed)
+        let lines = [
+            #"{"command":"press","button":"up","long":true}"#, #"{"command":"battery","percent":42,"charging":true}"#,
+            #"{"command":"take-oob","data":"081b0200000000e201112200112233445566778899aabbccddeeff"}"#,
+            #"{"command":"compass","degrees":90.25}"#, #"{"command":"open-pairing","seconds":12e1}"#,
+        ]
+        for _ in 0..<20_000 {
+            var line = Array(lines[Int.random(in: lines.indices, using: &random)].utf8)
+            for _ in 0..<Int.random(in: 1...4, using: &random) where !line.isEmpty {
+                let place = Int.random(in: line.indices, using: &random)
+                switch Int.random(in: 0..<3, using: &random) {
+                case 0: line[place] = UInt8.random(in: 0...255, using: &random)
+                case 1: line.remove(at: place)
+                default: line.insert(contentsOf: Array("99999999999".utf8), at: place)
+                }
+            }
+            _ = try? ControlRequest(parsing: line)
+        }
+    }
+}
+
+/// A small generator whose sequence is the same everywhere.
+struct SplitMix64: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+}
