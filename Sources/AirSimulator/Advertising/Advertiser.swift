@@ -22,6 +22,8 @@ struct AdvertisingTimeline: Sendable {
     /// Goes on to the event after the next one.
     mutating func advance() { next += interval + delay() }
 
+    mutating func reseed(_ new: SeededRandom) { random = new }
+
     private mutating func delay() -> Microseconds { Microseconds(Int64(random.next(below: Self.maximumDelay + 1))) }
 }
 

@@ -70,7 +70,11 @@ extension Air {
     }
 
     private func makeLoss(_ model: LossModel, since: Microseconds, _ key: PairKey) -> LossProcess {
-        LossProcess(model, since: since, random: SeededRandom(seed: seed, .pair, UInt64(key.first), UInt64(key.second)))
+        LossProcess(model, since: since, random: pairRandom(key))
+    }
+
+    func pairRandom(_ key: PairKey) -> SeededRandom {
+        SeededRandom(seed: seed, .pair, UInt64(key.first), UInt64(key.second))
     }
 
     mutating func forgetQuality(of slot: Int) {

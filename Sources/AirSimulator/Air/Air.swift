@@ -44,7 +44,7 @@ public struct Air: Sendable {
     /// How many events may wait to be asked for; then the oldest are forgotten.
     static let eventLimit = 256
 
-    let seed: UInt64
+    private(set) var seed: UInt64
     var now = Microseconds.zero
     /// The controllers by their places; a place whose controller has been removed is used again.
     var controllers: [SimulatedController] = []
@@ -110,6 +110,31 @@ public struct Air: Sendable {
     func slot(of id: ControllerID) -> Int? {
         guard controllers.indices.contains(id.slot), controllers[id.slot].isAttached else { return nil }
         return controllers[id.slot].id == id ? id.slot : nil
+    }
+
+    /// Begins anew with chance: whatever is left to it from now on follows from this seed, as if the air had begun with it.
+    /// So a simulation that has been brought to a point once can be copied and go on in many ways.
+    public mutating func reseed(_ new: UInt64) {
+        seed = new
+        for slot in controllers.indices {
+            let generation = UInt64(controllers[slot].id.generation)
+            controllers[slot].random = SeededRandom(seed: seed, .controller, UInt64(slot), generation)
+            for index in controllers[slot].advertisers.indices {
+                let place = AdvertiserPlace(slot: slot, index: index)
+                passUnheardEvents(place)
+                advertisingCount += 1
+                let random = SeededRandom(seed: seed, .advertising, advertisingCount)
+                self[place].timeline?.reseed(random)
+            }
+        }
+        for key in pairs.keys {
+            let random = pairRandom(key)
+            pairs[key]?.loss.reseed(random)
+        }
+        for index in links.indices where links[index].isInUse {
+            links[index].machine.reseed(SeededRandom(seed: seed, .link, links[index].number), at: now)
+        }
+        replanAdvertisers()
     }
 
     // MARK: Time and packets

@@ -239,6 +239,11 @@ struct LinkLayerConnection: Sendable {
         loss.setModel(model, at: now)
     }
 
+    mutating func reseed(_ random: SeededRandom, at now: Microseconds) {
+        synchronize(to: now)
+        loss.reseed(random)
+    }
+
     /// Begins or ends to note what is sent.
     mutating func setRecording(_ isWanted: Bool, at now: Microseconds) {
         synchronize(to: now)

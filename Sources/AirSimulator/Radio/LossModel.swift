@@ -99,6 +99,8 @@ struct LossProcess: Sendable {
         lastSlot = nil
     }
 
+    mutating func reseed(_ new: SeededRandom) { random = new }
+
     /// Whether the packet that ends at `moment` is lost.
     mutating func losesPacket(at moment: Microseconds) -> Bool {
         switch model {
