@@ -56,7 +56,9 @@ extension CompanionPhone {
 
     mutating func startScanning() {
         activity = .scanning(WatchScanner(configuration.watch))
-        host.startScanning(ScanParameters())
+        host.startScanning(
+            ScanParameters(interval: configuration.scanInterval, window: configuration.scanWindow)
+        )
         emit(.scanning)
     }
 
@@ -71,10 +73,10 @@ extension CompanionPhone {
         guard let found = scanner.found(at: now) else { return }
         host.stopScanning()
         emit(.watchFound(found))
-        connect(to: found.address, at: now)
+        beginConnecting(to: found.address, at: now)
     }
 
-    private mutating func connect(to watch: LEAddress, at now: Duration) {
+    mutating func beginConnecting(to watch: LEAddress, at now: Duration) {
         activity = .connecting(watch, givesUpAt: now + Self.connectTimeout)
         host.connect(to: watch, configuration.connectionParameters)
         emit(.connecting(watch))
@@ -134,7 +136,7 @@ extension CompanionPhone {
             activity = .connecting(watch, givesUpAt: now + Self.connectTimeout)
         case .pausing(let watch, let until):
             guard until <= now else { return }
-            connect(to: watch, at: now)
+            beginConnecting(to: watch, at: now)
         case .connected:
             link?.transport?.advance(to: now)
             link?.session?.advance(to: now)

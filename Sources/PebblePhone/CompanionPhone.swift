@@ -48,11 +48,14 @@ public struct CompanionPhone: HCIHost, Sendable {
         self.configuration = configuration
         let layout = try PhoneDatabase(configuration)
         transportData = layout.transportData
+        var hostConfiguration = LEHost.Configuration(
+            ownAddress: .random(configuration.address),
+            security: configuration.security
+        )
+        hostConfiguration.connectScanInterval = configuration.scanInterval
+        hostConfiguration.connectScanWindow = configuration.scanWindow
         host = LEHost(
-            configuration: LEHost.Configuration(
-                ownAddress: .random(configuration.address),
-                security: configuration.security
-            ),
+            configuration: hostConfiguration,
             database: layout.database,
             randomness: randomness
         )
@@ -134,6 +137,17 @@ extension CompanionPhone {
         host.advance(to: now)
         isLeaving = false
         if case .idle = activity { startScanning() }
+        settle(at: now)
+    }
+}
+
+extension CompanionPhone {
+    /// Connects to a watch that it knows without looking for it first, after `disconnect(at:)`: as apps do that kept the
+    /// watch's identifier.
+    public mutating func connect(to watch: LEAddress, at now: Duration) {
+        host.advance(to: now)
+        isLeaving = false
+        if case .idle = activity { beginConnecting(to: watch, at: now) }
         settle(at: now)
     }
 }

@@ -66,6 +66,10 @@ public struct PhoneConfiguration: Sendable {
     public var watch = WatchSelection.any
     /// The interval, latency and timeout that it opens connections with.
     public var connectionParameters = PhoneConfiguration.usualConnectionParameters
+    /// It listens for a watch, to find it or to connect to it, once in this time...
+    public var scanInterval = ScanInterval.milliseconds(60)
+    /// ...for this long.
+    public var scanWindow = ScanInterval.milliseconds(60)
     /// What it answers when the watch asks what phone it is.
     public var version = PhoneConfiguration.usualVersion
     /// What it sets the watch's clock by.

@@ -10,9 +10,6 @@ struct Initiation: Sendable {
 
 /// Connections: making, knowing and ending them.
 extension LEHost {
-    /// How the peer is looked for while connecting: all the time.
-    private static let connectScanInterval = ScanInterval(rawValue: 0x0060)
-
     /// Connects to a peer as soon as it advertises. `connected` or `connectionFailed` follows; one peer at a time.
     /// Before the controller is ready, connecting waits for it; if the controller is restarted, it fails.
     public mutating func connect(to peer: LEAddress, _ parameters: ConnectionParameters) {
@@ -32,8 +29,8 @@ extension LEHost {
         useOwnAddress()
         guard capabilities.usesExtendedCommands else {
             let command = LECreateConnection(
-                scanInterval: Self.connectScanInterval,
-                scanWindow: Self.connectScanInterval,
+                scanInterval: configuration.connectScanInterval,
+                scanWindow: configuration.connectScanWindow,
                 filterPolicy: .peerAddress,
                 peer: peer,
                 ownAddressType: ownAddress.ownAddressType,
@@ -46,8 +43,8 @@ extension LEHost {
             ownAddressType: ownAddress.ownAddressType,
             peer: peer,
             le1M: LEExtendedCreateConnection.Initiation(
-                scanInterval: Self.connectScanInterval,
-                scanWindow: Self.connectScanInterval,
+                scanInterval: configuration.connectScanInterval,
+                scanWindow: configuration.connectScanWindow,
                 parameters: parameters
             )
         )

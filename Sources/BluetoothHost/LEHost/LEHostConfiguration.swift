@@ -13,6 +13,10 @@ extension LEHost {
         public var defaultPHY: PHYPreferences?
         /// Which connection parameters a peer gets that asks for them.
         public var acceptableParameters: AcceptableParameters
+        /// While connecting, the peer is listened for once in this time...
+        public var connectScanInterval = ScanInterval.milliseconds(60)
+        /// ...for this long.
+        public var connectScanWindow = ScanInterval.milliseconds(60)
 
         public init(
             ownAddress: LEAddress,
