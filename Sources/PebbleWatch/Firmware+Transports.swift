@@ -189,13 +189,12 @@ extension Firmware {
     mutating func pumpTransports(at now: Duration) -> Bool {
         var moved = false
         for connection in Array(links.keys) {
-            moved = pumpFinder(of: connection, at: now) || moved
-            guard let carriers = links[connection]?.transports.keys else { continue }
-            for carrier in Array(carriers) {
+            for carrier in Array((links[connection]?.transports ?? [:]).keys) {
                 moved = pumpEvents(of: carrier, on: connection, at: now) || moved
                 pumpStream(of: carrier, on: connection, at: now)
                 pumpPackets(of: carrier, on: connection, at: now)
             }
+            moved = pumpFinder(of: connection, at: now) || moved
         }
         return moved
     }
@@ -216,6 +215,8 @@ extension Firmware {
         noteSearching(on: connection, at: now)
         // The finder begins with the MTU, which waits for long packets.
         guard links[connection]?.policy.isReadyForMTUExchange == true else { return moved }
+        // What a transport needs to open goes first: somebody waits for its first message.
+        guard !moved, links[connection]?.procedures.isEmpty == true else { return moved }
         if let procedure = links[connection]?.finder.nextProcedure() {
             moved = true
             run(procedure, for: .finder, on: connection, at: now)

@@ -148,8 +148,9 @@ extension PhoneServiceFinder {
             found[range] = nil
             events.append(.transportGone(transport))
         }
-        for range in ranges.prefix(Self.serviceLimit) where found[range] == nil {
-            steps.append(.findCharacteristics(range))
+        // In front of the subscription to changes, which takes time that the first message would have to wait.
+        for range in ranges.prefix(Self.serviceLimit).reversed() where found[range] == nil {
+            steps.prepend(.findCharacteristics(range))
         }
     }
 
