@@ -149,6 +149,7 @@ let package = Package(
             dependencies: ["AirSimulator", "BluetoothHCI"],
             swiftSettings: strict
         ),
+        .testTarget(name: "BenchTests", dependencies: ["cairn-bench", "BluetoothHCI"], swiftSettings: strict),
         .target(name: "SystemTestSupport", path: "Tests/SystemTestSupport", swiftSettings: strict),
         .testTarget(
             name: "DaemonTests",

@@ -136,10 +136,9 @@ struct Stopwatch {
 
     /// Runs one repeat.
     mutating func nanosecondsPerOperation() throws(WorkloadFailure) -> Double {
-        let clock = ContinuousClock()
-        let start = clock.now
+        let start = CPUTime.nanoseconds
         try workload.run(operationsPerRepeat)
-        return (clock.now - start) / .nanoseconds(1) / Double(operationsPerRepeat)
+        return (CPUTime.nanoseconds - start) / Double(operationsPerRepeat)
     }
 
     /// Runs one more repeat, for what it allocates.

@@ -26,6 +26,23 @@ enum Catalogue {
                 make: { try NotificationWorkload() }
             ),
             Benchmark(
+                name: "echo-watch",
+                operation:
+                    "AppMessage to the watch and back through the watch's whole stack, with all acknowledgements",
+                make: { try EchoWorkload() }
+            ),
+            Benchmark(
+                name: "echo-simulated",
+                operation: "the same with the phone, both controllers and the air between them",
+                make: { try SimulatedEchoWorkload(.reversed) }
+            ),
+            Benchmark(
+                name: "simulated-hour",
+                operation: "an hour of a connected watch and phone that have nothing to say",
+                timeTarget: .nanoseconds(60e6),
+                make: { try SimulatedHourWorkload() }
+            ),
+            Benchmark(
                 name: "appmessage-encode",
                 operation: "push of 4 tuples written into a stream",
                 make: { try AppMessageEncodeWorkload(try SampleDictionary.small()) }
