@@ -141,6 +141,7 @@ let package = Package(
             name: "PebblePhoneTests",
             dependencies: [
                 "PebblePhone", "PebbleWatch", "PebbleProtocol", "BluetoothHost", "BluetoothHCI", "AirSimulator",
+                "LinuxBluetooth",
             ],
             swiftSettings: strict
         ),

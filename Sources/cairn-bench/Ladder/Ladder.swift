@@ -10,18 +10,18 @@ struct RungResult {
     let derived: Double
     /// The same for an event without end, if the rung fills events.
     let limit: Double?
-    /// What follows for the channel with the least overhead, at the same interval.
-    let best: Double
+    /// What a channel is held against.
+    let channelLimit: Double
 
     /// How far off a measured figure may be.
     static let tolerance = 0.02
 
-    /// How much of the best that there is a channel has to reach.
-    static let leastShareOfBest = 0.98
+    /// How much of its limit a channel has to reach.
+    static let leastShareOfLimit = 0.98
 
     var deviation: Double { measured / derived - 1 }
     var isGood: Bool {
-        abs(deviation) <= Self.tolerance && (!rung.isChannel || measured >= Self.leastShareOfBest * best)
+        abs(deviation) <= Self.tolerance && (!rung.isChannel || measured >= Self.leastShareOfLimit * channelLimit)
     }
 }
 
@@ -36,7 +36,7 @@ enum Ladder {
             measured: try measure(rung, profile, for: span),
             derived: model.kilobitsPerSecond(rung),
             limit: model.limit(rung),
-            best: model.kilobitsPerSecond(.wholeSDUs(rung.interval))
+            channelLimit: model.channelLimit
         )
     }
 

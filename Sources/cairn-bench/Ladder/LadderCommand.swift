@@ -10,7 +10,7 @@ extension CairnBench {
                 Real hosts at both ends of a simulated connection send for a while, in each of the ways of Apple's talk \
                 "What's New in Core Bluetooth" (2017): with the phone of that talk, and with one of today. The exit \
                 status is 1 if a figure is more than 2 % from the one that follows from packet formats, or if a channel \
-                does not reach 98 % of what the framing with the least overhead allows.
+                does not reach 98 % of what SDUs of 8192 octets without further framing would.
 
                 Profiles: \(DeviceProfile.all.map { "\($0.name), \($0.description)" }.joined(separator: "; ")).
                 """

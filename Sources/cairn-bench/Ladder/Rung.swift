@@ -48,20 +48,15 @@ struct Rung: Sendable {
         Rung("MTU 247, long packets", .writeCommands, 244, .milliseconds(15), mtu: 247, packetLength: 251),
         Rung("MTU 517, long packets", .writeCommands, 512, .milliseconds(15), mtu: 517, packetLength: 251),
         Rung("channel, a K-frame a packet", .channel(mps: 247), 8149, .milliseconds(15), packetLength: 251),
-        wholeSDUs(.milliseconds(15)),
-        wholeSDUs(.milliseconds(400)),
+        Rung("channel, long K-frames", .channel(mps: 2004), 8014, .milliseconds(15), packetLength: 251),
+        Rung("channel, long K-frames", .channel(mps: 2004), 8014, .milliseconds(400), packetLength: 251),
     ]
-
-    /// The least overhead that there is: a K-frame as long as an SDU of 8192 octets.
-    static func wholeSDUs(_ interval: ConnectionInterval) -> Rung {
-        Rung("channel, a K-frame an SDU", .channel(mps: 8194), 8192, interval, packetLength: 251)
-    }
 
     var isChannel: Bool {
         if case .channel = method { true } else { false }
     }
 
-    private init(
+    init(
         _ name: String,
         _ method: Method,
         _ messageLength: Int,

@@ -44,6 +44,15 @@ struct ThroughputModel {
         return Double(rung.messageLength * 8) / (Double(microseconds) / 1000)
     }
 
+    /// What a channel is held against, in kbit/s: SDUs of 8192 octets, each in one K-frame, in packets of 251 octets of which
+    /// each event takes a whole number.
+    var channelLimit: Double {
+        let fitting = Int(interval.duration / .microseconds(1)) / pair(251)
+        let packetsPerEvent = Double(min(fitting, profile.longExchanges ?? .max))
+        let packets = Double(cut(8192 + 2 + 4, 251).count)
+        return 8192 * 8 / (packets / packetsPerEvent * (interval.duration / .milliseconds(1)))
+    }
+
     /// The link layer payloads of one message: with the headers of L2CAP (4) and of ATT (3), or of the SDU (2), cut into
     /// frames and those into packets.
     private func packets(of rung: Rung) -> [Int] {
