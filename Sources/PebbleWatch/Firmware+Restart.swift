@@ -1,4 +1,5 @@
 import BluetoothHost
+import DequeModule
 
 // The watch restarts: links end with a reason that says so, everything begins anew from what is remembered, and the
 // phones that were there find it again.
@@ -26,11 +27,14 @@ extension Firmware {
         guard let restart, links.isEmpty || restart.deadline <= now else { return }
         var changes = memoryChanges
         while let change = system.nextChange() { changes.append(.service(change.change)) }
+        var memory = memory
+        prepare(&memory, for: restart.cause, at: now, changes: &changes)
         var reborn: Firmware
         do throws(GATTDatabaseError) {
             reborn = try Firmware(
                 originalConfiguration,
                 memory: memory,
+                isRecovery: restart.cause == .recovery,
                 randomness: system.randomness
             )
         } catch {
@@ -43,14 +47,44 @@ extension Firmware {
         reborn.memoryChanges = changes + reborn.memoryChanges
         reborn.lastMemoryChange = lastMemoryChange
         reborn.bondsBeingStored = bondsBeingStored
-        reborn.storedBonds = storedBonds
+        reborn.storedBonds = storedBonds.intersection(reborn.phones.keys)
         reborn.events = events + reborn.events
-        // The real-time clock goes on, and so does the world around the watch.
+        // The real-time clock goes on, and so do the log and the world around the watch.
         reborn.system.clock = system.clock
+        reborn.system.continueLog(of: system)
         reborn.sensors = sensors
         reborn.buttons = buttons
         self = reborn
         start(at: now)
+    }
+
+    /// What a restart does to what is remembered.
+    private func prepare(
+        _ memory: inout WatchMemory,
+        for cause: RestartCause,
+        at now: Duration,
+        changes: inout Deque<MemoryChange>
+    ) {
+        switch cause {
+        case .reboot, .recovery, .firmwareUpdate:
+            break
+        case .coreDump:
+            let dump = CoreDump(
+                system.services.log,
+                identity: configuration.identity,
+                seconds: system.clock.seconds(at: now)
+            )
+            memory.services.coreDump = dump
+            changes.append(.service(.coreDump(dump.bytes)))
+        case .factoryReset:
+            for phone in memory.phones { changes.append(.forget(phone.bond.identity)) }
+            changes.append(.service(.factoryReset))
+            memory.phones = []
+            memory.services = ServiceMemory(
+                firmware: memory.services.firmware,
+                recoveryFirmware: memory.services.recoveryFirmware
+            )
+        }
     }
 
     /// Everything that a restart finds again.

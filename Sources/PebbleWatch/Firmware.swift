@@ -65,6 +65,16 @@ public struct Firmware: HCIHost, Sendable {
         memory: WatchMemory = WatchMemory(),
         randomness: any RandomNumberGenerator & Sendable
     ) throws(GATTDatabaseError) {
+        try self.init(configuration, memory: memory, isRecovery: false, randomness: randomness)
+    }
+
+    /// - Parameter isRecovery: whether recovery firmware is to run.
+    init(
+        _ configuration: WatchConfiguration,
+        memory: WatchMemory,
+        isRecovery: Bool,
+        randomness: any RandomNumberGenerator & Sendable
+    ) throws(GATTDatabaseError) {
         originalConfiguration = configuration
         var configuration = configuration
         var memory = memory
@@ -106,6 +116,7 @@ public struct Firmware: HCIHost, Sendable {
             clock: WatchClock(seconds: configuration.startTime, at: .zero),
             apps: AppManager(configuration),
             memory: memory.services,
+            isRecovery: isRecovery,
             randomness: randomness
         )
         updateDatabaseHash()

@@ -12,6 +12,18 @@ public struct ServiceMemory: Sendable, Equatable {
     public var appParts: [AppPart: StoredObject]
     /// Files, such as the language pack, by name.
     public var files: [String: StoredObject]
+    /// What the phone has written into the databases, in the order in which keys were first written.
+    public var records: [StoredRecord]
+    /// Whether what a phone believes to be in them is true.
+    public var isFaithful: Bool
+    /// The launcher's order.
+    public var appOrder: [PebbleUUID]
+    /// What apps have logged and the phone does not have.
+    public var logging: [LoggingSessionID: LoggingSpool]
+    /// Whether the phone wants logged data at all.
+    public var isDataLoggingEnabled: Bool
+    /// What the watch left behind when it was told to dump its core.
+    public var coreDump: CoreDump?
 
     /// A memory; without arguments that of a watch fresh from the factory.
     public init(
@@ -19,13 +31,25 @@ public struct ServiceMemory: Sendable, Equatable {
         recoveryFirmware: FirmwareMetadata? = nil,
         update: [FirmwarePart: StoredFirmwareImage] = [:],
         appParts: [AppPart: StoredObject] = [:],
-        files: [String: StoredObject] = [:]
+        files: [String: StoredObject] = [:],
+        records: [StoredRecord] = [],
+        isFaithful: Bool = false,
+        appOrder: [PebbleUUID] = [],
+        logging: [LoggingSessionID: LoggingSpool] = [:],
+        isDataLoggingEnabled: Bool = true,
+        coreDump: CoreDump? = nil
     ) {
         self.firmware = firmware
         self.recoveryFirmware = recoveryFirmware
         self.update = update
         self.appParts = appParts
         self.files = files
+        self.records = records
+        self.isFaithful = isFaithful
+        self.appOrder = appOrder
+        self.logging = logging
+        self.isDataLoggingEnabled = isDataLoggingEnabled
+        self.coreDump = coreDump
     }
 }
 
@@ -107,6 +131,8 @@ public enum ServiceChange: Sendable, Equatable {
     case appPart(AppPart, [UInt8])
     /// All uploads of an app are to go.
     case appPartsRemoved(of: PebbleUUID)
+    /// All uploads of all apps are to go.
+    case allAppPartsRemoved
     /// A file was uploaded; it replaces an older one.
     case file(name: String, [UInt8])
     /// The next bytes of an image, which begin at `offset`. What was there from that place on goes.
@@ -119,6 +145,36 @@ public enum ServiceChange: Sendable, Equatable {
     case firmware(FirmwareMetadata)
     /// The recovery firmware that is there from now on.
     case recoveryFirmware(FirmwareMetadata)
+    /// A database's key has a value from now on.
+    case record(StoredRecord)
+    /// A key is to go.
+    case recordRemoved(BlobDBDatabase, key: [UInt8])
+    /// All of a database is to go.
+    case databaseCleared(BlobDBDatabase)
+    /// All of a database counts as changed by the watch.
+    case allRecordsDirty(BlobDBDatabase)
+    /// Whether what a phone believes to be in the databases is true.
+    case isFaithful(Bool)
+    /// The launcher's order.
+    case appOrder([PebbleUUID])
+    /// An app logs data of a new description.
+    case loggingSession(LoggingSessionID, DataLoggingMessage.Session)
+    /// An app logged items; `offset` is how many bytes were logged before them.
+    case loggingData(LoggingSessionID, offset: Int, [UInt8])
+    /// The phone has everything up to this place.
+    case loggingConsumed(LoggingSessionID, upTo: Int)
+    /// An app logs no more.
+    case loggingFinished(LoggingSessionID)
+    /// The phone has everything, and there will be no more.
+    case loggingEnded(LoggingSessionID)
+    /// Whether the phone wants logged data at all.
+    case isDataLoggingEnabled(Bool)
+    /// The watch dumped its core.
+    case coreDump([UInt8])
+    /// A phone has had the core dump.
+    case coreDumpRead
+    /// Everything goes but the firmware.
+    case factoryReset
     /// All of these or none.
     case several([ServiceChange])
 }

@@ -45,6 +45,12 @@ struct ServiceRig {
         _ = drain()
     }
 
+    private static func configuration(_ identity: WatchIdentity) -> WatchConfiguration {
+        var configuration = WatchConfiguration(identity: identity)
+        configuration.defaultApp = ClockFace()
+        return configuration
+    }
+
     /// A new session, as after a lost link.
     mutating func reopen(_ kind: PPoGATTDestination = .reversedV2) {
         system.closeSession(session, reason: "test", at: now)

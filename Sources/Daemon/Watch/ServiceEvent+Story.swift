@@ -1,3 +1,4 @@
+import ByteCoding
 import PebbleProtocol
 import PebbleWatch
 
@@ -19,6 +20,63 @@ extension ServiceEvent {
             StoryLine(.watch, .notice, "the firmware update is complete; the watch restarts")
         case .updateFailed(let reason):
             StoryLine(.watch, .warning, "the firmware update came to nothing: \(reason)")
+        case .appInstalled(let metadata):
+            StoryLine(.session, .info, "the phone installs \(metadata.name), \(metadata.uuid)")
+        case .appRemoved(let uuid):
+            StoryLine(.session, .info, "the phone removes app \(uuid)")
+        case .appFetchBegan(_, let name):
+            StoryLine(.session, .info, "asks the phone for \(name)")
+        case .appFetchFailed(let uuid, let reason):
+            StoryLine(.session, .warning, "app \(uuid) does not start: \(reason)")
+        case .appOrderChanged(let order):
+            StoryLine(.session, .info, "the launcher has a new order of \(order.count) apps")
+        case .notificationShown(let item):
+            StoryLine(.session, .info, "notification: \(item.summary.abbreviated)")
+        case .notificationRemoved(let id):
+            StoryLine(.session, .info, "notification \(id) is not shown any more")
+        case .recordChanged(let database, let key, let value):
+            StoryLine(.session, .info, "\(database.name): \(key.keyText) is set, \(value.count) bytes")
+        case .recordRemoved(let database, let key):
+            StoryLine(.session, .info, "\(database.name): \(key.keyText) is removed")
+        case .databaseCleared(let database):
+            StoryLine(.session, .info, "\(database.name): everything is removed")
+        case .actionSent(let item, let action):
+            StoryLine(.session, .info, "action \(action) of item \(item) is sent to the phone")
+        case .actionNotSent(let item, let action):
+            StoryLine(.session, .warning, "action \(action) of item \(item): no phone is connected")
+        case .actionAnswered(let item, _, let code, let text):
+            StoryLine(
+                .session,
+                .info,
+                "the phone \(code == .acknowledgement ? "agrees to" : "answers \(code.rawValue) to") an action of item "
+                    + "\(item)\(text.map { ": \($0.abbreviated)" } ?? "")"
+            )
+        case .nowPlaying(let track):
+            StoryLine(.session, .info, "plays: \("\(track.artist), \(track.title)".abbreviated)")
+        case .playState(let state):
+            StoryLine(.session, .info, "the player is \(state.state)")
+        case .volume(let percent):
+            StoryLine(.session, .info, "the volume is \(percent) %")
+        case .call(let call):
+            StoryLine(.session, .info, "call, \(call.state): \((call.caller?.summary ?? "unknown").abbreviated)")
+        case .callEnded(let call):
+            StoryLine(.session, .info, "call over: \((call.caller?.summary ?? "unknown").abbreviated)")
+        case .callMissed(let caller):
+            StoryLine(.session, .info, "missed call: \(caller.summary.abbreviated)")
+        case .appLogsWanted(let isWanted):
+            StoryLine(.session, .info, "the phone wants \(isWanted ? "" : "no more ")logs of apps")
+        case .screenshotTaken:
+            StoryLine(.session, .info, "the phone takes a screenshot")
+        case .dataLogged(let id, let byteCount):
+            StoryLine(.session, .info, "data logging session \(id.rawValue): \(byteCount) bytes spooled")
+        case .dataNotLogged(let id, let reason):
+            StoryLine(.session, .warning, "data logging session \(id.rawValue): nothing spooled: \(reason)")
+        case .dataSent(let id, let byteCount):
+            StoryLine(.session, .info, "data logging session \(id.rawValue): the phone has \(byteCount) bytes more")
+        case .dataDropped(let id, let byteCount):
+            StoryLine(.session, .warning, "data logging session \(id.rawValue): \(byteCount) bytes refused and dropped")
+        case .healthSyncRequested:
+            StoryLine(.session, .info, "the phone wants the health data")
         }
     }
 }
@@ -41,7 +99,52 @@ extension RestartCause {
     /// Why the watch restarts, in words.
     var reason: String {
         switch self {
+        case .reboot: "it was told to"
+        case .coreDump: "it was told to, and dumps its core"
+        case .factoryReset: "it forgets everything"
+        case .recovery: "into recovery firmware"
         case .firmwareUpdate: "new firmware is to start"
         }
+    }
+}
+
+extension TimelineItem {
+    /// Its title and its body.
+    fileprivate var summary: String {
+        let texts = [TimelineAttribute.ID.title, .body].compactMap { id in attributes.first { $0.id == id }?.text }
+        return texts.isEmpty ? "\(id)" : texts.joined(separator: ": ")
+    }
+}
+
+extension PhoneControlMessage.Caller {
+    fileprivate var summary: String { name.isEmpty ? number : "\(name), \(number)" }
+}
+
+extension BlobDBDatabase {
+    /// What the database is for.
+    fileprivate var name: String {
+        switch self {
+        case .test: "test database"
+        case .pins: "pins"
+        case .apps: "apps"
+        case .reminders: "reminders"
+        case .notifications: "notifications"
+        case .weather: "weather"
+        case .cannedMessages: "canned messages"
+        case .healthPreferences: "health preferences"
+        case .contacts: "contacts"
+        case .watchAppPreferences: "watchapp preferences"
+        case .healthStatistics: "health statistics"
+        case .appGlances: "app glances"
+        case .settings: "settings"
+        default: "database \(rawValue)"
+        }
+    }
+}
+
+extension [UInt8] {
+    /// A key of a database, as text if it is some.
+    fileprivate var keyText: String {
+        allSatisfy { (0x20...0x7E).contains($0) } ? String(decoding: self, as: UTF8.self) : hexadecimal
     }
 }

@@ -8,6 +8,8 @@ struct AppManager: Sendable {
     private let builtIn: [PebbleUUID: any WatchApp]
     /// Apps that were installed, as they run here.
     private var installed: [PebbleUUID: any WatchApp] = [:]
+    /// Of the apps that the phone installed, those whose parts are not there.
+    private var unfetched: Set<PebbleUUID> = []
     private let behaviors: [PebbleUUID: AppBehavior]
     /// What runs when nothing else does.
     private let defaultApp: any WatchApp
@@ -49,15 +51,30 @@ extension AppManager {
     /// Whether an app can be launched.
     func isInstalled(_ uuid: PebbleUUID) -> Bool { app(uuid) != nil }
 
-    /// Makes an app launchable. One that runs already under this UUID is stopped, as it is being replaced.
+    /// Makes an app launchable, once its parts have been fetched. One that runs already under this UUID is stopped, as it
+    /// is being replaced.
     mutating func install(_ metadata: AppMetadata, in context: inout ServiceContext) {
-        guard register(metadata) else { return }
+        register(metadata)
+        unfetched.insert(metadata.uuid)
         _ = stop(metadata.uuid, in: &context)
+    }
+
+    /// Everything that an app needs is there: it starts.
+    mutating func fetched(_ uuid: PebbleUUID, in context: inout ServiceContext) {
+        unfetched.remove(uuid)
+        _ = launch(uuid, in: &context)
+    }
+
+    /// An app was installed before the watch started.
+    mutating func restore(_ app: InstalledApps.App) {
+        register(app.metadata)
+        if !app.isCached { unfetched.insert(app.metadata.uuid) }
     }
 
     /// Removes an installed app, and stops it if it runs. Apps that came with the watch stay.
     /// - Returns: false when there was no such app.
     mutating func uninstall(_ uuid: PebbleUUID, in context: inout ServiceContext) -> Bool {
+        unfetched.remove(uuid)
         guard installed.removeValue(forKey: uuid) != nil else { return false }
         if runningUUID == uuid { startDefault(in: &context) }
         return true
@@ -85,9 +102,14 @@ extension AppManager {
     }
 
     /// Makes another app the running one. What the old one had under way ends without a word.
+    /// An app whose parts are not there is fetched first.
     /// - Returns: false, with nothing changed, when there is no such app or it runs already.
     mutating func launch(_ uuid: PebbleUUID, in context: inout ServiceContext) -> Bool {
         guard uuid != runningUUID, let app = app(uuid) else { return false }
+        guard !unfetched.contains(uuid) else {
+            context.wantedApps.append(uuid)
+            return true
+        }
         replaceProcess(with: app, in: &context)
         return true
     }

@@ -11,10 +11,14 @@ public struct InstalledApps: Sendable, Equatable {
         /// What has been uploaded of it.
         public var parts: [AppPart.Kind: StoredObject] = [:]
 
+        /// Whether the phone was seen to have nothing more than the binary.
+        var hasBinaryOnly = false
+
         /// Whether everything is there that it needs to run.
         public var isCached: Bool {
-            parts[.binary] != nil && parts[.resources] != nil
-                && (parts[.worker] != nil || !metadata.flags.contains(.hasWorker))
+            guard parts[.binary] != nil else { return false }
+            return hasBinaryOnly
+                || parts[.resources] != nil && (parts[.worker] != nil || !metadata.flags.contains(.hasWorker))
         }
     }
 
@@ -50,7 +54,16 @@ public struct InstalledApps: Sendable, Equatable {
     }
 
     /// The uploads of an app are of no use any more.
-    mutating func removeParts(of uuid: PebbleUUID) { apps[uuid]?.parts = [:] }
+    mutating func removeParts(of uuid: PebbleUUID) {
+        apps[uuid]?.parts = [:]
+        apps[uuid]?.hasBinaryOnly = false
+    }
+
+    /// No other part of an app will come. Without its binary that changes nothing.
+    mutating func settleForBinary(of uuid: PebbleUUID) {
+        guard apps[uuid]?.parts[.binary] != nil else { return }
+        apps[uuid]?.hasBinaryOnly = true
+    }
 
     /// Removes an app.
     mutating func remove(_ uuid: PebbleUUID) {

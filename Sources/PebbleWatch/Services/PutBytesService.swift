@@ -120,6 +120,7 @@ struct PutBytesService: Sendable {
         self.commit = nil
         if let failure {
             if case .update(let part) = commit.destination { update.discard(part, in: &context) }
+            context.uploads.append(UploadStep(destination: commit.destination, outcome: .failed))
             context.emit(.uploadFailed(commit.kind, reason: "\(failure)"))
             if let session = commit.session {
                 context.reply(PutBytesResponse.negativeAcknowledgement(commit.token), on: session)
@@ -129,6 +130,7 @@ struct PutBytesService: Sendable {
         if case .update(let part) = commit.destination { update.committed(part, commit.bytes) }
         if installable.count >= Self.installableLimit { installable.removeFirst() }
         installable.append((commit.token, commit.kind, commit.destination))
+        context.uploads.append(UploadStep(destination: commit.destination, outcome: .stored))
         context.emit(.uploaded(commit.kind, byteCount: commit.bytes.count))
         if let session = commit.session { context.reply(PutBytesResponse.acknowledgement(commit.token), on: session) }
         return (commit.destination, StoredObject(commit.bytes))
@@ -180,6 +182,7 @@ extension PutBytesService {
             remainingByteCount: Int(object.size),
             deadline: context.now + Self.inactivityTimeout
         )
+        context.uploads.append(UploadStep(destination: destination, outcome: .began))
         context.emit(.uploadBegan(object.kind, byteCount: Int(object.size)))
         context.reply(PutBytesResponse.acknowledgement(token), on: session)
     }
@@ -237,6 +240,7 @@ extension PutBytesService {
             // What is there is not what the phone meant; resuming it would never end well.
             self.upload = nil
             if case .update(let part) = upload.destination { update.discard(part, in: &context) }
+            context.uploads.append(UploadStep(destination: upload.destination, outcome: .failed))
             context.emit(.uploadFailed(upload.kind, reason: "its checksum is wrong"))
             context.reply(PutBytesResponse.negativeAcknowledgement(token), on: session)
             return
@@ -307,6 +311,7 @@ extension PutBytesService {
         storeProgress(atLeast: 1, in: &context)
         upload = nil
         if case .update(let part) = ended.destination { update.keep(part, ended.bytes) }
+        context.uploads.append(UploadStep(destination: ended.destination, outcome: .failed))
         context.emit(.uploadFailed(ended.kind, reason: reason))
     }
 

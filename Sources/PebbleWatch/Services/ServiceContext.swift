@@ -25,8 +25,12 @@ struct ServiceContext: Sendable {
     let identity: WatchIdentity
     /// What the watch says it can do.
     let capabilities: Capabilities
+    /// Whether recovery firmware runs.
+    let isRecovery: Bool
     /// The session of the Pebble app itself, if there is one: where the watch speaks of its own accord.
     let systemSession: SessionID?
+    /// What the phone of that session said it can do; nothing until it has said so.
+    let phoneCapabilities: Capabilities
     var clock: WatchClock
     var randomness: any RandomNumberGenerator & Sendable
     var replies: [Reply] = []
@@ -34,6 +38,14 @@ struct ServiceContext: Sendable {
     var changes: [Change] = []
     /// What the Pebble app is to be told of apps, in order.
     var runStates: [RunState] = []
+    /// What happened to uploads.
+    var uploads: [UploadStep] = []
+    /// Which apps can be launched has changed.
+    var appChanges: [AppChange] = []
+    /// Apps that are to start and whose parts are not there yet.
+    var wantedApps: [PebbleUUID] = []
+    /// Apps of which everything is there now; they were wanted, and are to start.
+    var fetchedApps: [PebbleUUID] = []
     /// Set when the watch is to restart.
     var restart: RestartCause?
 
@@ -65,10 +77,27 @@ enum ChangeOwner: Sendable {
     case nobody
     case putBytes
     case update
+    case blobDB
+    case appOrder
+    case dataLogging
+}
+
+/// A change of what is installed.
+enum AppChange: Sendable {
+    case installed(AppMetadata)
+    case removed(PebbleUUID)
 }
 
 /// Why the watch restarts.
 public enum RestartCause: Sendable, Equatable {
+    /// The phone or a person wanted it.
+    case reboot
+    /// The same, and a core dump is left behind.
+    case coreDump
+    /// Everything is forgotten but who the watch is and which firmware it has.
+    case factoryReset
+    /// Recovery firmware starts.
+    case recovery
     /// An update is complete: the new firmware starts.
     case firmwareUpdate
 }

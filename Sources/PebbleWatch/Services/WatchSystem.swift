@@ -10,9 +10,13 @@ import PebbleProtocol
 struct WatchSystem: Sendable {
     /// The firmware's limit on its event queue; beyond it the oldest are lost.
     private static let eventLimit = 1024
+    /// Bytes of what is handed over piece by piece that wait for the transport.
+    private static let transferBacklog = 4096
 
     let identity: WatchIdentity
     let capabilities: Capabilities
+    /// Whether recovery firmware runs, which knows fewer endpoints.
+    let isRecovery: Bool
     var clock: WatchClock
     private var sessions: [SessionID: Session] = [:]
     /// Sessions in the order in which they were opened.
@@ -34,16 +38,20 @@ struct WatchSystem: Sendable {
         clock: WatchClock,
         apps: AppManager,
         memory: ServiceMemory,
+        isRecovery: Bool = false,
         randomness: any RandomNumberGenerator & Sendable
     ) {
         self.identity = identity
         self.clock = clock
         self.randomness = randomness
+        self.isRecovery = isRecovery
         capabilities = [
-            .appRunState, .appMessage8K, .smoothFirmwareInstallProgress, .firmwareUpdateAcrossDisconnection,
+            .appRunState, .infiniteLogDump, .extendedMusic, .extendedNotifications, .appMessage8K, .unreadCoreDump,
+            .smoothFirmwareInstallProgress, .firmwareUpdateAcrossDisconnection, .blobDBVersion,
         ]
         self.apps = apps
         services = WatchServices(memory: memory)
+        for app in services.apps.all { self.apps.restore(app) }
     }
 
     /// Starts the first app.
@@ -95,7 +103,7 @@ extension WatchSystem {
         order.removeAll { $0 == id }
         emit(.sessionClosed(id, reason: reason))
         handle(at: now) { system, context in
-            system.services.sessionClosed(id, in: &context)
+            system.services.sessionClosed(id, wasSystem: session.kind != .app, in: &context)
             system.apps.sessionClosed(id)
             for ticket in session.unsentMessages { system.apps.notConnected(ticket) }
             system.apps.connectionChanged(isConnected: system.hasSystemSession)
@@ -148,6 +156,7 @@ extension WatchSystem {
         while let ticket = sessions[id]?.nextConsumedMessage() {
             handle(at: now) { system, _ in system.apps.consumed(ticket) }
         }
+        pumpTransfers(on: id)
         return bytes
     }
 
@@ -156,16 +165,18 @@ extension WatchSystem {
 
     private mutating func nextItem(from bytes: inout ArraySlice<UInt8>, on id: SessionID) -> MessageDeframer.Item? {
         guard let kind = sessions[id]?.kind else { return nil }
+        let isRecovery = isRecovery
         return sessions[id]?.deframer.next(from: &bytes) { header in
-            header.endpoint.admission(on: kind, inRecoveryFirmware: false) == .allowed
+            header.endpoint.admission(on: kind, inRecoveryFirmware: isRecovery) == .allowed
         }
     }
 
     private mutating func refuse(_ header: MessageDeframer.Header, on id: SessionID, at now: Duration) {
         guard let kind = sessions[id]?.kind else { return }
+        let isRecovery = isRecovery
         handle(at: now, runningApp: false) { _, context in
             context.log(.warning, "session", "\(header.endpoint) refused on a \(kind) session")
-            switch header.endpoint.admission(on: kind, inRecoveryFirmware: false) {
+            switch header.endpoint.admission(on: kind, inRecoveryFirmware: isRecovery) {
             case .allowed: break
             case .unhandled: context.reply(MetaMessage.unhandled(header.endpoint), on: id)
             case .disallowed: context.reply(MetaMessage.disallowed(header.endpoint), on: id)
@@ -193,6 +204,12 @@ extension WatchSystem {
     mutating func changeFinished(for owner: ChangeOwner, failure: WatchStoreError?, at now: Duration) {
         handle(at: now) { system, context in system.services.changeFinished(for: owner, failure: failure, in: &context)
         }
+    }
+
+    /// The log of the watch that ran before is that of an earlier boot.
+    mutating func continueLog(of old: WatchSystem) {
+        services.log = old.services.log
+        services.log.beginGeneration()
     }
 
     /// Whether the watch is to restart, and why; asking takes it back.
@@ -236,10 +253,11 @@ extension WatchSystem {
             guard let phone else { return }
             sessions[id]?.phoneCapabilities = phone.capabilities
             sessions[id]?.hasAnnouncedCapabilities = true
+            services.phoneAnnounced(phone, on: id, in: &context)
         case .appRunState: try AppRunStateService.receive(message, on: id, apps: &apps, in: &context)
         case .launcher: try LauncherService.receive(message, on: id, apps: &apps, in: &context)
         case .appMessage: apps.receive(message.payload, on: id, in: &context)
-        default: try services.receive(message, on: id, in: &context)
+        default: try services.receive(message, on: id, frame: apps.frame, in: &context)
         }
     }
 
@@ -250,11 +268,14 @@ extension WatchSystem {
         runningApp: Bool = true,
         _ step: (inout WatchSystem, inout ServiceContext) -> Void
     ) {
+        let systemSession = order.last { sessions[$0]?.kind != .app }
         var context = ServiceContext(
             now: now,
             identity: identity,
             capabilities: capabilities,
-            systemSession: order.last { sessions[$0]?.kind != .app },
+            isRecovery: isRecovery,
+            systemSession: systemSession,
+            phoneCapabilities: systemSession.flatMap { sessions[$0]?.phoneCapabilities } ?? [],
             clock: clock,
             randomness: randomness
         )
@@ -263,26 +284,54 @@ extension WatchSystem {
             clock = context.clock
             apps.clockChanged()
         }
+        carryOutLaunches(in: &context)
         if runningApp { apps.run(phone: currentPhoneCapabilities, in: &context) }
-        randomness = context.randomness
-        restart = context.restart ?? restart
-        changes.append(contentsOf: context.changes)
         deliver(&context)
         while runningApp, !sendOutgoing() {
             // The app hears that nobody is connected, and may try again.
             apps.run(phone: currentPhoneCapabilities, in: &context)
             deliver(&context)
         }
+        for session in order { pumpTransfers(on: session) }
     }
 
-    /// Sends what services and apps left behind.
+    /// What services mean for apps, and apps for services.
+    private mutating func carryOutLaunches(in context: inout ServiceContext) {
+        for change in context.appChanges {
+            switch change {
+            case .installed(let metadata): apps.install(metadata, in: &context)
+            case .removed(let uuid): _ = apps.uninstall(uuid, in: &context)
+            }
+        }
+        for uuid in context.fetchedApps { apps.fetched(uuid, in: &context) }
+        for uuid in context.wantedApps { services.fetch(uuid, in: &context) }
+    }
+
+    /// Sends what services and apps left behind, and takes what they left for the watch itself.
     private mutating func deliver(_ context: inout ServiceContext) {
-        for event in context.events { emit(event) }
+        for event in context.events {
+            if case .appLogged(let record) = event { services.appLogged(record, in: &context) }
+            if let line = LogLine(event, seconds: context.clock.seconds(at: context.now)) { services.log.append(line) }
+            emit(event)
+        }
         for reply in context.replies { send(reply) }
         for state in context.runStates { announce(state) }
+        randomness = context.randomness
+        restart = context.restart ?? restart
+        changes.append(contentsOf: context.changes)
         context.events = []
         context.replies = []
         context.runStates = []
+        context.changes = []
+    }
+
+    /// Hands over more of a screenshot and its like, as long as the transport keeps up.
+    private mutating func pumpTransfers(on id: SessionID) {
+        while outboundByteCount(of: id) < Self.transferBacklog, isOpen(id),
+            let message = services.nextMessage(on: id)
+        {
+            send(ServiceContext.Reply(session: id, message: message))
+        }
     }
 
     /// Tells the Pebble app which app started or stopped, in the words that it knows.

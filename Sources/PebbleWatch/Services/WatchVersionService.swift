@@ -6,17 +6,23 @@ enum WatchVersionService {
     static func receive(
         _ message: PebbleMessage,
         on session: SessionID,
+        isFaithful: Bool,
         in context: inout ServiceContext
     ) throws(ByteDecodingError) {
         guard case .request = try WatchVersionMessage(payload: message.payload) else { return }
-        let version = WatchVersion(identity: context.identity, capabilities: context.capabilities)
+        let version = WatchVersion(
+            identity: context.identity,
+            capabilities: context.capabilities,
+            isFaithful: isFaithful,
+            isRecovery: context.isRecovery
+        )
         context.reply(WatchVersionMessage.response(version), on: session)
     }
 }
 
 extension WatchVersion {
     /// What a watch of this identity says of itself.
-    init(identity: WatchIdentity, capabilities: Capabilities) {
+    init(identity: WatchIdentity, capabilities: Capabilities, isFaithful: Bool, isRecovery: Bool) {
         func metadata(_ version: WatchIdentity.FirmwareVersion, _ flags: FirmwareMetadata.Flags) -> FirmwareMetadata {
             FirmwareMetadata(
                 timestamp: identity.firmwareTimestamp,
@@ -27,7 +33,7 @@ extension WatchVersion {
             )
         }
         self.init(
-            running: metadata(identity.firmware, []),
+            running: isRecovery ? metadata(identity.recoveryFirmware, .recovery) : metadata(identity.firmware, []),
             recovery: metadata(identity.recoveryFirmware, .recovery),
             bootLoaderVersion: 1,
             board: identity.boardName,
@@ -38,7 +44,7 @@ extension WatchVersion {
             locale: "en_US",
             languageVersion: 1,
             capabilities: capabilities,
-            isUnfaithful: false,
+            isUnfaithful: !isFaithful,
             healthInsightsVersion: 0,
             javaScriptBytecodeVersion: 0
         )

@@ -1,0 +1,37 @@
+import PebbleProtocol
+
+/// Endpoint 0xABCD: the order of apps in the launcher. It is acknowledged when the store has it.
+struct AppOrderService: Sendable {
+    /// Orders that may wait for the store; more are to come later.
+    static let queueLimit = 8
+
+    private(set) var order: [PebbleUUID]
+    private var storing: [(session: SessionID, order: [PebbleUUID])] = []
+
+    init(order: [PebbleUUID]) {
+        self.order = order
+    }
+
+    mutating func receive(_ message: PebbleMessage, on session: SessionID, in context: inout ServiceContext) {
+        guard let request = try? AppOrderRequest(payload: message.payload) else {
+            context.reply(AppOrderResponse.invalid, on: session)
+            return
+        }
+        guard storing.count < Self.queueLimit else {
+            context.reply(AppOrderResponse.retryLater, on: session)
+            return
+        }
+        storing.append((session, request.applications))
+        context.remember(.appOrder(request.applications), for: .appOrder)
+    }
+
+    mutating func changeFinished(failure: WatchStoreError?, in context: inout ServiceContext) {
+        guard !storing.isEmpty else { return }
+        let (session, order) = storing.removeFirst()
+        if failure == nil {
+            self.order = order
+            context.emit(.appOrderChanged(order))
+        }
+        context.reply(failure == nil ? AppOrderResponse.success : .failure, on: session)
+    }
+}

@@ -1,0 +1,249 @@
+import ByteCoding
+import PebbleProtocol
+
+/// Endpoint 0xB1DB: the phone fills the watch's databases.
+///
+/// Commands are answered one by one, in order, each when the store has what it changed. What they mean for the rest of
+/// the watch is told as ``Effect``s.
+struct BlobDBService: Sendable {
+    /// Commands that may wait for the store; a phone that sends more is told to try later.
+    static let queueLimit = 64
+
+    /// A change of a database that has become true.
+    enum Effect: Sendable {
+        case inserted(BlobDBDatabase, key: [UInt8], value: [UInt8])
+        case deleted(BlobDBDatabase, key: [UInt8])
+        case cleared(BlobDBDatabase)
+    }
+
+    private struct Request: Sendable {
+        let session: SessionID
+        let token: BlobDBToken
+        let command: BlobDBRequest.Command
+    }
+
+    /// What a command comes to: an answer at once, or a change that is to be stored first.
+    private enum Verdict {
+        case answer(BlobDBStatus)
+        case store(ServiceChange)
+    }
+
+    private(set) var databases: BlobDatabases
+    /// Whether what the phone believes to be in the databases is true. It is not on a watch that has lost them; a phone
+    /// that has cleared one begins anew.
+    private(set) var isFaithful: Bool
+    private var queue: [Request] = []
+    /// What the store was handed of the first of the queue.
+    private var storing: ServiceChange?
+
+    init(databases: BlobDatabases, isFaithful: Bool) {
+        self.databases = databases
+        self.isFaithful = isFaithful
+    }
+
+    mutating func receive(_ message: PebbleMessage, on session: SessionID, in context: inout ServiceContext) {
+        guard let request = try? BlobDBRequest(payload: message.payload) else {
+            context.reply(BlobDBResponse(token: .none, status: .invalidData), on: session)
+            return
+        }
+        guard queue.count < Self.queueLimit else {
+            context.reply(BlobDBResponse(token: request.token, status: .tryLater), on: session)
+            return
+        }
+        queue.append(Request(session: session, token: request.token, command: request.command))
+        work(in: &context)
+    }
+
+    /// Whoever waited for answers is gone. What is with the store happens all the same.
+    mutating func sessionClosed(_ session: SessionID) {
+        let first = storing == nil ? nil : queue.first
+        queue.removeAll { $0.session == session }
+        if let first, first.session == session { queue.insert(first, at: 0) }
+    }
+
+    /// The store has the change of the command that waits, or could not take it.
+    mutating func changeFinished(failure: WatchStoreError?, in context: inout ServiceContext) -> Effect? {
+        guard let change = storing, !queue.isEmpty else { return nil }
+        storing = nil
+        let request = queue.removeFirst()
+        defer { work(in: &context) }
+        guard failure == nil else {
+            answer(request, failure.map(Self.status) ?? .generalFailure, in: &context)
+            return nil
+        }
+        apply(change)
+        answer(request, .success, in: &context)
+        return Self.effect(of: request.command)
+    }
+
+    private static func status(of failure: WatchStoreError) -> BlobDBStatus {
+        if case .full = failure { .databaseFull } else { .generalFailure }
+    }
+
+    private func answer(_ request: Request, _ status: BlobDBStatus, in context: inout ServiceContext) {
+        if status != .success {
+            context.log(.info, "session", "\(request.session): a database command was refused: \(status)")
+        }
+        context.reply(BlobDBResponse(token: request.token, status: status), on: request.session)
+    }
+
+    /// Answers what can be answered, up to the first command that the store has to hear of.
+    private mutating func work(in context: inout ServiceContext) {
+        while storing == nil, let request = queue.first {
+            switch verdict(on: request.command, in: context) {
+            case .answer(let status):
+                queue.removeFirst()
+                answer(request, status, in: &context)
+            case .store(let change):
+                storing = change
+                context.remember(change, for: .blobDB)
+            }
+        }
+    }
+}
+
+// MARK: - Commands
+
+extension BlobDBService {
+    private func verdict(on command: BlobDBRequest.Command, in context: ServiceContext) -> Verdict {
+        switch command {
+        case .insert(let database, let record, let timestamp):
+            return insertion(into: database, record, timestamp: timestamp, in: context)
+        case .delete(let database, let key):
+            guard DatabaseRules(database) != nil else { return .answer(.invalidDatabase) }
+            guard databases[database, Array(key)] != nil else { return .answer(.keyDoesNotExist) }
+            return .store(Self.removal(from: database, Array(key)))
+        case .clear(let database):
+            guard DatabaseRules(database) != nil else { return .answer(.invalidDatabase) }
+            var changes: [ServiceChange] = [.databaseCleared(database), .isFaithful(true)]
+            if database == .apps { changes.append(.allAppPartsRemoved) }
+            return .store(.several(changes))
+        case .unsupported:
+            return .answer(.invalidOperation)
+        }
+    }
+
+    private func insertion(
+        into database: BlobDBDatabase,
+        _ record: BlobDBRecord,
+        timestamp: UInt32?,
+        in context: ServiceContext
+    ) -> Verdict {
+        guard let rules = DatabaseRules(database) else { return .answer(.invalidDatabase) }
+        guard rules.key.allows(record.key), rules.value.allows(record.value, for: record.key),
+            record.value.count <= rules.byteLimit
+        else { return .answer(.invalidData) }
+        let key = Array(record.key)
+        let known = databases[database, key]
+        // Both sides change settings: the later change holds.
+        if database == .settings, let timestamp, let known, known.timestamp > timestamp { return .answer(.dataStale) }
+        var changes: [ServiceChange] = []
+        var count = databases.count(of: database) + (known == nil ? 1 : 0)
+        var byteCount = databases.byteCount(of: database) - (known?.value.count ?? 0) + record.value.count
+        for oldest in databases.keys(of: database) {
+            guard count > rules.recordLimit || byteCount > rules.byteLimit else { break }
+            guard rules.dropsOldest else { return .answer(.databaseFull) }
+            guard oldest != key else { continue }
+            count -= 1
+            byteCount -= databases[database, oldest]?.value.count ?? 0
+            changes.append(Self.removal(from: database, oldest))
+        }
+        changes.append(.record(self.record(for: record, timestamp: timestamp, in: database, in: context)))
+        if database == .apps, let application = PebbleUUID(key) { changes.append(.appPartsRemoved(of: application)) }
+        return .store(changes.count == 1 ? changes[0] : .several(changes))
+    }
+
+    private func record(
+        for record: BlobDBRecord,
+        timestamp: UInt32?,
+        in database: BlobDBDatabase,
+        in context: ServiceContext
+    ) -> StoredRecord {
+        StoredRecord(
+            database: database,
+            key: Array(record.key),
+            record: BlobDatabases.Record(
+                value: Array(record.value),
+                timestamp: timestamp ?? context.clock.seconds(at: context.now)
+            )
+        )
+    }
+
+    private static func removal(from database: BlobDBDatabase, _ key: [UInt8]) -> ServiceChange {
+        guard database == .apps, let application = PebbleUUID(key) else { return .recordRemoved(database, key: key) }
+        return .several([.recordRemoved(database, key: key), .appPartsRemoved(of: application)])
+    }
+
+    private static func effect(of command: BlobDBRequest.Command) -> Effect? {
+        switch command {
+        case .insert(let database, let record, _):
+            .inserted(database, key: Array(record.key), value: Array(record.value))
+        case .delete(let database, let key): .deleted(database, key: Array(key))
+        case .clear(let database): .cleared(database)
+        case .unsupported: nil
+        }
+    }
+
+    /// Makes true what the store has.
+    private mutating func apply(_ change: ServiceChange) {
+        switch change {
+        case .several(let changes): for change in changes { apply(change) }
+        case .record(let stored): databases[stored.database, stored.key] = stored.record
+        case .recordRemoved(let database, let key): databases[database, key] = nil
+        case .databaseCleared(let database): databases.clear(database)
+        case .isFaithful(let value): isFaithful = value
+        default: break
+        }
+    }
+}
+
+// MARK: - Changes that the watch makes itself
+
+extension BlobDBService {
+    /// Changes a record that the phone may write too, such as a setting. It is true at once; that it is stored is no
+    /// one's to wait for.
+    mutating func set(
+        _ database: BlobDBDatabase,
+        _ key: [UInt8],
+        _ record: BlobDatabases.Record,
+        in context: inout ServiceContext
+    ) {
+        databases[database, key] = record
+        context.remember(.record(StoredRecord(database: database, key: key, record: record)))
+    }
+
+    /// All of a database's records count as changed by the watch.
+    mutating func markAllDirty(_ database: BlobDBDatabase, in context: inout ServiceContext) {
+        for key in databases.keys(of: database) { databases[database, key]?.isDirty = true }
+        context.remember(.allRecordsDirty(database))
+    }
+
+    /// The phone has a record as it was at a time.
+    mutating func wasWrittenBack(
+        _ database: BlobDBDatabase,
+        _ key: [UInt8],
+        at timestamp: UInt32,
+        in context: inout ServiceContext
+    ) {
+        guard var record = databases[database, key], record.timestamp == timestamp else { return }
+        record.isDirty = false
+        set(database, key, record, in: &context)
+    }
+}
+
+extension PebbleUUID {
+    /// Reads the 16 bytes of a key; nil if they are not 16.
+    init?(_ key: [UInt8]) {
+        guard key.count == Self.encodedLength else { return nil }
+        var reader = ByteReader(key)
+        guard let uuid = try? PebbleUUID(reading: &reader, "key") else { return nil }
+        self = uuid
+    }
+
+    /// The 16 bytes.
+    var key: [UInt8] {
+        var bytes: [UInt8] = []
+        encode(to: &bytes)
+        return bytes
+    }
+}

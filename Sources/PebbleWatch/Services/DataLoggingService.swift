@@ -1,0 +1,350 @@
+import ByteCoding
+import PebbleProtocol
+
+/// Endpoint 6778: sends the phone what apps have logged.
+///
+/// What an app logs is spooled, in memory and in the store, until the phone has acknowledged it. A session is opened on the
+/// phone, then its data go out message by message, each of which waits for its acknowledgement.
+struct DataLoggingService: Sendable {
+    /// Sessions that there can be at once.
+    static let sessionLimit = 20
+    /// The most that one session can spool, in bytes.
+    static let spoolLimit = 128 * 1024
+    /// The most data in one message; only whole items are sent.
+    static let dataLimit = 646
+    /// A session that has spooled so much is sent without being asked for.
+    static let flushThreshold = 8000
+    /// What an unanswered message waits for its answer.
+    static let acknowledgementTimeout: Duration = .seconds(30)
+    /// After so many refusals of an opening it is left alone, and of a message its data are thrown away.
+    static let refusalLimit = 20
+    /// What the firmware says is left, whatever is.
+    private static let itemsLeft: UInt32 = 0xFFFF
+
+    /// What a session waits for on the wire.
+    private enum Link: Sendable, Equatable {
+        /// The phone does not know it.
+        case closed
+        case opening(by: Duration)
+        case open
+        case sending(byteCount: Int, by: Duration)
+    }
+
+    private struct Session: Sendable {
+        var spool: LoggingSpool
+        var link = Link.closed
+        var refusalCount = 0
+        /// Whether everything is to go out, however little it is.
+        var isFlushing = false
+
+        var deadline: Duration? {
+            switch link {
+            case .closed, .open: nil
+            case .opening(let deadline), .sending(_, let deadline): deadline
+            }
+        }
+    }
+
+    /// Something that was logged and is with the store.
+    private struct Pending: Sendable {
+        enum Change: Sendable {
+            case created(LoggingSpool)
+            case logged([UInt8])
+        }
+
+        let id: LoggingSessionID
+        let change: Change
+    }
+
+    private var sessions: [LoggingSessionID: Session] = [:]
+    private var lastID: Int64 = 0
+    private var pending: [Pending] = []
+    /// The phone's session, once it has asked for logs.
+    private var phone: SessionID?
+    /// Sessions that the phone is to hear of, one after the other.
+    private var toOpen: [LoggingSessionID] = []
+    private(set) var isSendEnabled = true
+
+    init(spools: [LoggingSessionID: LoggingSpool], isSendEnabled: Bool) {
+        sessions = spools.mapValues { Session(spool: $0) }
+        lastID = spools.keys.map(\.rawValue).max() ?? 0
+        self.isSendEnabled = isSendEnabled
+    }
+
+    /// What is spooled.
+    var spools: [LoggingSessionID: LoggingSpool] { sessions.mapValues(\.spool) }
+
+    var nextDeadline: Duration? { sessions.values.lazy.compactMap(\.deadline).min() }
+
+    /// The number of a session on the wire.
+    private static func wireID(_ id: LoggingSessionID) -> DataLoggingMessage.SessionID {
+        DataLoggingMessage.SessionID(rawValue: UInt8(truncatingIfNeeded: id.rawValue))
+    }
+
+    private func session(_ id: DataLoggingMessage.SessionID) -> LoggingSessionID? {
+        sessions.keys.first { Self.wireID($0) == id }
+    }
+}
+
+// MARK: - What apps log
+
+extension DataLoggingService {
+    /// Logs items of an app under a tag, in the session that is open for them or in a new one.
+    /// - Returns: false if there is no room, or the bytes are not whole items.
+    mutating func log(
+        _ items: [UInt8],
+        as description: DataLoggingMessage.Session,
+        in context: inout ServiceContext
+    ) -> Bool {
+        let size = Int(description.itemSize)
+        guard (1...Self.dataLimit).contains(size), !items.isEmpty, items.count.isMultiple(of: size) else {
+            return false
+        }
+        var id = sessions.first { _, session in
+            !session.spool.isFinished && session.spool.session.describesSameItems(as: description)
+        }?.key
+        id =
+            id
+            ?? pending.last {
+                guard case .created(let spool) = $0.change else { return false }
+                return spool.session.describesSameItems(as: description)
+            }?.id
+        let spooled = id.map { id in (sessions[id]?.spool.bytes.count ?? 0) + pendingByteCount(of: id) } ?? 0
+        guard spooled + items.count <= Self.spoolLimit else { return false }
+        let place: LoggingSessionID
+        if let id {
+            place = id
+        } else {
+            guard let free = nextID() else { return false }
+            place = free
+            let spool = LoggingSpool(session: description)
+            pending.append(Pending(id: place, change: .created(spool)))
+            context.remember(.loggingSession(place, description), for: .dataLogging)
+        }
+        let offset = (sessions[place]?.spool.end ?? 0) + pendingByteCount(of: place)
+        pending.append(Pending(id: place, change: .logged(items)))
+        context.remember(.loggingData(place, offset: offset, items), for: .dataLogging)
+        return true
+    }
+
+    /// The store has what was logged, or could not take it: then nobody has.
+    mutating func changeFinished(failure: WatchStoreError?, isQuiet: Bool, in context: inout ServiceContext) {
+        guard !pending.isEmpty else { return }
+        let done = pending.removeFirst()
+        switch done.change {
+        case .created(let spool):
+            guard failure == nil else { return }
+            sessions[done.id] = Session(spool: spool)
+            if phone != nil { toOpen.append(done.id) }
+        case .logged(let items):
+            guard failure == nil, sessions[done.id] != nil else {
+                context.emit(.dataNotLogged(done.id, reason: failure?.description ?? "its session was not stored"))
+                return
+            }
+            sessions[done.id]?.spool.append(items)
+            context.emit(.dataLogged(done.id, byteCount: items.count))
+            // An opening that was not answered is tried again when there is a reason.
+            if phone != nil, sessions[done.id]?.link == .closed, !toOpen.contains(done.id) { toOpen.append(done.id) }
+        }
+        work(isQuiet: isQuiet, in: &context)
+    }
+
+    /// An app logs no more under a tag: what is spooled goes out, and then the session ends.
+    mutating func finish(_ id: LoggingSessionID, in context: inout ServiceContext) {
+        guard sessions[id] != nil else { return }
+        sessions[id]?.spool.isFinished = true
+        context.remember(.loggingFinished(id))
+        work(isQuiet: false, in: &context)
+    }
+
+    /// Everything under some tags is to go out now.
+    mutating func flush(_ tags: ClosedRange<UInt32>, isQuiet: Bool, in context: inout ServiceContext) {
+        for id in sessions.keys where tags.contains(sessions[id]?.spool.session.tag ?? .max) {
+            sessions[id]?.isFlushing = true
+        }
+        work(isQuiet: isQuiet, in: &context)
+    }
+
+    private func pendingByteCount(of id: LoggingSessionID) -> Int {
+        pending.reduce(0) { sum, change in
+            guard change.id == id, case .logged(let items) = change.change else { return sum }
+            return sum + items.count
+        }
+    }
+
+    /// A number whose low byte no session has.
+    private mutating func nextID() -> LoggingSessionID? {
+        let waiting = pending.filter { if case .created = $0.change { true } else { false } }.map(\.id)
+        let taken = Set((Array(sessions.keys) + waiting).map(Self.wireID))
+        guard taken.count < Self.sessionLimit else { return nil }
+        repeat { lastID += 1 } while taken.contains(Self.wireID(LoggingSessionID(rawValue: lastID)))
+        return LoggingSessionID(rawValue: lastID)
+    }
+}
+
+// MARK: - What the phone says
+
+extension DataLoggingService {
+    mutating func receive(
+        _ message: PebbleMessage,
+        on session: SessionID,
+        isQuiet: Bool,
+        in context: inout ServiceContext
+    ) throws(ByteDecodingError) {
+        switch try DataLoggingMessage(payload: message.payload) {
+        case .reportOpenSessions(let known):
+            report(known, on: session, in: &context)
+        case .acknowledgement(let id):
+            if let id = self.session(id) { acknowledged(id, in: &context) }
+        case .negativeAcknowledgement(let id):
+            if let id = self.session(id) { refused(id, in: &context) }
+        case .emptySession(let id):
+            // A session with nothing to send says nothing.
+            if let id = self.session(id) { sessions[id]?.isFlushing = true }
+        case .getSendEnable:
+            context.reply(DataLoggingMessage.sendEnableState(isSendEnabled), on: session)
+        case .setSendEnable(let isEnabled):
+            isSendEnabled = isEnabled
+            context.remember(.isDataLoggingEnabled(isEnabled))
+        case .open, .data, .close, .timeout, .sendEnableState:
+            context.log(.info, "session", "\(session): the phone sent a watch's data logging message")
+        }
+        work(isQuiet: isQuiet, in: &context)
+    }
+
+    /// The phone begins anew: what it knows and the watch does not is closed, and everything is opened again.
+    private mutating func report(
+        _ known: [DataLoggingMessage.SessionID],
+        on session: SessionID,
+        in context: inout ServiceContext
+    ) {
+        phone = session
+        var closed: Set<DataLoggingMessage.SessionID> = []
+        for id in known where self.session(id) == nil && closed.insert(id).inserted {
+            context.reply(DataLoggingMessage.close(id), on: session)
+        }
+        for id in sessions.keys {
+            sessions[id]?.link = .closed
+            sessions[id]?.refusalCount = 0
+        }
+        toOpen = sessions.keys.sorted()
+    }
+
+    private mutating func acknowledged(_ id: LoggingSessionID, in context: inout ServiceContext) {
+        switch sessions[id]?.link {
+        case .opening:
+            sessions[id]?.link = .open
+            sessions[id]?.refusalCount = 0
+        case .sending(let byteCount, _):
+            sessions[id]?.link = .open
+            sessions[id]?.refusalCount = 0
+            consume(byteCount, of: id, in: &context)
+            context.emit(.dataSent(id, byteCount: byteCount))
+        case .closed, .open, nil: break
+        }
+    }
+
+    private mutating func refused(_ id: LoggingSessionID, in context: inout ServiceContext) {
+        sessions[id]?.refusalCount += 1
+        let isHopeless = sessions[id].map { $0.refusalCount >= Self.refusalLimit } ?? true
+        switch sessions[id]?.link {
+        case .opening, .open:
+            sessions[id]?.link = .closed
+            // To be opened again, before any other.
+            if !isHopeless { toOpen.insert(id, at: 0) }
+        case .sending(let byteCount, _):
+            sessions[id]?.link = .open
+            guard isHopeless else { return }
+            sessions[id]?.refusalCount = 0
+            consume(byteCount, of: id, in: &context)
+            context.emit(.dataDropped(id, byteCount: byteCount))
+        case .closed, nil: break
+        }
+    }
+
+    private mutating func consume(_ byteCount: Int, of id: LoggingSessionID, in context: inout ServiceContext) {
+        sessions[id]?.spool.removeFirst(byteCount)
+        guard let start = sessions[id]?.spool.start else { return }
+        context.remember(.loggingConsumed(id, upTo: start))
+    }
+
+    mutating func sessionClosed(_ session: SessionID) {
+        guard phone == session else { return }
+        phone = nil
+        toOpen = []
+        for id in sessions.keys {
+            sessions[id]?.link = .closed
+            sessions[id]?.refusalCount = 0
+        }
+    }
+
+    mutating func advance(isQuiet: Bool, in context: inout ServiceContext) {
+        guard let deadline = nextDeadline, deadline <= context.now, let phone else { return }
+        for id in sessions.keys.sorted() {
+            guard let deadline = sessions[id]?.deadline, deadline <= context.now else { continue }
+            context.reply(DataLoggingMessage.timeout(Self.wireID(id)), on: phone)
+            // Later means: when there is something new, or the phone asks.
+            if case .sending = sessions[id]?.link { sessions[id]?.link = .open } else { sessions[id]?.link = .closed }
+            sessions[id]?.isFlushing = false
+        }
+        work(isQuiet: isQuiet, in: &context)
+    }
+}
+
+// MARK: - Sending
+
+extension DataLoggingService {
+    /// Sends what may be sent. While an upload is under way nothing may.
+    mutating func work(isQuiet: Bool, in context: inout ServiceContext) {
+        guard !isQuiet, isSendEnabled, let phone else { return }
+        openNext(on: phone, in: &context)
+        for id in sessions.keys.sorted() { send(id, on: phone, in: &context) }
+    }
+
+    private mutating func openNext(on phone: SessionID, in context: inout ServiceContext) {
+        let isOpening = sessions.values.contains { if case .opening = $0.link { true } else { false } }
+        guard !isOpening else { return }
+        while !toOpen.isEmpty {
+            let id = toOpen.removeFirst()
+            guard let session = sessions[id], session.link == .closed else { continue }
+            sessions[id]?.link = .opening(by: context.now + Self.acknowledgementTimeout)
+            context.reply(DataLoggingMessage.open(Self.wireID(id), session.spool.session), on: phone)
+            return
+        }
+    }
+
+    private mutating func send(_ id: LoggingSessionID, on phone: SessionID, in context: inout ServiceContext) {
+        guard let session = sessions[id], session.link == .open else { return }
+        guard !session.spool.bytes.isEmpty else {
+            sessions[id]?.isFlushing = false
+            guard session.spool.isFinished else { return }
+            sessions[id] = nil
+            context.reply(DataLoggingMessage.close(Self.wireID(id)), on: phone)
+            context.remember(.loggingEnded(id))
+            return
+        }
+        guard session.isFlushing || session.spool.isFinished || session.spool.bytes.count >= Self.flushThreshold else {
+            return
+        }
+        sessions[id]?.isFlushing = true
+        let size = max(1, Int(session.spool.session.itemSize))
+        let data = session.spool.bytes.prefix(max(1, Self.dataLimit / size) * size)
+        sessions[id]?.link = .sending(byteCount: data.count, by: context.now + Self.acknowledgementTimeout)
+        context.reply(
+            DataLoggingMessage.data(
+                Self.wireID(id),
+                itemsLeft: Self.itemsLeft,
+                crc: LegacyChecksum.checksum(of: data),
+                data
+            ),
+            on: phone
+        )
+    }
+}
+
+extension DataLoggingMessage.Session {
+    /// Whether items of both can go into one session: the same app's, under one tag, of one kind.
+    fileprivate func describesSameItems(as other: Self) -> Bool {
+        application == other.application && tag == other.tag && itemType == other.itemType && itemSize == other.itemSize
+    }
+}

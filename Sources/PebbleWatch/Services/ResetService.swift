@@ -1,0 +1,20 @@
+import ByteCoding
+import PebbleProtocol
+
+/// Endpoint 2003: restarts the watch, in one of four ways. Nothing is answered; the link ends.
+enum ResetService {
+    static func receive(
+        _ message: PebbleMessage,
+        on session: SessionID,
+        in context: inout ServiceContext
+    ) throws(ByteDecodingError) {
+        let reset = try ResetMessage(payload: message.payload)
+        context.restart =
+            switch reset {
+            case .reboot: .reboot
+            case .dumpCore: .coreDump
+            case .factoryReset: .factoryReset
+            case .rebootIntoRecovery: .recovery
+            }
+    }
+}
