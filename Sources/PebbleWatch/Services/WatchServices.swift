@@ -85,6 +85,8 @@ extension WatchServices {
         frame: FrameBuffer,
         in context: inout ServiceContext
     ) throws(ByteDecodingError) {
+        // An empty message is legal, and the firmware drops it without a word.
+        guard !message.payload.isEmpty else { return }
         defer { afterwards(in: &context) }
         switch message.endpoint {
         case .watchVersion:

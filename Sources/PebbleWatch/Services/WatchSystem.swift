@@ -206,6 +206,16 @@ extension WatchSystem {
         }
     }
 
+    /// Does something with the services.
+    mutating func withServices<Result>(
+        at now: Duration,
+        _ body: (inout WatchServices, inout ServiceContext) -> Result
+    ) -> Result? {
+        var result: Result?
+        handle(at: now) { system, context in result = body(&system.services, &context) }
+        return result
+    }
+
     /// The log of the watch that ran before is that of an earlier boot.
     mutating func continueLog(of old: WatchSystem) {
         services.log = old.services.log

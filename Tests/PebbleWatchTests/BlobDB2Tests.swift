@@ -1,0 +1,94 @@
+import ByteCoding
+import PebbleProtocol
+import Testing
+
+@testable import PebbleWatch
+
+/// Settings on their way back to the phone.
+@Suite struct BlobDB2Tests {
+    private static let key = Array("clock24h".utf8)
+    /// A phone that takes settings.
+    private static let phone = PhoneVersionMessage.response(
+        PhoneVersion(
+            platform: PhonePlatform(.iOS),
+            appVersion: .init(major: 4, minor: 4, bugfix: 2),
+            capabilities: [.appRunState, .settingsSync]
+        )
+    )
+
+    private func change(_ rig: inout ServiceRig, to value: UInt8) {
+        let isChanged = rig.system.withServices(at: rig.now) { $0.changeSetting(Self.key, to: [value], in: &$1) }
+        #expect(isChanged == true)
+    }
+
+    @Test func aPhoneThatNeverAsksIsSentNothing() throws {
+        var rig = ServiceRig()
+        try rig.send(Self.phone)
+        change(&rig, to: 1)
+        #expect(rig.wait(.seconds(600)).isEmpty)
+    }
+
+    @Test func theVersionIsAnsweredAndTheEndOfTheSyncTold() throws {
+        var rig = ServiceRig()
+        try rig.send(Self.phone)
+        #expect(
+            rig.send([0x00, 0x03, 0xB2, 0xDB, 0x0B, 0x34, 0x12]).map(\.payload) == [[0x8B, 0x34, 0x12, 0x01, 0x01]]
+        )
+        // Nothing to write: done, token 1, settings.
+        #expect(rig.wait(.seconds(5)).map(\.payload) == [[0x0A, 0x01, 0x00, 0x0C]])
+        #expect(rig.wait(.seconds(60)).isEmpty, "once a connection")
+    }
+
+    @Test func changesAreWrittenOneByOneAndThenTheSyncIsDone() throws {
+        var rig = ServiceRig()
+        try rig.send(Self.phone)
+        change(&rig, to: 1)
+        _ = rig.system.withServices(at: rig.now) { $0.changeSetting([0x78], to: [9], in: &$1) }
+        let stamp = (0..<4).map { UInt8(truncatingIfNeeded: ServiceRig.startTime >> (8 * $0)) }
+        // Command, token, database, time, key with its length, value with its length.
+        let first = [0x09, 1, 0, 12] + stamp + [UInt8(Self.key.count)] + Self.key + [1, 0, 1]
+        let second = [0x09, 2, 0, 12] + stamp + [1, 0x78, 1, 0, 9]
+        let marked = rig.send([0x00, 0x04, 0xB2, 0xDB, 0x0C, 0x01, 0x00, 0x0C])
+        #expect(marked.map(\.payload) == [[0x8C, 1, 0, 1], first])
+        #expect(rig.send([0x00, 0x04, 0xB2, 0xDB, 0x89, 0x07, 0x00, 0x01]).isEmpty, "an answer to something else")
+        #expect(rig.send([0x00, 0x04, 0xB2, 0xDB, 0x89, 0x01, 0x00, 0x01]).map(\.payload) == [second])
+        #expect(rig.send([0x00, 0x04, 0xB2, 0xDB, 0x89, 0x02, 0x00, 0x01]).map(\.payload) == [[0x0A, 3, 0, 0x0C]])
+        let settings = rig.system.services.blobDB.databases
+        #expect(settings[.settings, Self.key]?.isDirty == false)
+        #expect(settings[.settings, [0x78]]?.isDirty == false)
+    }
+
+    @Test func aWriteIsRepeatedEveryThirtySecondsForFiveMinutes() throws {
+        var rig = ServiceRig()
+        try rig.send(Self.phone)
+        change(&rig, to: 1)
+        let first = rig.send([0x00, 0x04, 0xB2, 0xDB, 0x0C, 0x01, 0x00, 0x0C]).last
+        #expect(first?.payload.first == 0x09)
+        let repeated = rig.wait(.seconds(299))
+        #expect(repeated.count == 9)
+        #expect(repeated.allSatisfy { $0 == first }, "the same token again and again")
+        #expect(rig.wait(.seconds(600)).isEmpty)
+        #expect(rig.system.services.blobDB.databases[.settings, Self.key]?.isDirty == true)
+    }
+
+    @Test func aPhoneWithoutSettingsOnlyHearsTheEnd() throws {
+        var rig = ServiceRig()
+        change(&rig, to: 1)
+        rig.send([0x00, 0x03, 0xB2, 0xDB, 0x0B, 0x01, 0x00])
+        #expect(rig.wait(.seconds(5)).map(\.payload) == [[0x0A, 0x01, 0x00, 0x0C]])
+    }
+
+    @Test func whatCannotBeDoneIsRefused() throws {
+        var rig = ServiceRig()
+        let cases: [([UInt8], [UInt8])] = [
+            ([0x0C, 1, 0, 2], [0x8C, 1, 0, 9]), ([0x07, 1, 0, 2], [0x87, 1, 0, 9]),
+            ([0x06, 1, 0], [0x86, 1, 0, 1, 0]), ([0x33, 1, 0], [0xB3, 1, 0, 3]),
+            ([0x08, 1, 0], [0x88, 1, 0, 3]), ([0x0C, 1], [0x8C, 0, 0, 3]),
+            ([0x0A, 1, 0, 12], [0x8A, 1, 0, 1]),
+        ]
+        for (request, answer) in cases {
+            let said = rig.send([0x00, UInt8(request.count), 0xB2, 0xDB] + request)
+            #expect(said.map(\.payload) == [answer], "\(request)")
+        }
+    }
+}
