@@ -68,20 +68,7 @@ struct RunCommand: ParsableCommand {
     )
     var control: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "Offer H4 controllers on the virtual radio to other Bluetooth hosts, on this port of 127.0.0.1; 0 takes any "
-                + "free one and logs it. Only with --controller virtual.",
-            valueName: "port"
-        ),
-        transform: portArgument
-    )
-    var airPort: UInt16?
-
-    @Option(
-        help: ArgumentHelp("What the virtual radio leaves to chance follows from this number.", valueName: "number")
-    )
-    var airSeed: UInt64?
+    @OptionGroup(title: "VIRTUAL RADIO") var air: AirOptions
 
     @Flag(
         help: ArgumentHelp(
@@ -98,10 +85,7 @@ struct RunCommand: ParsableCommand {
     var logLevel = LogLevels(.info)
 
     func validate() throws {
-        guard controller != .virtual else { return }
-        for (isGiven, option) in [(airPort != nil, "--air-port"), (airSeed != nil, "--air-seed")] where isGiven {
-            throw ValidationError("\(option) needs the virtual radio: add --controller virtual, or leave \(option) out")
-        }
+        try air.validate(for: controller)
     }
 
     func run() throws {
@@ -117,8 +101,7 @@ struct RunCommand: ParsableCommand {
                 return configuration
             }
             configuration.whenControllerLost = controllerLost
-            configuration.airPort = airPort
-            configuration.airSeed = airSeed ?? .random(in: .min ... .max)
+            air.apply(to: &configuration)
             configuration.capturePath = watch.capture
             configuration.stateDirectory = state ?? Environment.stateDirectory
             configuration.controlPath = control
@@ -128,7 +111,7 @@ struct RunCommand: ParsableCommand {
             if insecureTestLink {
                 daemon.loggers[.watch].warning("the link is not secured: anyone in range may use this watch")
             }
-            if controller == .virtual, airPort == nil {
+            if controller == .virtual, air.airPort == nil {
                 daemon.loggers[.air].notice("nobody can reach this watch: add --air-port, or see cairn demo")
             }
             return try daemon.run().exitStatus

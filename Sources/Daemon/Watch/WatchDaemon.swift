@@ -16,6 +16,8 @@ public struct WatchDaemonConfiguration: Sendable {
     public var airPort: UInt16?
     /// Determines what the virtual air leaves to chance.
     public var airSeed: UInt64 = 0
+    /// How well controllers hear each other on the virtual air.
+    public var airQuality = LinkQuality.perfect
     /// Where the watch's HCI packets are recorded; nil for nowhere.
     public var capturePath: String?
     /// Where the watch keeps what it remembers from one run to the next; nil for nowhere.
@@ -91,7 +93,10 @@ public final class WatchDaemon {
         }
         switch configuration.controller {
         case .virtual:
-            let air = VirtualAir(Air(seed: configuration.airSeed), log: loggers[.air])
+            let air = VirtualAir(
+                Air(seed: configuration.airSeed, quality: configuration.airQuality),
+                log: loggers[.air]
+            )
             air.attach(watch, to: .modern)
             airPort = if let port = configuration.airPort { try air.listen(on: port) } else { nil }
             loop.add(air)
