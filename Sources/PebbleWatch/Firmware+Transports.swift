@@ -41,7 +41,7 @@ extension Firmware {
 
     private mutating func received(_ value: ReceivedValue, at now: Duration) {
         if value.handle == links[value.connection]?.finder.serviceChanged {
-            links[value.connection]?.finder.databaseChanged()
+            links[value.connection]?.finder.databaseChanged(value.value)
         } else {
             receive(value.value, over: .forward(value.handle), on: value.connection, at: now)
         }
@@ -121,6 +121,42 @@ extension Firmware {
         if let session = transport.session { system.closeSession(session, reason: reason, at: now) }
     }
 
+    /// Ends one transport and leaves the connection to the others. A phone that hosts the service is told by losing the
+    /// subscription; one that uses the watch's may begin again whenever it likes.
+    private mutating func abandon(
+        _ carrier: PhoneLink.Carrier,
+        of connection: ConnectionHandle,
+        reason: String,
+        at now: Duration
+    ) {
+        // No connection is given up, so nothing counts towards giving up for good.
+        let history = disconnectHistory
+        defer { disconnectHistory = history }
+        guard let service = links[connection]?.transports[carrier]?.service else {
+            open(carrier, with: .reversedV2, service: nil, on: connection, at: now)
+            return
+        }
+        close(carrier, of: connection, reason: reason, at: now)
+        links[connection]?.finder.forget(service)
+        let unsubscribe = GATTProcedure.subscribe(clientConfiguration: service.configuration, [])
+        run(unsubscribe, for: .farewell, on: connection, at: now)
+    }
+
+    /// Ends the transports whose place another has taken: the newest service of an application wins, on any link.
+    private mutating func abandonReplacedTransports(at now: Duration) {
+        for (connection, link) in links {
+            for (carrier, transport) in link.transports {
+                guard let session = transport.session, !system.isOpen(session) else { continue }
+                abandon(carrier, of: connection, reason: "a newer session replaced it", at: now)
+            }
+        }
+    }
+
+    /// Whether the phone has a session on this link besides that of one transport.
+    private func hasSession(on connection: ConnectionHandle, besides carrier: PhoneLink.Carrier) -> Bool {
+        links[connection]?.transports.contains { $0.key != carrier && $0.value.session != nil } ?? false
+    }
+
     /// The connection is gone, and every transport with it.
     mutating func closeTransports(of connection: ConnectionHandle, reason: String, at now: Duration) {
         guard let carriers = links[connection]?.transports.keys else { return }
@@ -140,6 +176,8 @@ extension Firmware {
             links[ended.connection]?.transports[carrier]?.link.subscribed(at: now)
         case (.subscription(let carrier), .failure):
             links[ended.connection]?.transports[carrier]?.link.subscriptionRefused()
+        case (.farewell, _):
+            break
         }
     }
 
@@ -156,7 +194,7 @@ extension Firmware {
             log(.warning, "gatt", "\(connection): \(procedure) could not be started: \(error)")
             switch purpose {
             case .finder: links[connection]?.finder.finish(.failure(.disconnected))
-            case .meta, .subscription: break
+            case .meta, .subscription, .farewell: break
             }
         }
     }
@@ -261,6 +299,7 @@ extension Firmware {
                 over: kind,
                 at: now
             )
+            abandonReplacedTransports(at: now)
         case .received(let bytes):
             if let session = transport.session { system.receive(bytes, on: session, at: now) }
         case .spaceAvailable:
@@ -270,6 +309,11 @@ extension Firmware {
             if let session = transport.session { system.closeSession(session, reason: "\(reason)", at: now) }
         case .failed(let failure):
             log(.warning, "ppogatt", "\(connection): \(failure)")
+            if let service = transport.service { retry(service, on: connection) }
+        case .disconnectRequested(let reason) where hasSession(on: connection, besides: carrier):
+            // The other companions on the phone have nothing to do with it.
+            log(.warning, "ppogatt", "\(connection): \(reason); one companion's transport is given up")
+            abandon(carrier, of: connection, reason: "\(reason)", at: now)
         case .disconnectRequested(let reason):
             log(.warning, "ppogatt", "\(connection): \(reason); disconnecting")
             host.disconnect(connection, reason: .remoteUserTerminatedConnection)
@@ -280,6 +324,14 @@ extension Firmware {
                 "\(connection): the transport failed again and again; waiting for the phone to reset it"
             )
         }
+    }
+
+    /// A service that could not be used counts as new when it is seen again, and is looked for again once in a connection.
+    private mutating func retry(_ service: PhoneServiceFinder.FoundTransport, on connection: ConnectionHandle) {
+        links[connection]?.finder.forget(service)
+        guard links[connection]?.hasLookedAgain == false else { return }
+        links[connection]?.hasLookedAgain = true
+        links[connection]?.finder.lookAgain()
     }
 
     /// Gives the link what the session has to say, as far as it takes it.

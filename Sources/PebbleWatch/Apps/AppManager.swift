@@ -247,6 +247,14 @@ extension AppManager {
         context.reply(AppMessage.negativeAcknowledgement(transaction), on: session)
     }
 
+    /// A message that the running app is not to see, from a phone app that does not speak for it.
+    mutating func refuse(_ payload: [UInt8], on session: SessionID, in context: inout ServiceContext) {
+        sessionClosed(session)
+        guard let transaction = AppMessage.pushTransaction(of: payload) else { return }
+        context.log(.warning, "session", "\(session): an AppMessage for another app than its own is refused")
+        context.reply(AppMessage.negativeAcknowledgement(transaction), on: session)
+    }
+
     /// A session is gone: what it was about to say is lost.
     mutating func sessionClosed(_ session: SessionID) {
         guard unfinished.removeValue(forKey: session) != nil else { return }

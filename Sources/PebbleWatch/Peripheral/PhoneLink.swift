@@ -27,6 +27,8 @@ struct PhoneLink: Sendable {
         case finder
         case meta(Carrier)
         case subscription(Carrier)
+        /// Nobody: the transport is gone already.
+        case farewell
     }
 
     /// How fast the link is to be.
@@ -38,6 +40,8 @@ struct PhoneLink: Sendable {
     var wasSearching = false
     var transports: [Carrier: Transport] = [:]
     var procedures: [GATTProcedureID: Purpose] = [:]
+    /// Whether the services that could not be used were looked for once more.
+    var hasLookedAgain = false
     var mtu = ATT.defaultMTU
     /// Whether the link has been encrypted, so that the phone has been told.
     var wasEncrypted = false

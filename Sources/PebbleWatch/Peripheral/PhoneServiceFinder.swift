@@ -45,6 +45,7 @@ struct PhoneServiceFinder: Sendable {
         case subscribeToServiceChanged(AttributeHandle)
         case findCharacteristics(AttributeHandleRange)
         case findConfiguration(Service)
+        case checkSubscription(AttributeHandleRange, FoundTransport)
     }
 
     /// More services than a phone can have companions; beyond it a hostile phone only wastes its own time.
@@ -57,6 +58,9 @@ struct PhoneServiceFinder: Sendable {
     private var isStarted = false
     /// The value handle of the phone's Service Changed characteristic, once found.
     private(set) var serviceChanged: AttributeHandle?
+    /// Whether the phone keeps our subscriptions itself, as iOS does. On Android the app behind a service does, and one that
+    /// leaves a question about them unanswered costs the link.
+    private var keepsSubscriptions = false
 
     /// Begins: MTU first, then the transports, then the subscription to changes. Later calls do nothing.
     mutating func start() {
@@ -65,14 +69,40 @@ struct PhoneServiceFinder: Sendable {
         steps = [.exchangeMTU, .findTransports, .findGenericAttribute]
     }
 
-    /// The phone says that its database changed, or may have: looks again, and keeps what is still there.
-    mutating func databaseChanged() {
+    /// The phone says that its database changed in a range of handles, or may have: looks again.
+    ///
+    /// What is still at its place stays as it is, so that one companion does not notice another's coming and going. A
+    /// service that was removed and added again at the same handles shows by having lost the subscription.
+    /// - Parameter value: of the Service Changed characteristic; one that makes no sense is ignored.
+    mutating func databaseChanged(_ value: ArraySlice<UInt8>) {
+        var reader = ByteReader(value)
+        guard isStarted, value.count == 4,
+            let first: UInt16 = try? reader.readLittleEndian("service_changed.first"),
+            let last: UInt16 = try? reader.readLittleEndian("service_changed.last"),
+            let range = AttributeHandleRange(AttributeHandle(rawValue: first), AttributeHandle(rawValue: last))
+        else { return }
+        if keepsSubscriptions {
+            for (service, transport) in found where service.overlaps(range) {
+                let check = Step.checkSubscription(service, transport)
+                if !steps.contains(check) { steps.append(check) }
+            }
+        }
+        lookAgain()
+    }
+
+    /// Looks for transports once more.
+    mutating func lookAgain() {
         guard isStarted, !steps.contains(.findTransports) else { return }
         steps.append(.findTransports)
     }
 
     /// Whether anything is left to look for.
     var isSearching: Bool { current != nil || !steps.isEmpty }
+
+    /// A transport has come to nothing: it counts as new when it is seen again.
+    mutating func forget(_ transport: FoundTransport) {
+        for (range, known) in found where known == transport { found[range] = nil }
+    }
 
     /// The next thing that happened.
     mutating func nextEvent() -> Event? { events.popFirst() }
@@ -92,6 +122,7 @@ struct PhoneServiceFinder: Sendable {
         case .success(let response):
             succeeded(step, response)
         case .failure(let error):
+            if case .checkSubscription = step { return lost(step) }
             // What was found stays so: a discovery that failed says nothing about the services it did not find.
             events.append(.problem("\(procedure(for: step)) failed: \(error)"))
         }
@@ -107,6 +138,7 @@ struct PhoneServiceFinder: Sendable {
         case .subscribeToServiceChanged(let handle): .subscribe(clientConfiguration: handle, .indications)
         case .findCharacteristics(let range): .discoverCharacteristics(in: range)
         case .findConfiguration(let service): .discoverDescriptors(in: service.dataDescriptors)
+        case .checkSubscription(_, let transport): .read(transport.configuration)
         }
     }
 }
@@ -127,6 +159,7 @@ extension PhoneServiceFinder {
             if let rest = range.after(match.value) { steps.append(.findServiceChangedConfiguration(rest)) }
         case (.findServiceChangedConfiguration, .descriptors(let found)):
             guard let match = found.first(where: { $0.uuid == .clientCharacteristicConfiguration }) else { return }
+            keepsSubscriptions = true
             steps.append(.subscribeToServiceChanged(match.handle))
         case (.findCharacteristics(let range), .characteristics(let found)):
             foundCharacteristics(found, in: range)
@@ -138,9 +171,20 @@ extension PhoneServiceFinder {
             let transport = FoundTransport(data: service.data, configuration: match.handle, meta: service.meta)
             found[service.range] = transport
             events.append(.transportFound(transport))
+        case (.checkSubscription, .value(let value)):
+            let isSubscribed = value.first.map { Subscription(rawValue: UInt16($0)).contains(.notifications) } ?? false
+            if !isSubscribed { lost(step) }
         default:
             break
         }
+    }
+
+    /// What is at a transport's place is not the service that we have subscribed to.
+    private mutating func lost(_ step: Step) {
+        guard case .checkSubscription(let range, let transport) = step, found[range] == transport else { return }
+        found[range] = nil
+        events.append(.transportGone(transport))
+        lookAgain()
     }
 
     private mutating func foundTransports(_ ranges: [AttributeHandleRange]) {
@@ -148,6 +192,8 @@ extension PhoneServiceFinder {
             found[range] = nil
             events.append(.transportGone(transport))
         }
+        // What an earlier look has left to do may be out of date, and would be done twice.
+        steps.removeAll { if case .findCharacteristics = $0 { true } else { false } }
         // In front of the subscription to changes, which takes time that the first message would have to wait.
         for range in ranges.prefix(Self.serviceLimit).reversed() where found[range] == nil {
             steps.prepend(.findCharacteristics(range))
@@ -174,4 +220,8 @@ extension PhoneServiceFinder {
             )
         )
     }
+}
+
+extension AttributeHandleRange {
+    fileprivate func overlaps(_ other: AttributeHandleRange) -> Bool { start <= other.end && other.start <= end }
 }

@@ -25,6 +25,8 @@ struct WatchSystem: Sendable {
     private(set) var apps: AppManager
     /// Of the last message to a phone that knows the legacy launcher only.
     private var lastLauncherTransaction: AppMessageTransactionID = 0
+    /// Where the running app's last message went.
+    private var lastPushSession: SessionID?
     private(set) var services: WatchServices
     private(set) var randomness: any RandomNumberGenerator & Sendable
     private var events: Deque<WatchEvent> = []
@@ -75,16 +77,20 @@ struct WatchSystem: Sendable {
 extension WatchSystem {
     /// A transport has opened: asks the phone who it is, as every Pebble does on every session.
     ///
-    /// A new system or hybrid session replaces an older one, which the transport learns from `isOpen`.
+    /// The newest wins: a system or hybrid session replaces an older one, and a companion's session that of the same
+    /// watchapp. The transport of the older one learns it from `isOpen`.
     mutating func openSession(
         _ destination: PPoGATTDestination,
         over transport: SessionTransport,
         at now: Duration
     ) -> SessionID {
         let kind = destination.kind
-        if kind != .app, let older = order.first(where: { sessions[$0]?.kind != .app }) {
-            closeSession(older, reason: "a newer session replaced it", at: now)
+        let older = order.first { id in
+            guard let session = sessions[id] else { return false }
+            return kind == .app
+                ? session.kind == .app && session.application == destination.application : session.kind != .app
         }
+        if let older { closeSession(older, reason: "a newer session replaced it", at: now) }
         lastSession += 1
         let id = SessionID(number: lastSession)
         sessions[id] = Session(id: id, kind: kind, transport: transport, application: destination.application)
@@ -266,8 +272,19 @@ extension WatchSystem {
             services.phoneAnnounced(phone, on: id, in: &context)
         case .appRunState: try AppRunStateService.receive(message, on: id, apps: &apps, in: &context)
         case .launcher: try LauncherService.receive(message, on: id, apps: &apps, in: &context)
+        case .appMessage where isForeign(message.payload, on: id): apps.refuse(message.payload, on: id, in: &context)
         case .appMessage: apps.receive(message.payload, on: id, in: &context)
         default: try services.receive(message, on: id, frame: apps.frame, in: &context)
+        }
+    }
+
+    /// Whether an AppMessage comes from the wrong companion: one speaks for its own watchapp only, and answers only what was
+    /// sent to it.
+    private func isForeign(_ payload: [UInt8], on id: SessionID) -> Bool {
+        switch try? AppMessage(payload: payload) {
+        case .push(let push): sessions[id]?.kind == .app && sessions[id]?.application != push.application
+        case .acknowledgement, .negativeAcknowledgement: id != lastPushSession
+        case .request, nil: false
         }
     }
 
@@ -390,6 +407,7 @@ extension WatchSystem {
             )
             let message = PebbleMessage(AppMessage.push(push))
             if let session = currentAppSession, sessions[session]?.send(message, marking: item.ticket) == true {
+                lastPushSession = session
                 emit(.message(session, .toPhone, message))
             } else {
                 apps.notConnected(item.ticket)

@@ -1,0 +1,173 @@
+import BluetoothHost
+import PebbleProtocol
+import Testing
+
+@testable import PebbleWatch
+
+/// What the watch makes of a phone's database that changes under its eyes.
+@Suite struct PhoneServiceFinderTests {
+    private typealias Found = PhoneServiceFinder.FoundTransport
+
+    /// A phone's database as far as the finder asks about it: PPoGATT services of six handles each, by their first handle.
+    private struct Phone {
+        var services: Set<UInt16>
+        /// The services whose data characteristic the watch has subscribed to.
+        var subscribed: Set<UInt16> = []
+        /// Whether Service Changed has a configuration: it has on iOS, not on Android.
+        var hasConfiguration = true
+        var reads: [AttributeHandle] = []
+
+        static let serviceChanged = handle(3)
+
+        static func handle(_ value: UInt16) -> AttributeHandle { AttributeHandle(rawValue: value) }
+
+        static func transport(_ start: UInt16) -> Found {
+            Found(data: handle(start + 2), configuration: handle(start + 3), meta: handle(start + 5))
+        }
+
+        mutating func answer(_ procedure: GATTProcedure) throws -> Result<GATTResponse, GATTProcedureError> {
+            switch procedure {
+            case .exchangeMTU:
+                return .success(.mtu(185))
+            case .discoverPrimaryServices(.genericAttribute):
+                let range = try #require(AttributeHandleRange(Self.handle(1), Self.handle(4)))
+                return .success(.services([DiscoveredService(uuid: .genericAttribute, range: range)]))
+            case .discoverPrimaryServices(let uuid):
+                let ranges = services.sorted().compactMap { start in
+                    AttributeHandleRange(Self.handle(start), Self.handle(start + 5))
+                }
+                return .success(.services(ranges.map { DiscoveredService(uuid: uuid, range: $0) }))
+            case .discoverCharacteristics(_, .serviceChanged?):
+                return .success(
+                    .characteristics([
+                        DiscoveredCharacteristic(
+                            uuid: .serviceChanged,
+                            properties: .indicate,
+                            declaration: Self.handle(2),
+                            value: Self.serviceChanged
+                        )
+                    ])
+                )
+            case .discoverCharacteristics(let range, _):
+                let start = range.start.rawValue
+                return .success(
+                    .characteristics([
+                        DiscoveredCharacteristic(
+                            uuid: .uuid128(PebbleAttribute.ppogattData),
+                            properties: [.writeWithoutResponse, .notify],
+                            declaration: Self.handle(start + 1),
+                            value: Self.handle(start + 2)
+                        ),
+                        DiscoveredCharacteristic(
+                            uuid: .uuid128(PebbleAttribute.ppogattMeta),
+                            properties: .read,
+                            declaration: Self.handle(start + 4),
+                            value: Self.handle(start + 5)
+                        ),
+                    ])
+                )
+            case .discoverDescriptors(let range):
+                guard range.start != Self.handle(4) || hasConfiguration else { return .success(.descriptors([])) }
+                return .success(
+                    .descriptors([DiscoveredDescriptor(uuid: .clientCharacteristicConfiguration, handle: range.start)])
+                )
+            case .subscribe:
+                return .success(.written)
+            case .read(let handle):
+                reads.append(handle)
+                let isSubscribed = subscribed.contains(handle.rawValue - 3)
+                return .success(.value(isSubscribed ? [0x01, 0x00] : [0x00, 0x00]))
+            default:
+                Issue.record("the finder asked for \(procedure)")
+                return .failure(.disconnected)
+            }
+        }
+    }
+
+    /// Lets the finder ask until it has no more questions.
+    private func run(_ finder: inout PhoneServiceFinder, on phone: inout Phone) throws -> [PhoneServiceFinder.Event] {
+        while let procedure = finder.nextProcedure() { finder.finish(try phone.answer(procedure)) }
+        var events: [PhoneServiceFinder.Event] = []
+        while let event = finder.nextEvent() { events.append(event) }
+        return events
+    }
+
+    private func started(_ phone: inout Phone) throws -> PhoneServiceFinder {
+        var finder = PhoneServiceFinder()
+        finder.start()
+        let events = try run(&finder, on: &phone)
+        #expect(events == phone.services.sorted().map { .transportFound(Phone.transport($0)) })
+        phone.subscribed = phone.services
+        return finder
+    }
+
+    @Test func aServiceThatAppearsLaterIsFoundAndTheOthersStay() throws {
+        var phone = Phone(services: [0x20])
+        var finder = try started(&phone)
+        phone.services.insert(0x30)
+        finder.databaseChanged([0x30, 0x00, 0x35, 0x00])
+        #expect(try run(&finder, on: &phone) == [.transportFound(Phone.transport(0x30))])
+        #expect(phone.reads.isEmpty, "a service outside of the range is nobody's concern")
+    }
+
+    @Test func aServiceThatIsRemovedIsGone() throws {
+        var phone = Phone(services: [0x20, 0x30])
+        var finder = try started(&phone)
+        phone.services.remove(0x30)
+        phone.subscribed.remove(0x30)
+        finder.databaseChanged([0x30, 0x00, 0x35, 0x00])
+        #expect(try run(&finder, on: &phone) == [.transportGone(Phone.transport(0x30))])
+    }
+
+    @Test func aServiceThatIsAddedAgainAtTheSameHandlesIsANewOne() throws {
+        var phone = Phone(services: [0x20, 0x30])
+        var finder = try started(&phone)
+        phone.subscribed.remove(0x30)
+        finder.databaseChanged([0x01, 0x00, 0xFF, 0xFF])
+        let again = Phone.transport(0x30)
+        #expect(try run(&finder, on: &phone) == [.transportGone(again), .transportFound(again)])
+    }
+
+    @Test func androidIsNotAskedWhetherTheSubscriptionIsThere() throws {
+        var phone = Phone(services: [0x20], hasConfiguration: false)
+        var finder = try started(&phone)
+        finder.databaseChanged([0x01, 0x00, 0xFF, 0xFF])
+        #expect(try run(&finder, on: &phone) == [])
+        #expect(phone.reads.isEmpty, "an app that leaves the question unanswered would cost the link")
+    }
+
+    @Test func changesOnChangesFindEachServiceOnce() throws {
+        var phone = Phone(services: [0x20])
+        var finder = try started(&phone)
+        phone.services = [0x20, 0x30, 0x40]
+        var events: [PhoneServiceFinder.Event] = []
+        for _ in 0..<3 {
+            // Each comes while the last one's discovery is under way.
+            finder.databaseChanged([0x30, 0x00, 0xFF, 0xFF])
+            if let procedure = finder.nextProcedure() {
+                finder.databaseChanged([0x30, 0x00, 0xFF, 0xFF])
+                finder.finish(try phone.answer(procedure))
+            }
+        }
+        events += try run(&finder, on: &phone)
+        #expect(events == [.transportFound(Phone.transport(0x30)), .transportFound(Phone.transport(0x40))])
+    }
+
+    @Test(
+        arguments: [[], [0x30, 0x00], [0x30, 0x00, 0x20, 0x00], [0x00, 0x00, 0x10, 0x00], [1, 0, 2, 0, 3]] as [[UInt8]]
+    )
+    func aSenselessRangeIsIgnored(value: [UInt8]) throws {
+        var phone = Phone(services: [0x20])
+        var finder = try started(&phone)
+        finder.databaseChanged(value[...])
+        #expect(finder.nextProcedure() == nil)
+    }
+
+    @Test func aTransportThatCameToNothingCountsAsNew() throws {
+        var phone = Phone(services: [0x20])
+        var finder = try started(&phone)
+        finder.forget(Phone.transport(0x20))
+        finder.lookAgain()
+        #expect(try run(&finder, on: &phone) == [.transportFound(Phone.transport(0x20))])
+    }
+}
