@@ -120,7 +120,7 @@ async def test_discovery(rig: Rig) -> None:
         assert (await phone.scan(rig.watch_address)).is_connectable
 
 
-@on_rigs("cairn-air")
+@on_rigs("cairn", "cairn-legacy", "cairn-air")
 async def test_scan_response(rig: Rig) -> None:
     """e: the scan response, and that it says the same as the watch does when it is asked (section 1.3)."""
     async with Phone.on(rig.phone_port) as phone:

@@ -56,8 +56,8 @@ class WatchInfo:
     color: int
 
 
-async def negotiate(session: PebbleSession, unix_time: int = 1_700_000_000) -> WatchInfo:
-    """libpebble3's negotiation: both versions, the colour, the clock."""
+async def introduce(session: PebbleSession) -> None:
+    """Answers the question with which a watch begins every session: which version the phone's app has."""
     _, payload = await session.expect(
         PhoneAppVersion,
         "the watch to ask for the phone's version",
@@ -79,10 +79,19 @@ async def negotiate(session: PebbleSession, unix_time: int = 1_700_000_000) -> W
         )
     )
 
+
+async def ask_version(session: PebbleSession) -> WatchVersionResponse:
     session.send(WatchVersion(data=WatchVersionRequest()))
     version, payload = await session.expect(WatchVersion, "the watch's version")
     assert isinstance(version.data, WatchVersionResponse)
     assert len(payload) == WATCH_VERSION_LENGTH
+    return version.data
+
+
+async def negotiate(session: PebbleSession, unix_time: int = 1_700_000_000) -> WatchInfo:
+    """libpebble3's negotiation: both versions, the colour, the clock."""
+    await introduce(session)
+    version = await ask_version(session)
 
     session.send(WatchModel(data=ModelRequest()))
     model, _ = await session.expect(WatchModel, "the watch's colour")
@@ -90,7 +99,7 @@ async def negotiate(session: PebbleSession, unix_time: int = 1_700_000_000) -> W
     assert model.data.length == 4
 
     session.send(TimeMessage(message=SetUTC(unix_time=unix_time, utc_offset=60, tz_name="Europe/Paris")))
-    return WatchInfo(version.data, int.from_bytes(model.data.data, "big"))
+    return WatchInfo(version, int.from_bytes(model.data.data, "big"))
 
 
 async def launch(session: PebbleSession, app: uuid.UUID = ECHO_APP) -> None:
@@ -120,9 +129,18 @@ async def ask_time(session: PebbleSession) -> int:
 
 
 async def ping(session: PebbleSession, cookie: int) -> None:
+    send_ping(session, cookie)
+    assert await next_pong(session) == cookie
+
+
+def send_ping(session: PebbleSession, cookie: int) -> None:
     session.send(PingPong(cookie=cookie, message=Ping(idle=False)))
+
+
+async def next_pong(session: PebbleSession) -> int:
+    """The cookie of the next pong."""
     pong, _ = await session.expect(PingPong, "a pong", lambda packet: isinstance(packet.message, Pong))
-    assert pong.cookie == cookie
+    return pong.cookie
 
 
 def unsigned(key: int, width: int, value: int) -> AppMessageTuple:
@@ -204,3 +222,16 @@ async def expect_ack_and_echo(session: PebbleSession, sent: AppMessage, seconds:
     assert echo.data.dictionary == sent.data.dictionary
     session.send(AppMessage(transaction_id=echo.transaction_id, data=AppMessageACK()))
     return echo.transaction_id
+
+
+async def expect_refusal(session: PebbleSession, sent: AppMessage, seconds: float = 10) -> None:
+    """Expects the NACK of a push."""
+    answer, _ = await session.expect(
+        AppMessage,
+        f"the NACK of push {sent.transaction_id}",
+        lambda packet: (
+            isinstance(packet.data, (AppMessageACK, AppMessageNACK)) and packet.transaction_id == sent.transaction_id
+        ),
+        seconds,
+    )
+    assert isinstance(answer.data, AppMessageNACK), "the watch took a message for an app that does not run"

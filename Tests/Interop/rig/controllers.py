@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import logging
 import socket
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from bumble import hci, ll
 from bumble.controller import Controller
@@ -41,6 +43,13 @@ COMMON_COMMANDS = frozenset(
         hci.HCI_READ_LOCAL_SUPPORTED_COMMANDS_COMMAND,
         hci.HCI_WRITE_LE_HOST_SUPPORT_COMMAND,
     }
+)
+
+
+Report = TypeVar(
+    "Report",
+    hci.HCI_LE_Advertising_Report_Event.Report,
+    hci.HCI_LE_Extended_Advertising_Report_Event.Report,
 )
 
 
@@ -173,7 +182,33 @@ class VirtualController(Controller):
                 supervision_timeout=chosen.timeout,
                 central_clock_accuracy=packet.central_clock_accuracy,
             )
+        if isinstance(packet, hci.HCI_LE_Extended_Advertising_Report_Event):
+            kind = hci.HCI_LE_Extended_Advertising_Report_Event.EventType.SCAN_RESPONSE
+            packet = hci.HCI_LE_Extended_Advertising_Report_Event(
+                [self._with_scan_response(each) if each.event_type & kind else each for each in packet.reports]
+            )
+        elif isinstance(packet, hci.HCI_LE_Advertising_Report_Event):
+            legacy = hci.HCI_LE_Advertising_Report_Event.EventType.SCAN_RSP
+            packet = hci.HCI_LE_Advertising_Report_Event(
+                [self._with_scan_response(each) if each.event_type == legacy else each for each in packet.reports]
+            )
         super().send_hci_packet(packet)
+
+    def _with_scan_response(self, report: Report) -> Report:
+        # In Bumble a scan response repeats the advertising data.
+        for controller in self.link.controllers:
+            if isinstance(controller, VirtualController):
+                response = controller.scan_response_of(report.address)
+                if response is not None:
+                    return dataclasses.replace(report, data=response)
+        return report
+
+    def scan_response_of(self, advertiser: hci.Address) -> bytes | None:
+        """What a scanner gets that asks one of this controller's advertisers; None if there is no such advertiser."""
+        for each in (self.le_legacy_advertiser, *self.advertising_sets.values()):
+            if each.enabled and each.address == advertiser:
+                return bytes(each.scan_response_data)
+        return None
 
     def on_link_acl_data(self, sender_address: hci.Address, transport: PhysicalTransport, data: bytes) -> None:
         # Bumble hands a whole L2CAP PDU to the host as one packet, larger than any buffer the controller has.

@@ -43,5 +43,11 @@ REVERSED_SERVICE = pebble("40000000")
 REVERSED_DATA = pebble("40000001")
 REVERSED_WRITE = pebble("40000003")
 
+#: Reversed PPoGATT V1: the watch hosts it. Packets are written to either of the last two.
+REVERSED_V1_SERVICE = pebble("30000003")
+REVERSED_V1_DATA = pebble("30000004")
+REVERSED_V1_META = pebble("30000005")
+REVERSED_V1_WRITE = pebble("30000006")
+
 #: What libpebble3 and Gadgetbridge add after PPoGATT.
 DUMMY = UUID("BADBADBA-DBAD-BADB-ADBA-BADBADBADBAD")

@@ -5,11 +5,10 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from libpebble2.protocol.base import PebblePacket
 
-from .ppogatt import PhoneTransport
 from .waiting import Mailbox
 
 Packet = TypeVar("Packet", bound=PebblePacket)
@@ -31,10 +30,21 @@ class Message:
         return f"endpoint 0x{self.endpoint:04X}: {self.payload.hex()}"
 
 
-class PebbleSession:
-    """Messages over an open PPoGATT transport."""
+class Transport(Protocol):
+    """Carries the byte stream of a session."""
 
-    def __init__(self, transport: PhoneTransport) -> None:
+    #: Called with each piece of the stream from the watch.
+    on_bytes: Callable[[bytes], None]
+    #: Called once, when the transport can carry no more.
+    on_closed: Callable[[Exception], None]
+
+    def send(self, stream: bytes) -> None: ...
+
+
+class PebbleSession:
+    """Messages over an open transport."""
+
+    def __init__(self, transport: Transport) -> None:
         self.inbox: Mailbox[Message] = Mailbox("what the watch said")
         self._transport = transport
         self._stream = bytearray()

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from bumble import att, gatt, gatt_client, hci
 from bumble.core import UUID, ProtocolError
-from bumble.device import Connection, Device, DeviceConfiguration
+from bumble.device import Connection, ConnectionParametersPreferences, Device, DeviceConfiguration
 from bumble.keys import KeyStore, MemoryKeyStore, PairingKeys
 from bumble.pairing import PairingConfig
 from bumble.smp import AuthReq
@@ -85,6 +85,11 @@ class Database:
         assert len(found) == 1, f"{len(found)} services {uuid} among {self.services}"
         return found[0]
 
+    def find(self, service: UUID, uuid: UUID) -> Characteristic | None:
+        """A characteristic that need not be there."""
+        characteristics = (each for found in self.services if found.uuid == service for each in found.characteristics)
+        return next((each for each in characteristics if each.uuid == uuid), None)
+
     def characteristic(self, service: UUID, uuid: UUID) -> Characteristic:
         found = [each for each in self.service(service).characteristics if each.uuid == uuid]
         assert len(found) == 1, f"{len(found)} characteristics {uuid} in {self.service(service)}"
@@ -117,6 +122,8 @@ class ForwardChannel:
         )
         self._meta.on(gatt.Characteristic.EVENT_READ, lambda *_: self.accesses.put("read meta"))
         self.service = gatt.Service(uuids.PPOGATT_SERVICE, [self._data, self._meta])
+        #: Everything that was added to the phone's database with it.
+        self.services = [self.service]
 
     @property
     def maximum_packet(self) -> int:
@@ -132,6 +139,10 @@ class ForwardChannel:
         del indicate
         self.accesses.put("subscribe" if notify else "unsubscribe")
         self.connection = connection if notify else None
+
+    def removed(self) -> None:
+        """The service is no longer in the phone's database."""
+        self.connection = None
 
     def _written(self, connection: Connection, value: bytes) -> None:
         del connection
@@ -189,9 +200,9 @@ class WatchLink:
     async def exchange_mtu(self, mtu: int) -> int:
         return await within(10, "the MTU exchange", self.client.request_mtu(mtu))
 
-    async def discover(self) -> Database:
-        """Discovers the whole database."""
-        return await within(30, "the discovery of the database", self._discover())
+    async def discover(self, *, attribute_by_attribute: bool = True) -> Database:
+        """Discovers the whole database: service by service, and then attribute by attribute unless told not to."""
+        return await within(30, "the discovery of the database", self._discover(attribute_by_attribute))
 
     async def read_all(self, database: Database) -> None:
         """Reads every attribute that says it can be read: values with the Read property, and all descriptors."""
@@ -238,15 +249,19 @@ class WatchLink:
         assert key is not None and key.rand is not None and key.ediv is not None, keys
         await encrypt(self.connection, key.value, random=key.rand, diversifier=key.ediv)
 
-    async def open_reversed(self, database: Database) -> tuple[PhoneTransport, PebbleSession]:
-        """Opens PPoGATT over the watch's V2 service, as libpebble3 does on Android."""
+    def reversed_channel(self, database: Database) -> ReversedChannel:
+        """The watch's V2 service, to which the phone has yet to subscribe."""
         data = database.characteristic(uuids.REVERSED_SERVICE, uuids.REVERSED_DATA)
         write = database.characteristic(uuids.REVERSED_SERVICE, uuids.REVERSED_WRITE)
         channel = ReversedChannel(self.connection, write)
-        transport = PhoneTransport(channel, reversed_roles=True)
-        session = PebbleSession(transport)
         self.client.notification_subscribers[data.handle] = {channel.receive}
-        await self.subscribe(data)
+        return channel
+
+    async def open_reversed(self, database: Database) -> tuple[PhoneTransport, PebbleSession]:
+        """Opens PPoGATT over the watch's V2 service, as libpebble3 does on Android."""
+        transport = PhoneTransport(self.reversed_channel(database), reversed_roles=True)
+        session = PebbleSession(transport)
+        await self.subscribe(database.characteristic(uuids.REVERSED_SERVICE, uuids.REVERSED_DATA))
         transport.start()
         await transport.opened()
         return transport, session
@@ -262,7 +277,7 @@ class WatchLink:
         if not self._disconnected.done():
             self._disconnected.set_result(reason)
 
-    async def _discover(self) -> Database:
+    async def _discover(self, attribute_by_attribute: bool) -> Database:
         client = self.client
         services = []
         for service in await client.discover_services():
@@ -279,7 +294,8 @@ class WatchLink:
                     )
                 )
             services.append(Service(service.uuid, service.handle, service.end_group_handle, characteristics))
-        attributes = [Attribute(each.handle, each.type) for each in await client.discover_attributes()]
+        found = await client.discover_attributes() if attribute_by_attribute else []
+        attributes = [Attribute(each.handle, each.type) for each in found]
         return Database(services, attributes)
 
 
@@ -332,6 +348,10 @@ class Phone:
             device.keystore = keystore or MemoryKeyStore()
             device.pairing_config_factory = lambda _: pairs or pairing()
             device.gatt_server.max_mtu = maximum_mtu
+            # Bumble counts its attributes to find the next handle, which is not free once something was removed.
+            device.gatt_server.next_handle = lambda: 1 + max(  # type: ignore[method-assign]
+                (each.handle for each in device.gatt_server.attributes), default=0
+            )
             phone = cls(device)
             phone._service_changed.on(
                 gatt.Characteristic.EVENT_SUBSCRIPTION,
@@ -346,29 +366,53 @@ class Phone:
     def host_ppogatt(self, meta: bytes = META_ANDROID, *, encrypted: bool = False) -> ForwardChannel:
         """Adds the PPoGATT service, and after it the dummy service, as companion apps do."""
         channel = ForwardChannel(self, meta, encrypted=encrypted)
-        self.device.add_service(channel.service)
-        self.device.add_service(
-            gatt.Service(
-                uuids.DUMMY,
-                [
-                    gatt.Characteristic(
-                        uuids.DUMMY,
-                        gatt.Characteristic.Properties.READ,
-                        gatt.Characteristic.Permissions.READABLE,
-                        b"",
-                    )
-                ],
-            )
-        )
+        readable = gatt.Characteristic.Properties.READ, gatt.Characteristic.Permissions.READABLE
+        dummy = gatt.Service(uuids.DUMMY, [gatt.Characteristic(uuids.DUMMY, *readable, b"")])
+        channel.services.append(dummy)
+        self.device.add_services(channel.services)
         return channel
 
-    async def indicate_service_changed(self, first: int, last: int) -> None:
-        """Tells everybody who subscribed that the phone's database has changed in a range of handles."""
+    def host_companion(self, app: bytes) -> ForwardChannel:
+        """Adds another instance of the PPoGATT service, as PebbleKit does in the companion of a watchapp."""
+        channel = ForwardChannel(self, bytes([0, 1]) + app + bytes([0]), encrypted=False)
+        self.device.add_services(channel.services)
+        return channel
+
+    def remove(self, channel: ForwardChannel) -> tuple[int, int]:
+        """Removes what was added for a channel, with its subscriptions. Returns the handles that are free now."""
+        first, last = channel.services[0].handle, channel.services[-1].end_group_handle
+        server = self.device.gatt_server
+        server.attributes = [each for each in server.attributes if not first <= each.handle <= last]
+        server.services = [each for each in server.services if each not in channel.services]
+        for handle in range(first, last + 1):
+            server.attributes_by_handle.pop(handle, None)
+            for subscriptions in server.subscribers.values():
+                subscriptions.pop(handle, None)
+        channel.removed()
+        return first, last
+
+    def hide_service_changed_configuration(self) -> None:
+        """Takes the CCCD of Service Changed away: on Android there is none, and every client is told."""
+        server = self.device.gatt_server
+        cccd = self._service_changed.handle + 1
+        server.attributes = [each for each in server.attributes if each.handle != cccd]
+        server.attributes_by_handle.pop(cccd, None)
+
+    async def indicate_service_changed(self, first: int, last: int, *, everybody: bool = False) -> None:
+        """Tells that the phone's database has changed in a range of handles: who subscribed, or everybody."""
         await within(
             30,
             "the watch to confirm Service Changed",
-            self.device.indicate_subscribers(
-                self._service_changed, first.to_bytes(2, "little") + last.to_bytes(2, "little")
+            asyncio.gather(
+                *(
+                    self.device.indicate_subscriber(
+                        connection,
+                        self._service_changed,
+                        first.to_bytes(2, "little") + last.to_bytes(2, "little"),
+                        force=everybody,
+                    )
+                    for connection in self.device.connections.values()
+                )
             ),
         )
 
@@ -403,12 +447,16 @@ class Phone:
         self.device.random_address = address
         return address
 
-    async def connect(self, address: str) -> WatchLink:
+    async def connect(
+        self, address: str, *, parameters: ConnectionParametersPreferences | None = None, seconds: float = 15
+    ) -> WatchLink:
         """Connects to the random address `address`."""
         connection = await within(
-            20,
+            seconds + 5,
             f"a connection to {address}",
-            self.device.connect_le(hci.Address(address), timeout=15),
+            self.device.connect_le(
+                hci.Address(address), parameters and {hci.Phy.LE_1M: parameters}, timeout=seconds
+            ),
         )
         return WatchLink(self, connection)
 

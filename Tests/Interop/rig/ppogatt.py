@@ -102,6 +102,8 @@ class PhoneTransport:
         self.holding_acks = False
         self._channel = channel
         self._reversed = reversed_roles
+        #: Whether this side sent the Reset Request.
+        self._began = False
         self._opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._receive_window = self._send_window = DEFAULT_WINDOW
         self._expected = 0
@@ -124,8 +126,7 @@ class PhoneTransport:
     def start(self) -> None:
         """Begins the handshake: waits for the watch's Reset Request, or sends the phone's own."""
         if self._reversed:
-            self.state = State.AWAITING_RESET_COMPLETE
-            self._channel.send(bytes([header(Kind.RESET_REQUEST, 0), self.version]))
+            self.request_reset()
         else:
             self.state = State.AWAITING_RESET_REQUEST
 
@@ -136,6 +137,17 @@ class PhoneTransport:
             f"PPoGATT to open (it is {self.state.name})",
             asyncio.shield(self._opened),
         )
+
+    def request_reset(self) -> None:
+        """Begins the handshake itself although that is the watch's part: what iOS does when nothing comes."""
+        self._began = True
+        self.state = State.AWAITING_RESET_COMPLETE
+        self._channel.send(bytes([header(Kind.RESET_REQUEST, 0), self.version]))
+
+    def say_goodbye(self) -> None:
+        """Resets the session and is gone: what the app on iOS does before it ends, since the link outlives it."""
+        self._channel.send(bytes([header(Kind.RESET_REQUEST, 0), self.version]))
+        self.close("the app has ended")
 
     def send(self, stream: bytes) -> None:
         """Queues bytes of the Pebble Protocol stream."""
@@ -224,7 +236,7 @@ class PhoneTransport:
             return
         if sequence != 0 or len(payload) != (2 if self.version > 0 else 0):
             self._violation(f"a Reset Complete of sequence number {sequence} and payload {payload.hex()}")
-        if self._reversed:
+        if self._began:
             self._send_reset_complete()
         if self.version > 0 and len(payload) >= 2:
             self.watch_windows = (payload[0], payload[1])
