@@ -40,7 +40,7 @@ extension Firmware {
     }
 
     private mutating func received(_ value: ReceivedValue, at now: Duration) {
-        if value.handle == links[value.connection]?.finder.serviceChanged {
+        if links[value.connection]?.finder.isServiceChanged(value) == true {
             links[value.connection]?.finder.databaseChanged(value.value)
         } else {
             receive(value.value, over: .forward(value.handle), on: value.connection, at: now)

@@ -23,6 +23,7 @@ from rig.controllers import Controllers, controllers
 from rig.pebble import PebbleSession
 from rig.ppogatt import Violation
 from rig.process import Program
+from rig.waiting import Mailbox
 from watches import ADDRESS, cairn_on
 
 #: A watchapp that the watch does not have: whatever its companion sends is refused.
@@ -321,3 +322,16 @@ async def collect_refusals(session: PebbleSession, count: int) -> None:
         push = companion.push(index % 256, [companion.unsigned(7, 4, index)], OTHER_APP)
         session.send(push)
         await companion.expect_refusal(session, push)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.name == "libpebble3-ios"], ids=lambda kind: kind.name)
+async def test_short_supervision_timeout(kind: Kind, air: World) -> None:
+    """l: iOS begins with 720 ms, on which a lossy link would not last; the watch asks for 6 s soon."""
+    async with phone_of(kind, air) as (handset, client):
+        changes: Mailbox[tuple[int, int, int]] = Mailbox("the link's parameters")
+        handset.phone.device.host.on("connection_parameters_update", lambda _, *parameters: changes.put(parameters))
+        link = await handset.connect(ADDRESS)
+        assert link.connection.parameters.supervision_timeout == 720
+        _, _, timeout = await changes.take(5, "the watch to ask for other parameters")
+        assert timeout == 600
+        await talk(client, await client.connect(ADDRESS))

@@ -1,3 +1,4 @@
+import BluetoothHCI
 import BluetoothHost
 import PebbleProtocol
 import Testing
@@ -151,6 +152,44 @@ import Testing
         }
         events += try run(&finder, on: &phone)
         #expect(events == [.transportFound(Phone.transport(0x30)), .transportFound(Phone.transport(0x40))])
+    }
+
+    private func indication(_ handle: UInt16, isIndication: Bool = true) -> ReceivedValue {
+        ReceivedValue(
+            connection: 1,
+            handle: Phone.handle(handle),
+            value: [0x01, 0x00, 0xFF, 0xFF],
+            isIndication: isIndication
+        )
+    }
+
+    @Test func aChangeBeforeServiceChangedIsFoundIsHeardToo() throws {
+        var phone = Phone(services: [], hasConfiguration: false)
+        var finder = PhoneServiceFinder()
+        finder.start()
+        for _ in 0..<2 {
+            let procedure = finder.nextProcedure()
+            finder.finish(try phone.answer(try #require(procedure)))
+        }
+        #expect(finder.isServiceChanged(indication(3)))
+        #expect(!finder.isServiceChanged(indication(3, isIndication: false)), "that is a transport's packet")
+        phone.services = [0x20]
+        finder.databaseChanged([0x01, 0x00, 0xFF, 0xFF])
+        #expect(try run(&finder, on: &phone) == [.transportFound(Phone.transport(0x20))])
+        #expect(finder.isServiceChanged(indication(3)))
+        #expect(!finder.isServiceChanged(indication(4)), "an indication of something else")
+    }
+
+    @Test func aChangeBeforeTheSubscriptionIsSeenAfterIt() throws {
+        var phone = Phone(services: [])
+        var finder = PhoneServiceFinder()
+        finder.start()
+        for _ in 0..<2 {
+            let procedure = finder.nextProcedure()
+            finder.finish(try phone.answer(try #require(procedure)))
+        }
+        phone.services = [0x20]
+        #expect(try run(&finder, on: &phone) == [.transportFound(Phone.transport(0x20))])
     }
 
     @Test(

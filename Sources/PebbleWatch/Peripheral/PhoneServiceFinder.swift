@@ -57,7 +57,7 @@ struct PhoneServiceFinder: Sendable {
     private var found: [AttributeHandleRange: FoundTransport] = [:]
     private var isStarted = false
     /// The value handle of the phone's Service Changed characteristic, once found.
-    private(set) var serviceChanged: AttributeHandle?
+    private var serviceChanged: AttributeHandle?
     /// Whether the phone keeps our subscriptions itself, as iOS does. On Android the app behind a service does, and one that
     /// leaves a question about them unanswered costs the link.
     private var keepsSubscriptions = false
@@ -67,6 +67,12 @@ struct PhoneServiceFinder: Sendable {
         guard !isStarted else { return }
         isStarted = true
         steps = [.exchangeMTU, .findTransports, .findGenericAttribute]
+    }
+
+    /// Whether a value that the phone sent is word of a change. While the characteristic is not found yet every indication
+    /// is taken for one: Android counts everybody as subscribed, and its apps add services whenever they like.
+    func isServiceChanged(_ value: ReceivedValue) -> Bool {
+        serviceChanged.map { $0 == value.handle } ?? value.isIndication
     }
 
     /// The phone says that its database changed in a range of handles, or may have: looks again.
@@ -161,6 +167,9 @@ extension PhoneServiceFinder {
             guard let match = found.first(where: { $0.uuid == .clientCharacteristicConfiguration }) else { return }
             keepsSubscriptions = true
             steps.append(.subscribeToServiceChanged(match.handle))
+        case (.subscribeToServiceChanged, .written):
+            // Of what changed up to now the phone has said nothing.
+            lookAgain()
         case (.findCharacteristics(let range), .characteristics(let found)):
             foundCharacteristics(found, in: range)
         case (.findConfiguration(let service), .descriptors(let descriptors)):
