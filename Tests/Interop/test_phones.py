@@ -17,7 +17,7 @@ import pytest
 from phones.gadgetbridge import Gadgetbridge
 from phones.handset import Android, ClientFailure, Handset, IPhone
 from phones.libpebble3 import LibPebble3Android, LibPebble3IOS
-from phones.pebblekit import IPhoneWithCompanions
+from phones.pebblekit import IPhoneWithCompanions, PebbleKitCompanion
 from rig import companion
 from rig.controllers import Controllers, controllers
 from rig.pebble import PebbleSession
@@ -26,8 +26,11 @@ from rig.process import Program
 from rig.waiting import Mailbox
 from watches import ADDRESS, cairn_on
 
-#: A watchapp that the watch does not have: whatever its companion sends is refused.
-OTHER_APP = uuid.UUID("0f0e0d0c-0b0a-4908-8706-050403020100")
+#: Watchapps that came with every Pebble, for companions that fill them with figures.
+SPORTS = uuid.UUID("4dab81a6-d2fc-458a-992c-7a1f3b96a970")
+GOLF = uuid.UUID("cf1e816a-9db0-4511-bbb8-f60c48ca8fac")
+#: Keys of Sports.
+TIME, ACTIVITY_STATE = 0, 4
 
 #: Packets lost on the virtual air, in percent.
 LOSS = 5
@@ -60,7 +63,7 @@ KINDS = [
     Kind("libpebble3-android-forward", Android, lambda phone: LibPebble3Android(phone, reversed_v2=False)),
     Kind("libpebble3-ios", IPhone, LibPebble3IOS),
     Kind("gadgetbridge", Android, Gadgetbridge),
-    Kind("pebblekit-ios", IPhone, lambda phone: IPhoneWithCompanions(phone, (companion.ECHO_APP, OTHER_APP))),
+    Kind("pebblekit-ios", IPhone, lambda phone: IPhoneWithCompanions(phone, (SPORTS, GOLF))),
 ]
 
 every_client = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
@@ -131,6 +134,7 @@ async def phone_of(kind: Kind, world: World) -> AsyncIterator[tuple[Handset, Cli
 async def converse(session: PebbleSession, pushes: int = 5) -> None:
     """A ping, and pushes that the watchapp acknowledges and sends back."""
     await companion.ping(session, 0xCAFEBABE)
+    await companion.launch(session)
     for index, tuples in enumerate(companion.dictionaries(pushes, seed=7, limit=600)):
         push = companion.push(index, tuples)
         session.send(push)
@@ -139,15 +143,12 @@ async def converse(session: PebbleSession, pushes: int = 5) -> None:
 
 async def talk(client: Client, session: PebbleSession) -> None:
     """What a client and the watch have to say once they are connected."""
+    await converse(session)
     if isinstance(client, IPhoneWithCompanions):
-        echo, other = client.companions
-        await companion.ping(session, 1)
-        await converse(echo.session)
-        push = companion.push(9, [companion.unsigned(1, 1, 1)], OTHER_APP)
-        other.session.send(push)
-        await companion.expect_refusal(other.session, push)
-    else:
-        await converse(session)
+        sports, golf = client.companions
+        await companion.launch(session, SPORTS)
+        await push_figures(sports, 5, is_running=True)
+        await push_figures(golf, 5, is_running=False)
 
 
 @every_client
@@ -266,13 +267,17 @@ async def test_companions_at_once(world: World) -> None:
     """j: the system app and two companions exchange 1,000 messages each at once, and none crosses."""
     await world.start_watch(log_level="info")
     async with IPhone.on(world.port, world.folder, world.detached) as iphone:
-        client = IPhoneWithCompanions(iphone, (companion.ECHO_APP, OTHER_APP))
+        client = IPhoneWithCompanions(iphone, (SPORTS, GOLF))
         system = await client.connect(ADDRESS)
-        echo, other = client.companions
-        await asyncio.gather(
-            *(exchange_pings(system, 1_000), exchange_echoes(echo.session, 1_000), collect_refusals(other.session, 1_000))
-        )
-        for session in (system, echo.session, other.session):
+        sports, golf = client.companions
+        for running, waiting in ((sports, golf), (golf, sports)):
+            await companion.launch(system, running.app)
+            await asyncio.gather(
+                exchange_pings(system, 500),
+                push_figures(running, 500, is_running=True),
+                push_figures(waiting, 500, is_running=False),
+            )
+        for session in (system, sports.session, golf.session):
             assert session.inbox.waiting == []
         assert client.violations == []
 
@@ -282,7 +287,7 @@ async def test_companion_is_killed_and_revived(world: World, handles: str) -> No
     """k: a companion is force-quit and started again, again and again; the others never notice."""
     await world.start_watch(log_level="info")
     async with IPhone.on(world.port, world.folder, world.detached) as iphone:
-        client = IPhoneWithCompanions(iphone, (companion.ECHO_APP, OTHER_APP))
+        client = IPhoneWithCompanions(iphone, (SPORTS, GOLF))
         system = await client.connect(ADDRESS)
         # The one that was added last comes back to the handles that it had; the other leaves a gap, and comes back behind.
         killed, living = client.companions if handles == "new-handles" else reversed(client.companions)
@@ -308,20 +313,15 @@ async def exchange_pings(session: PebbleSession, count: int) -> None:
         await companion.ping(session, cookie)
 
 
-async def exchange_echoes(session: PebbleSession, count: int) -> None:
-    """Pushes to the app that runs, each acknowledged and sent back."""
+async def push_figures(sender: PebbleKitCompanion, count: int, *, is_running: bool) -> None:
+    """Pushes one by one to a companion's watchapp, each acknowledged if it runs, and refused if not."""
     for index in range(count):
-        push = companion.push(index % 256, [companion.unsigned(7, 4, index)])
-        session.send(push)
-        await companion.expect_ack_and_echo(session, push)
-
-
-async def collect_refusals(session: PebbleSession, count: int) -> None:
-    """Pushes to an app that does not run, each refused."""
-    for index in range(count):
-        push = companion.push(index % 256, [companion.unsigned(7, 4, index)], OTHER_APP)
-        session.send(push)
-        await companion.expect_refusal(session, push)
+        push = companion.push(index % 256, [companion.string(TIME, f"{index}")], sender.app)
+        sender.session.send(push)
+        if is_running:
+            await companion.expect_ack(sender.session, push)
+        else:
+            await companion.expect_refusal(sender.session, push)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.name == "libpebble3-ios"], ids=lambda kind: kind.name)

@@ -201,19 +201,23 @@ def push(transaction: int, tuples: list[AppMessageTuple], app: uuid.UUID = ECHO_
     return AppMessage(transaction_id=transaction, data=AppMessagePush(uuid=app, dictionary=tuples))
 
 
+async def expect_ack(session: PebbleSession, sent: AppMessage, seconds: float = 10) -> None:
+    """Expects the ACK of a push."""
+    answer = await _expect_answer(session, sent, seconds)
+    assert isinstance(answer.data, AppMessageACK), f"the watch refused push {sent.transaction_id}"
+
+
+async def expect_refusal(session: PebbleSession, sent: AppMessage, seconds: float = 10) -> None:
+    """Expects the NACK of a push."""
+    answer = await _expect_answer(session, sent, seconds)
+    assert isinstance(answer.data, AppMessageNACK), f"the watch took push {sent.transaction_id}"
+
+
 async def expect_ack_and_echo(session: PebbleSession, sent: AppMessage, seconds: float = 10) -> int:
     """Expects the ACK of a push and its echo, and ACKs the echo. Returns the echo's transaction id."""
+    await expect_ack(session, sent, seconds)
     content = sent.serialise()
     what = f"push {sent.transaction_id} of {len(content)} bytes"
-    answer, _ = await session.expect(
-        AppMessage,
-        f"the ACK of {what}",
-        lambda packet: (
-            isinstance(packet.data, (AppMessageACK, AppMessageNACK)) and packet.transaction_id == sent.transaction_id
-        ),
-        seconds,
-    )
-    assert isinstance(answer.data, AppMessageACK), f"the watch refused {what}"
     echo, payload = await session.expect(
         AppMessage, f"the echo of {what}", lambda packet: isinstance(packet.data, AppMessagePush), seconds
     )
@@ -224,14 +228,13 @@ async def expect_ack_and_echo(session: PebbleSession, sent: AppMessage, seconds:
     return echo.transaction_id
 
 
-async def expect_refusal(session: PebbleSession, sent: AppMessage, seconds: float = 10) -> None:
-    """Expects the NACK of a push."""
+async def _expect_answer(session: PebbleSession, sent: AppMessage, seconds: float) -> AppMessage:
     answer, _ = await session.expect(
         AppMessage,
-        f"the NACK of push {sent.transaction_id}",
+        f"the answer to push {sent.transaction_id} of {len(sent.serialise())} bytes",
         lambda packet: (
             isinstance(packet.data, (AppMessageACK, AppMessageNACK)) and packet.transaction_id == sent.transaction_id
         ),
         seconds,
     )
-    assert isinstance(answer.data, AppMessageNACK), "the watch took a message for an app that does not run"
+    return answer
