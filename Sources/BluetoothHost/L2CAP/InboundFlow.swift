@@ -28,25 +28,32 @@ struct InboundFlow: Sendable {
 
     /// How many credits a channel begins with: as many as there is room for.
     static func initialCredits(_ parameters: ChannelParameters, mtu: Int, mps: Int) -> UInt16 {
-        UInt16(clamping: limit(parameters, mtu: mtu, mps: mps) / max(1, mps))
+        UInt16(clamping: limit(parameters, mtu: mtu, mps: mps) / creditCost(parameters, mps: mps))
+    }
+
+    /// How much room the K-frame may take that a credit allows.
+    private static func creditCost(_ parameters: ChannelParameters, mps: Int) -> Int {
+        max(1, mps) + (parameters.face == .sdus ? ReceivedData.sduCost : 0)
     }
 
     /// How much may have come in without having been read. An SDU that is read as a whole must fit, with a K-frame
     /// more than it needs, since the peer may send shorter ones.
     private static func limit(_ parameters: ChannelParameters, mtu: Int, mps: Int) -> Int {
         let least = parameters.face == .sdus ? mtu + ReceivedData.sduCost : 0
-        return max(parameters.receiveLimit, least + 2 * mps)
+        return max(parameters.receiveLimit, least + 2 * creditCost(parameters, mps: mps))
     }
 
     private var limit: Int { Self.limit(parameters, mtu: mtu, mps: mps) }
 
+    private var creditCost: Int { Self.creditCost(parameters, mps: mps) }
+
     /// How many K-frames there would be room for if everything were read.
-    private var window: Int { min(limit / max(1, mps), Self.maximumCredits) }
+    private var window: Int { min(limit / creditCost, Self.maximumCredits) }
 
     /// How many credits can be given.
     private var grantable: Int {
-        let room = limit - data.cost - credits * mps
-        return min(max(0, room / max(1, mps)), Self.maximumCredits - credits)
+        let room = limit - data.cost - credits * creditCost
+        return min(max(0, room / creditCost), Self.maximumCredits - credits)
     }
 
     /// Takes the credits that should be given now: not each alone, as that costs a command, but early enough that the
