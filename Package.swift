@@ -102,7 +102,7 @@ let package = Package(
             dependencies: [
                 "CAllocationCounter",
                 "ByteCoding", "BluetoothHCI", "BluetoothHost", "PebbleProtocol", "PebbleWatch", "AirSimulator",
-                "PebblePhone",
+                "PebblePhone", "Daemon", "LinuxBluetooth", logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict

@@ -26,6 +26,22 @@ enum Catalogue {
                 make: { try NotificationWorkload() }
             ),
             Benchmark(
+                name: "channel-receive",
+                operation: "K-frame of 245 bytes in, read, credits out now and then",
+                payloadByteCount: ChannelHost.byteCount,
+                timeTarget: .nanosecondsPerByte(2),
+                allocationTarget: 0,
+                make: { try ChannelReceiveWorkload() }
+            ),
+            Benchmark(
+                name: "channel-send",
+                operation: "245 bytes written, K-frame out, buffer back",
+                payloadByteCount: ChannelHost.byteCount,
+                timeTarget: .nanosecondsPerByte(2),
+                allocationTarget: 0,
+                make: { try ChannelSendWorkload() }
+            ),
+            Benchmark(
                 name: "echo-watch",
                 operation:
                     "AppMessage to the watch and back through the watch's whole stack, with all acknowledgements",

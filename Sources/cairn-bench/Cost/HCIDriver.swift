@@ -40,8 +40,12 @@ struct HCIDriver<Host: DrivableHost> {
             NumberOfCompletedPackets(packets: CompletedPacketsList([.init(handle: connection, count: 1)])).packet
     }
 
-    /// Gives the host one whole ATT PDU, in one ACL packet, from the peer.
-    mutating func deliver(length: Int, _ write: (inout [UInt8]) -> Void) {
+    /// Gives the host one whole PDU, in one ACL packet, from the peer; of ATT unless another channel is given.
+    mutating func deliver(
+        length: Int,
+        on channel: UInt16 = Self.attributeChannel,
+        _ write: (inout [UInt8]) -> Void
+    ) {
         inbound.removeAll(keepingCapacity: true)
         ACLPacket.encodeHeader(
             handle: connection,
@@ -50,14 +54,14 @@ struct HCIDriver<Host: DrivableHost> {
             to: &inbound
         )
         inbound.appendLittleEndian(UInt16(clamping: length))
-        inbound.appendLittleEndian(Self.attributeChannel)
+        inbound.appendLittleEndian(channel)
         write(&inbound)
         host.receive(inbound[...], at: now)
         host.discardEvents()
     }
 
     /// Takes everything that the host sends, and gives each buffer back at once.
-    /// - Parameter take: is given each ATT PDU; all of them must fit into one ACL packet.
+    /// - Parameter take: is given each PDU; all of them must fit into one ACL packet.
     /// - Returns: how many there were.
     mutating func takePackets(_ take: (ArraySlice<UInt8>) -> Void) -> Int {
         var count = 0
@@ -81,5 +85,5 @@ struct HCIDriver<Host: DrivableHost> {
     /// Length and channel of a basic L2CAP frame (Core 5.4, Vol 3, Part A, 3.1).
     private static var l2capHeaderLength: Int { 4 }
     /// The Attribute Protocol's channel (Core 5.4, Vol 3, Part A, 2.1).
-    private static var attributeChannel: UInt16 { 0x0004 }
+    static var attributeChannel: UInt16 { 0x0004 }
 }

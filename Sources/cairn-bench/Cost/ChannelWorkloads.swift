@@ -1,0 +1,101 @@
+import BluetoothHCI
+import BluetoothHost
+import ByteCoding
+
+/// A server host with one open channel, whose K-frames fill a link layer packet of 251 octets each.
+struct ChannelHost {
+    /// How many bytes of a stream one K-frame carries: 251 octets less both headers.
+    static let byteCount = 245
+
+    var driver: HCIDriver<LEHost>
+    let channel: Channel.ID
+
+    /// Peers call their end so.
+    private static let peerCID: UInt16 = 0x0050
+    /// Signaling (Core 5.4, Vol 3, Part A, 2.1).
+    private static let signaling: UInt16 = 0x0005
+
+    init() throws {
+        var driver = try ServerHost.connected(try ServerHost.database(attributeCount: 40))
+        let spsm = try driver.host.listen(ChannelListener(requirement: .open))
+        // LE Credit Based Connection Request: MTU 245, MPS 247, and as many credits as there can be.
+        driver.deliver(length: 14, on: Self.signaling) {
+            $0 += [0x14, 0x01, 10, 0]
+            for number in [spsm.rawValue, Self.peerCID, UInt16(Self.byteCount), UInt16(Self.byteCount + 2), 60000] {
+                $0.appendLittleEndian(number)
+            }
+        }
+        _ = driver.takePackets { _ in }
+        guard let channel = driver.host.openChannels.first else { throw WorkloadFailure("the channel did not open") }
+        self.driver = driver
+        self.channel = channel.id
+    }
+
+    /// Lets the host send this many K-frames more.
+    mutating func grant(_ credits: UInt16) {
+        driver.deliver(length: 8, on: Self.signaling) {
+            $0 += [0x16, 0x02, 4, 0]
+            $0.appendLittleEndian(Self.peerCID)
+            $0.appendLittleEndian(credits)
+        }
+    }
+
+    /// Gives the host a K-frame with a whole SDU.
+    mutating func deliver(_ bytes: [UInt8], to local: ChannelID) {
+        driver.deliver(length: 2 + bytes.count, on: local.rawValue) {
+            $0.appendLittleEndian(UInt16(bytes.count))
+            $0 += bytes
+        }
+    }
+}
+
+/// A K-frame of 245 bytes in, read as a stream, and the credits that are given for it.
+struct ChannelReceiveWorkload: Workload {
+    private var host: ChannelHost
+    private let local: ChannelID
+    private let bytes = (0..<ChannelHost.byteCount).map { UInt8(truncatingIfNeeded: $0) }
+    private var buffer: [UInt8] = []
+
+    init() throws {
+        host = try ChannelHost()
+        guard let channel = host.driver.host.channel(host.channel) else { throw WorkloadFailure("no channel") }
+        local = channel.localCID
+    }
+
+    mutating func run(_ count: Int) throws(WorkloadFailure) {
+        var total = 0
+        for _ in 0..<count {
+            host.deliver(bytes, to: local)
+            buffer.removeAll(keepingCapacity: true)
+            total += host.driver.host.read(from: host.channel, into: &buffer)
+            _ = host.driver.takePackets { _ in }
+        }
+        guard total == count * bytes.count else { throw WorkloadFailure("\(total) bytes of \(count) frames came") }
+    }
+}
+
+/// 245 bytes written to a stream, a K-frame out, and the buffer given back.
+struct ChannelSendWorkload: Workload {
+    private var host: ChannelHost
+    private let bytes = (0..<ChannelHost.byteCount).map { UInt8(truncatingIfNeeded: $0) }
+    private var untilGrant = Self.grant
+
+    /// The peer gives credits after so many K-frames.
+    private static let grant = 1000
+
+    init() throws { host = try ChannelHost() }
+
+    mutating func run(_ count: Int) throws(WorkloadFailure) {
+        var good = 0
+        for _ in 0..<count {
+            untilGrant -= 1
+            if untilGrant == 0 {
+                untilGrant = Self.grant
+                host.grant(UInt16(Self.grant))
+            }
+            guard host.driver.host.write(bytes[...], to: host.channel) == bytes.count else { break }
+            _ = host.driver.takePackets { if $0.count == 2 + ChannelHost.byteCount { good += 1 } }
+        }
+        guard good == count else { throw WorkloadFailure("\(good) of \(count) frames were sent") }
+    }
+}

@@ -1,0 +1,239 @@
+import BluetoothHCI
+import BluetoothHost
+import ByteCoding
+import Daemon
+
+/// A peripheral that a central can measure throughput with.
+///
+/// Its service 12345678-1234-5678-1234-56789ABCDEF0 has the characteristics 123456NN-…:
+///
+/// | NN | properties | meaning |
+/// |---|---|---|
+/// | 01 | notify | carries the stream of notifications |
+/// | 02 | write, write without response | takes bytes and counts them |
+/// | 03 | read | the PSM of the channel (2) |
+/// | 04 | read, write | see `BenchControl` |
+///
+/// The first SDU on a channel, and each after a transfer has ended, is a command: `S`, count (4) takes that many bytes in
+/// SDUs and answers with one; `G`, count (4), length (2) sends that many bytes in SDUs of a length; `E`… comes back.
+struct BenchPeripheral: LoopHost {
+    enum Event {
+        case advertising
+        case failed(String)
+    }
+
+    /// What a channel is at.
+    private enum Transfer {
+        case idle
+        case taking(Int)
+        case giving(Int, length: Int)
+    }
+
+    private static let mtu = 2048
+    private static let set = AdvertisingSetID(rawValue: 0)
+    private static let stream: AttributeName = "stream"
+    private static let sink: AttributeName = "sink"
+    private static let psm: AttributeName = "psm"
+    private static let control: AttributeName = "control"
+
+    private var host: LEHost
+    private var counters = BenchCounters()
+    private var transfers: [Channel.ID: Transfer] = [:]
+    /// Notifications that are still to be sent, in bytes, and to whom.
+    private var notifying: (connection: ConnectionHandle, left: Int)?
+    private let filler = (0..<65535).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+    private var buffer: [UInt8] = []
+    private var events: [Event] = []
+    private var isLeaving = false
+
+    init(address: DeviceAddress) throws {
+        func uuid(_ number: UInt32) -> BluetoothUUID {
+            .uuid128(UInt128(0x1234_5600 + number) << 96 | 0x1234_5678_1234_5678_9ABC_DEF0)
+        }
+        let database = try GATTDatabase {
+            Service(.genericAccess) { Characteristic(.uuid16(0x2A00), .read, value: "bench") }
+            Service(uuid(0x78)) {
+                Characteristic(uuid(1), .notify, name: Self.stream)
+                Characteristic(uuid(2), [.write, .writeWithoutResponse], name: Self.sink, value: .askOwner)
+                Characteristic(uuid(3), .read, name: Self.psm, value: .fixedLength([0, 0]))
+                Characteristic(uuid(4), [.read, .write], name: Self.control, value: .askOwner)
+            }
+        }
+        host = LEHost(
+            configuration: LEHost.Configuration(
+                ownAddress: .random(address),
+                gatt: GATTLayer.Configuration(queueLimit: 64)
+            ),
+            database: database,
+            randomness: SystemRandomNumberGenerator()
+        )
+        let parameters = ChannelParameters(face: .sdus, mtu: Self.mtu, receiveLimit: 65536, transmitLimit: 65536)
+        let spsm = try host.listen(ChannelListener(requirement: .open, parameters: parameters))
+        if let handle = database.handle(of: Self.psm) {
+            try host.gatt.setValue(
+                [UInt8(truncatingIfNeeded: spsm.rawValue), UInt8(spsm.rawValue >> 8)],
+                of: handle
+            )
+        }
+    }
+
+    // MARK: As a host
+
+    mutating func start(at now: Duration) {
+        host.start(at: now)
+        work(at: now)
+    }
+
+    mutating func receive(_ packet: ArraySlice<UInt8>, at now: Duration) {
+        host.receive(packet, at: now)
+        work(at: now)
+    }
+
+    mutating func advance(to now: Duration) {
+        host.advance(to: now)
+        work(at: now)
+    }
+
+    var nextDeadline: Duration? { host.nextDeadline }
+
+    mutating func nextPacket(into buffer: inout [UInt8]) -> Bool {
+        if host.nextPacket(into: &buffer) { return true }
+        // What has left may have made room for more.
+        fill()
+        return host.nextPacket(into: &buffer)
+    }
+
+    mutating func nextEvent() -> Event? { events.isEmpty ? nil : events.removeFirst() }
+
+    mutating func beginShutdown(at now: Duration) {
+        isLeaving = true
+        host.advance(to: now)
+        host.stopAdvertising(Self.set)
+        for connection in host.connections { host.disconnect(connection.handle) }
+    }
+
+    var isShutDown: Bool { isLeaving && host.connections.isEmpty }
+
+    // MARK: Work
+
+    private mutating func work(at now: Duration) {
+        while let event = host.nextEvent() { handle(event, at: now) }
+        fill()
+    }
+
+    private mutating func handle(_ event: LEHostEvent, at now: Duration) {
+        switch event {
+        case .ready, .disconnected:
+            notifying = nil
+            let set = AdvertisingSet(
+                id: Self.set,
+                kind: .connectable,
+                interval: .milliseconds(20),
+                data: [0x02, 0x01, 0x06]
+            )
+            if !isLeaving { host.startAdvertising(set) }
+        case .advertisingStarted: events.append(.advertising)
+        case .failed(let failure): events.append(.failed("\(failure)"))
+        case .gatt(let event): handle(event, at: now)
+        case .channel(let event): handle(event)
+        default: break
+        }
+    }
+
+    private mutating func handle(_ event: GATTEvent, at now: Duration) {
+        switch event {
+        case .written(let write): counters.took(write.value.count, at: now)
+        case .readRequested(let request): host.gatt.respond(to: request, with: counters.value[...])
+        case .writeRequested(let request):
+            if request.handle == host.gatt.database.handle(of: Self.sink) {
+                counters.took(request.value.count, at: now)
+            } else {
+                obey(request.value, from: request.connection)
+            }
+            host.gatt.respond(to: request)
+        default: break
+        }
+    }
+
+    private mutating func obey(_ command: ArraySlice<UInt8>, from connection: ConnectionHandle) {
+        var reader = ByteReader(command)
+        switch try? reader.readUInt8("control.command") {
+        case 1: notifying = (connection, Int((try? reader.readLittleEndian("control.count", as: UInt32.self)) ?? 0))
+        case 2: counters = BenchCounters()
+        default: break
+        }
+    }
+
+    private mutating func handle(_ event: ChannelEvent) {
+        switch event {
+        case .opened(let channel): transfers[channel.id] = .idle
+        case .closed(let id, _, _): transfers[id] = nil
+        case .readable(let id): read(id)
+        default: break
+        }
+    }
+
+    private mutating func read(_ id: Channel.ID) {
+        while true {
+            buffer.removeAll(keepingCapacity: true)
+            guard host.readSDU(from: id, into: &buffer) else { return }
+            guard case .taking(let left) = transfers[id] else {
+                begin(id)
+                continue
+            }
+            if left > buffer.count {
+                transfers[id] = .taking(left - buffer.count)
+            } else {
+                transfers[id] = .idle
+                try? host.writeSDU([UInt8](repeating: 0, count: 12)[...], to: id)
+            }
+        }
+    }
+
+    /// A channel begins with what `buffer` says.
+    private mutating func begin(_ id: Channel.ID) {
+        var reader = ByteReader(buffer)
+        let command = try? reader.readUInt8("command")
+        switch command {
+        case UInt8(ascii: "S"):
+            transfers[id] = .taking(Int((try? reader.readLittleEndian("count", as: UInt32.self)) ?? 0))
+        case UInt8(ascii: "G"):
+            let count = (try? reader.readLittleEndian("count", as: UInt32.self)) ?? 0
+            let length = (try? reader.readLittleEndian("length", as: UInt16.self)) ?? 0
+            transfers[id] = .giving(Int(count), length: max(1, Int(length)))
+        case UInt8(ascii: "E"): try? host.writeSDU(buffer[...], to: id)
+        default: break
+        }
+    }
+
+    /// Gives the host what it has room for.
+    private mutating func fill() {
+        if let notifying { notify(notifying.left, notifying.connection) }
+        for (id, transfer) in transfers {
+            if case .giving(let left, let length) = transfer { give(left, length, id) }
+        }
+    }
+
+    private mutating func notify(_ count: Int, _ connection: ConnectionHandle) {
+        guard let handle = host.gatt.database.handle(of: Self.stream), let mtu = host.gatt.mtu(of: connection) else {
+            return
+        }
+        var left = count
+        while left > 0 {
+            let length = min(left, mtu - 3)
+            guard (try? host.gatt.notify(filler.prefix(length), of: handle, on: connection)) != nil else { break }
+            left -= length
+        }
+        notifying = left > 0 ? (connection, left) : nil
+    }
+
+    private mutating func give(_ count: Int, _ length: Int, _ id: Channel.ID) {
+        var left = count
+        while left > 0 {
+            let portion = min(left, length)
+            guard (try? host.writeSDU(filler.prefix(portion), to: id)) != nil else { break }
+            left -= portion
+        }
+        transfers[id] = left > 0 ? .giving(left, length: length) : .idle
+    }
+}
