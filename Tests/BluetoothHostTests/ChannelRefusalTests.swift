@@ -125,6 +125,12 @@ struct ChannelRefusalTests {
         #expect(rig.signal(request) == answer)
         #expect(rig.rig.host.openChannels.count == 1)
         #expect(rig.channelEvents().opened.count == 1)
+        // The same bytes are another request once the channel has closed.
+        rig.rig.host.close(rig.rig.host.openChannels[0].id)
+        _ = rig.sent()
+        #expect(rig.signal("07 01 0400 5000 4000").isEmpty)
+        #expect(rig.signal(request) == answer)
+        #expect(rig.channelEvents().opened.count == 1)
     }
 
     @Test("A service has as many channels as it allows, a connection as many as it has CIDs")

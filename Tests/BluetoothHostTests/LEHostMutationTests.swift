@@ -19,6 +19,11 @@ struct LEHostMutationTests {
         HostRig.frame("4000", channel: "0400", "0a 0300"), HostRig.frame("4100", channel: "0400", "10 0100 ffff 0028"),
         HostRig.frame("4000", channel: "0500", "12 09 0800 1800 2400 0300 5802"),
         HostRig.frame("4000", channel: "0600", "01 03 00 01 10 07 07"), HostRig.frame("4000", channel: "4000", "01"),
+        HostRig.frame("4000", channel: "0500", "14 01 0a00 8000 5000 0002 6400 0700"),
+        HostRig.frame("4000", channel: "0500", "17 02 0c00 8000 4000 4000 0100 5100 5200"),
+        HostRig.frame("4000", channel: "0500", "06 03 0400 4000 5000"),
+        HostRig.frame("4000", channel: "0500", "16 04 0400 5000 0100"),
+        HostRig.frame("4000", channel: "4000", "0300 616263"), HostRig.frame("4000", channel: "4100", "0500 6162"),
         "02 4010 0200 0102", "02 4020 0500 0300 0400 01",
     ].map { [UInt8](hexadecimal: $0) ?? [] }
 
@@ -47,6 +52,7 @@ struct LEHostMutationTests {
         var configuration = LEHost.Configuration(ownAddress: HostRig.ownAddress)
         if seed.isMultiple(of: 2) { configuration.security = SecurityManager.Configuration() }
         var rig = try HostRig.ready(seed < 3 ? .rich : .minimal, configuration: configuration)
+        _ = try rig.host.listen(ChannelListener(requirement: .open), on: SPSM(rawValue: 0x80))
         var mostPackets = 0
         for step in 0..<25_000 {
             rig.host.receive(Self.mutated(&random)[...], at: rig.now)

@@ -74,7 +74,7 @@ struct ChannelConnection: Sendable {
     var opening: [Opening] = []
     var closing: [Closing] = []
     var reconfiguring: Reconfiguring?
-    /// Set until another request comes: one that was sent twice gets the same answer twice
+    /// Set until another request comes or a channel closes: one that was sent twice gets the same answer twice
     /// (Core 5.4, Vol 3, Part A, 4).
     var answered: Answered?
     /// Which channel's turn it is to send.

@@ -280,7 +280,6 @@ extension ChannelManager {
             signaling.reject(identifier, invalid)
             return nil
         }
-        connections[connection].answered = nil
         guard let index = connections[connection].index(localCID: destination) else {
             // Both sides may have closed it at once.
             if connections[connection].closing.contains(where: { $0.localCID == destination && $0.remoteCID == source })

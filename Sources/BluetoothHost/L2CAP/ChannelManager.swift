@@ -214,6 +214,7 @@ extension ChannelManager {
     @discardableResult
     mutating func remove(_ connection: Int, _ index: Int, _ closure: ChannelClosure) -> Channel {
         let removed = connections[connection].open.remove(at: index)
+        connections[connection].answered = nil
         if connections[connection].nextToServe > index { connections[connection].nextToServe -= 1 }
         emit(.closed(removed.channel.id, closure, unread: removed.inbound.data))
         return removed.channel

@@ -28,12 +28,12 @@ struct PeripheralCommand: ParsableCommand {
     var address: DeviceAddress
 
     func run() throws {
-        let loggers = Loggers(LogLevels(.warning))
+        let loggers = Loggers(LogLevels(.notice))
         let loop = EventLoop(clock: MonotonicClock(), signals: try StopSignals(), log: loggers[.daemon])
         let runner = HostRunner(try BenchPeripheral(address: address), log: loggers[.hci]) { event, _ in
             switch event {
-            case .advertising: print("advertises as \(address)")
-            case .failed(let reason): print("failed: \(reason)")
+            case .advertising: loggers[.gap].notice("advertises as \(address)")
+            case .failed(let reason): loggers[.gap].error("\(reason)")
             }
         }
         loop.add(RemoteController(controller, runner: runner, whenLost: .exit, log: loggers[.transport]))
