@@ -22,11 +22,11 @@ struct BenchPeripheral: LoopHost {
         case failed(String)
     }
 
-    /// What a channel is at.
-    private enum Transfer {
-        case idle
-        case taking(Int)
-        case giving(Int, length: Int)
+    /// Bytes that a channel is to send, in SDUs of a length.
+    private struct Gift {
+        let channel: Channel.ID
+        var left: Int
+        let length: Int
     }
 
     private static let mtu = 2048
@@ -38,7 +38,9 @@ struct BenchPeripheral: LoopHost {
 
     private var host: LEHost
     private var counters = BenchCounters()
-    private var transfers: [Channel.ID: Transfer] = [:]
+    /// How many bytes each channel still has to take until its next command.
+    private var expected: [Channel.ID: Int] = [:]
+    private var gifts: [Gift] = []
     /// Notifications that are still to be sent, in bytes, and to whom.
     private var notifying: (connection: ConnectionHandle, left: Int)?
     private let filler = (0..<65535).map { UInt8(truncatingIfNeeded: $0 &* 31) }
@@ -166,8 +168,9 @@ struct BenchPeripheral: LoopHost {
 
     private mutating func handle(_ event: ChannelEvent) {
         switch event {
-        case .opened(let channel): transfers[channel.id] = .idle
-        case .closed(let id, _, _): transfers[id] = nil
+        case .closed(let id, _, _):
+            expected[id] = nil
+            gifts.removeAll { $0.channel == id }
         case .readable(let id): read(id)
         default: break
         }
@@ -177,14 +180,14 @@ struct BenchPeripheral: LoopHost {
         while true {
             buffer.removeAll(keepingCapacity: true)
             guard host.readSDU(from: id, into: &buffer) else { return }
-            guard case .taking(let left) = transfers[id] else {
+            guard let left = expected[id] else {
                 begin(id)
                 continue
             }
             if left > buffer.count {
-                transfers[id] = .taking(left - buffer.count)
+                expected[id] = left - buffer.count
             } else {
-                transfers[id] = .idle
+                expected[id] = nil
                 try? host.writeSDU([UInt8](repeating: 0, count: 12)[...], to: id)
             }
         }
@@ -196,11 +199,11 @@ struct BenchPeripheral: LoopHost {
         let command = try? reader.readUInt8("command")
         switch command {
         case UInt8(ascii: "S"):
-            transfers[id] = .taking(Int((try? reader.readLittleEndian("count", as: UInt32.self)) ?? 0))
+            expected[id] = Int((try? reader.readLittleEndian("count", as: UInt32.self)) ?? 0)
         case UInt8(ascii: "G"):
             let count = (try? reader.readLittleEndian("count", as: UInt32.self)) ?? 0
             let length = (try? reader.readLittleEndian("length", as: UInt16.self)) ?? 0
-            transfers[id] = .giving(Int(count), length: max(1, Int(length)))
+            gifts.append(Gift(channel: id, left: Int(count), length: max(1, Int(length))))
         case UInt8(ascii: "E"): try? host.writeSDU(buffer[...], to: id)
         default: break
         }
@@ -209,9 +212,9 @@ struct BenchPeripheral: LoopHost {
     /// Gives the host what it has room for.
     private mutating func fill() {
         if let notifying { notify(notifying.left, notifying.connection) }
-        for (id, transfer) in transfers {
-            if case .giving(let left, let length) = transfer { give(left, length, id) }
-        }
+        guard !gifts.isEmpty else { return }
+        for index in gifts.indices { give(index) }
+        gifts.removeAll { $0.left == 0 }
     }
 
     private mutating func notify(_ count: Int, _ connection: ConnectionHandle) {
@@ -227,13 +230,11 @@ struct BenchPeripheral: LoopHost {
         notifying = left > 0 ? (connection, left) : nil
     }
 
-    private mutating func give(_ count: Int, _ length: Int, _ id: Channel.ID) {
-        var left = count
-        while left > 0 {
-            let portion = min(left, length)
-            guard (try? host.writeSDU(filler.prefix(portion), to: id)) != nil else { break }
-            left -= portion
+    private mutating func give(_ index: Int) {
+        while gifts[index].left > 0 {
+            let portion = min(gifts[index].left, gifts[index].length)
+            guard (try? host.writeSDU(filler.prefix(portion), to: gifts[index].channel)) != nil else { return }
+            gifts[index].left -= portion
         }
-        transfers[id] = left > 0 ? .giving(left, length: length) : .idle
     }
 }
