@@ -7,7 +7,9 @@ struct CairnBench: AsyncParsableCommand {
         commandName: "cairn-bench",
         abstract: "Measures what Cairn costs in time and memory, and what it achieves on a simulated air.",
         discussion: "Build it for release, or the figures mean nothing: swift run -c release cairn-bench",
-        subcommands: [CostCommand.self, ListCommand.self, LadderCommand.self, PeripheralCommand.self],
+        subcommands: [
+            CostCommand.self, ListCommand.self, LadderCommand.self, DiscoveryCommand.self, PeripheralCommand.self,
+        ],
         defaultSubcommand: CostCommand.self
     )
 }

@@ -21,6 +21,8 @@ struct WatchAndPhone {
         let address = DeviceAddress(0xC000_0000_0001)
         var watchConfiguration = WatchConfiguration(identity: WatchIdentity(address: .random(address)))
         watchConfiguration.linkSecurity = .insecureTestLink
+        watchConfiguration.defaultApp = EchoApp()
+        watchConfiguration.builtInApps = []
         watch = simulation.add(try Firmware(watchConfiguration, randomness: SystemRandomNumberGenerator()))
         var configuration = PhoneConfiguration(
             address: DeviceAddress(0xC000_0000_0002),

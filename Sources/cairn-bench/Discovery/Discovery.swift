@@ -1,0 +1,56 @@
+import BluetoothHCI
+
+/// Runs the trials of all policies, scanners and situations.
+enum Discovery {
+    /// Apple's ten, the real watch's slow one, and the one that Linux takes if it is told nothing; in 0.625 ms slots.
+    static let intervals: [AdvertisingInterval] =
+        [32, 244, 338, 510, 668, 874, 1216, 1364, 1635, 1636, 2048, 2056].map(AdvertisingInterval.init(rawValue:))
+
+    /// How long the phone is away: just now, and for so long that the watch has become slow.
+    static let absences: [Duration] = [.seconds(10), .seconds(600)]
+
+    static func sightings(seeds: Int) async throws -> [DiscoveryReport.Sighting] {
+        var results: [DiscoveryReport.Sighting] = []
+        for scanner in ScannerProfile.all {
+            for interval in intervals {
+                let trial = SightingTrial(interval: interval, scanner: scanner)
+                let times = try await Trials.run(seeds, prepare: {}, trial: { _, seed in try trial.run(seed: seed) })
+                results.append(.init(interval: interval, scanner: scanner, time: Distribution(times)))
+            }
+        }
+        return results
+    }
+
+    static func returns(
+        seeds: Int,
+        policies: [WatchPolicy] = WatchPolicy.all,
+        scanners: [ScannerProfile] = ScannerProfile.all,
+        absences: [Duration] = absences
+    ) async throws -> [DiscoveryReport.Return] {
+        var results: [DiscoveryReport.Return] = []
+        for policy in policies {
+            for absence in absences {
+                for scanner in scanners {
+                    let trial = ReturnTrial(policy: policy, scanner: scanner, absence: absence)
+                    let times = try await Trials.run(seeds, prepare: trial.prepare, trial: trial.run)
+                    results.append(
+                        .init(
+                            policy: policy,
+                            scanner: scanner,
+                            absence: absence,
+                            connected: Distribution(times.map(\.connected)),
+                            message: Distribution(times.map(\.acknowledged))
+                        )
+                    )
+                }
+            }
+        }
+        return results
+    }
+
+    static func days() throws -> [RadioDay] {
+        try WatchPolicy.all.flatMap { policy in
+            try RadioDay.Situation.allCases.map { try RadioDay(policy, $0) }
+        }
+    }
+}

@@ -1,0 +1,53 @@
+import ArgumentParser
+import BluetoothHCI
+
+extension CairnBench {
+    /// `cairn-bench discovery`.
+    struct DiscoveryCommand: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "discovery",
+            abstract: "Measures how long phones need to find the watch and to talk to it, and what being found costs.",
+            discussion: """
+                Thousands of trials on a simulated air: how long a phone needs to hear a watch; how long, back in range, \
+                until its app's first message is acknowledged, with the watch's firmware and a phone \
+                at both ends; and how long the watch's radio is on in a day. The exit status is 1 if a target is missed.
+
+                Scanners: \(ScannerProfile.all.map { "\($0.name), \($0.description)" }.joined(separator: "; ")).
+
+                With 10000 seeds it takes some minutes.
+                """
+        )
+
+        @Option(help: "How many trials of each kind.")
+        var seeds = 10_000
+
+        @OptionGroup var output: OutputDirectory
+
+        mutating func validate() throws {
+            guard (1...1_000_000).contains(seeds) else {
+                throw ValidationError("--seeds \(seeds): give a number from 1 to 1000000")
+            }
+        }
+
+        func run() async throws {
+            let clock = ContinuousClock()
+            let start = clock.now
+            var report = DiscoveryReport()
+            report.sightings = try await Discovery.sightings(seeds: seeds)
+            try show(report.sightingText, "sighting.md")
+            report.returns = try await Discovery.returns(seeds: seeds)
+            try show(report.returnText, "return.md")
+            report.days = try Discovery.days()
+            try show(report.dayText, "radio.md")
+            for plot in report.plots { try output.write(plot.chart.svg.document, to: plot.name) }
+            let seconds = (clock.now - start) / .seconds(1)
+            print("\(seeds) trials of each kind, all in \(seconds.text(0)) s")
+            if !report.isGood { throw ExitCode.failure }
+        }
+
+        private func show(_ text: String, _ file: String) throws {
+            print(text)
+            try output.write(text, to: file)
+        }
+    }
+}
