@@ -40,6 +40,9 @@ public struct ControlEvent: Encodable, Sendable {
     public var session: UInt64?
     public var kind: String?
     public var transport: String?
+    public var stream: String?
+    /// Of a stream; none when it is withdrawn.
+    public var psm: Int?
     public var fromPhone: Bool?
     public var endpoint: Int?
     public var length: Int?
@@ -110,6 +113,10 @@ public struct ControlEvent: Encodable, Sendable {
             self.session = session.number
             self.kind = "\(kind)"
             self.transport = "\(transport)"
+        case .sessionMoved(let session, let transport):
+            self.init("session-moved", text, at: now)
+            self.session = session.number
+            self.transport = "\(transport)"
         case .sessionClosed(let session, let reason):
             self.init("session-closed", text, at: now)
             self.session = session.number
@@ -138,6 +145,19 @@ public struct ControlEvent: Encodable, Sendable {
         case .link(let connection, _):
             self.init("link", text, at: now)
             self.connection = Int(connection.rawValue)
+        case .streamPublished(let stream, let psm):
+            self.init("stream-published", text, at: now)
+            self.stream = stream.rawValue
+            self.psm = psm.map { Int($0.rawValue) }
+        case .streamOpened(let connection, let stream):
+            self.init("stream-opened", text, at: now)
+            self.connection = Int(connection.rawValue)
+            self.stream = stream.rawValue
+        case .streamClosed(let connection, let stream, let closure):
+            self.init("stream-closed", text, at: now)
+            self.connection = Int(connection.rawValue)
+            self.stream = stream.rawValue
+            reason = "\(closure)"
         case .service: self.init("service", text, at: now)
         case .restarting: self.init("restarting", text, at: now)
         case .diagnostic: return nil

@@ -66,6 +66,7 @@ enum CommandName: String, CaseIterable {
     case forgetAll = "forget-all"
     case disconnect
     case offerBattery = "offer-battery"
+    case publish, withdraw
 }
 
 /// What can stand in a request.
@@ -89,6 +90,7 @@ struct Fields: Decodable {
     let data: String?
     let phone: String?
     let offered: Bool?
+    let stream: String?
 }
 
 extension ControlRequest {
@@ -124,6 +126,8 @@ extension ControlRequest {
         case .forget: return .perform(.forget(try phone(fields)))
         case .forgetAll: return .perform(.forgetAll)
         case .disconnect: return .perform(.disconnect)
+        case .publish: return .perform(.publish(try stream(fields), true))
+        case .withdraw: return .perform(.publish(try stream(fields), false))
         case .offerBattery: return .perform(.offerBattery(try required(fields.offered, "offered")))
         }
     }
@@ -165,6 +169,15 @@ extension ControlRequest {
         } catch {
             throw Invalid(description: "“data” is no out of band block: \(error)")
         }
+    }
+
+    private static func stream(_ fields: Fields) throws(Invalid) -> WatchStream {
+        let text = try required(fields.stream, "stream")
+        guard let stream = WatchStream(rawValue: text) else {
+            let known = WatchStream.allCases.map(\.rawValue).joined(separator: ", ")
+            throw Invalid(description: "“\(text.abbreviated)” is no stream; there are \(known)")
+        }
+        return stream
     }
 
     private static func phone(_ fields: Fields) throws(Invalid) -> DeviceAddress {

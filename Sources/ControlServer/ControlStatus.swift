@@ -23,6 +23,12 @@ public struct ControlStatus: Codable, Sendable, Equatable {
         public let app: String
     }
 
+    /// A stream that phones can open.
+    public struct Stream: Codable, Sendable, Equatable {
+        public let stream: String
+        public let psm: Int
+    }
+
     /// A phone that is remembered.
     public struct Phone: Codable, Sendable, Equatable {
         public let phone: String
@@ -86,6 +92,7 @@ public struct ControlStatus: Codable, Sendable, Equatable {
     public let isReady: Bool
     public let links: [Link]
     public let sessions: [Session]
+    public let streams: [Stream]
     public let phones: [Phone]
     public let pairing: Pairing
     public let app: App
@@ -119,6 +126,9 @@ extension ControlStatus {
                 transport: "\(session.transport)",
                 app: "\(session.application)"
             )
+        }
+        streams = status.streams.sorted { $0.key.rawValue < $1.key.rawValue }.map { stream, psm in
+            Stream(stream: stream.rawValue, psm: Int(psm.rawValue))
         }
         phones = status.phones.map { phone in
             Phone(

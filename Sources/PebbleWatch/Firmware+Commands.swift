@@ -52,6 +52,9 @@ extension Firmware {
             guard configuration.isBondable else { throw .databaseIsFixed }
             publish(WatchDatabase.batteryService, isOffered)
             return .done
+        case .publish(let stream, let isPublished):
+            if isPublished { publish(stream) } else { withdraw(stream) }
+            return .done
         }
     }
 

@@ -62,7 +62,7 @@ extension Firmware {
     }
 
     private func connection(of session: SessionID) -> ConnectionHandle? {
-        links.first { $0.value.transports.values.contains { $0.session == session } }?.key
+        links.first { $0.value.sessions.contains(session) }?.key
     }
 }
 

@@ -118,7 +118,7 @@ extension Firmware {
     ) {
         guard let transport = links[connection]?.transports.removeValue(forKey: carrier) else { return }
         disconnectHistory = transport.link.disconnectHistory
-        if let session = transport.session { system.closeSession(session, reason: reason, at: now) }
+        leaveSession(of: transport, over: carrier.sessionTransport, reason: reason, at: now)
     }
 
     /// Ends one transport and leaves the connection to the others. A phone that hosts the service is told by losing the
@@ -143,7 +143,7 @@ extension Firmware {
     }
 
     /// Ends the transports whose place another has taken: the newest service of an application wins, on any link.
-    private mutating func abandonReplacedTransports(at now: Duration) {
+    mutating func abandonReplacedTransports(at now: Duration) {
         for (connection, link) in links {
             for (carrier, transport) in link.transports {
                 guard let session = transport.session, !system.isOpen(session) else { continue }
@@ -154,13 +154,25 @@ extension Firmware {
 
     /// Whether the phone has a session on this link besides that of one transport.
     private func hasSession(on connection: ConnectionHandle, besides carrier: PhoneLink.Carrier) -> Bool {
-        links[connection]?.transports.contains { $0.key != carrier && $0.value.session != nil } ?? false
+        guard let link = links[connection] else { return false }
+        return link.transports.contains { $0.key != carrier && $0.value.session != nil }
+            || link.streams.values.contains { $0.session != nil }
     }
 
     /// The connection is gone, and every transport with it.
     mutating func closeTransports(of connection: ConnectionHandle, reason: String, at now: Duration) {
         guard let carriers = links[connection]?.transports.keys else { return }
         for carrier in Array(carriers) { close(carrier, of: connection, reason: reason, at: now) }
+    }
+
+    private mutating func leaveSession(
+        of transport: PhoneLink.Transport,
+        over kind: SessionTransport,
+        reason: String,
+        at now: Duration
+    ) {
+        guard let session = transport.session else { return }
+        system.leave(session, over: kind, undelivered: transport.undeliveredCount, reason: reason, at: now)
     }
 
     private mutating func procedureEnded(_ ended: GATTProcedureResult, at now: Duration) {
@@ -232,6 +244,7 @@ extension Firmware {
                 pumpStream(of: carrier, on: connection, at: now)
                 pumpPackets(of: carrier, on: connection, at: now)
             }
+            pumpStreams(of: connection, at: now)
             moved = pumpFinder(of: connection, at: now) || moved
         }
         return moved
@@ -293,20 +306,24 @@ extension Firmware {
                 run(subscribe, for: .subscription(carrier), on: connection, at: now)
             }
         case .opened(let opened):
-            let kind: SessionTransport = carrier == .reversed ? .reversedPPoGATT : .forwardPPoGATT
-            links[connection]?.transports[carrier]?.session = system.openSession(
-                opened.destination,
-                over: kind,
+            let session = session(
+                for: opened.destination,
+                over: carrier.sessionTransport,
+                on: connection,
                 at: now
             )
+            links[connection]?.transports[carrier]?.session = session
             abandonReplacedTransports(at: now)
         case .received(let bytes):
-            if let session = transport.session { system.receive(bytes, on: session, at: now) }
+            if let session = transport.session {
+                system.receive(bytes, on: session, over: carrier.sessionTransport, at: now)
+            }
         case .spaceAvailable:
             break
         case .closed(let reason):
             links[connection]?.transports[carrier]?.session = nil
-            if let session = transport.session { system.closeSession(session, reason: "\(reason)", at: now) }
+            links[connection]?.transports[carrier]?.undeliveredCount = 0
+            leaveSession(of: transport, over: carrier.sessionTransport, reason: "\(reason)", at: now)
         case .failed(let failure):
             log(.warning, "ppogatt", "\(connection): \(failure)")
             if let service = transport.service { retry(service, on: connection) }
@@ -337,8 +354,16 @@ extension Firmware {
     /// Gives the link what the session has to say, as far as it takes it.
     private mutating func pumpStream(of carrier: PhoneLink.Carrier, on connection: ConnectionHandle, at now: Duration) {
         guard let session = links[connection]?.transports[carrier]?.session else { return }
-        while let room = links[connection]?.transports[carrier]?.link.writableByteCount, room > 0 {
-            let bytes = system.takeOutbound(of: session, atMost: room, at: now)
+        while true {
+            let undelivered = links[connection]?.transports[carrier]?.link.undeliveredByteCount ?? 0
+            links[connection]?.transports[carrier]?.undeliveredCount = undelivered
+            let bytes = system.takeOutbound(
+                of: session,
+                over: carrier.sessionTransport,
+                atMost: links[connection]?.transports[carrier]?.link.writableByteCount ?? 0,
+                undelivered: undelivered,
+                at: now
+            )
             guard !bytes.isEmpty else { return }
             _ = links[connection]?.transports[carrier]?.link.send(bytes)
         }

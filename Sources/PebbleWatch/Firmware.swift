@@ -25,6 +25,10 @@ public struct Firmware: HCIHost, Sendable {
     var isReady = false
     var system: WatchSystem
     var links: [ConnectionHandle: PhoneLink] = [:]
+    /// The streams that are published, and where.
+    var spsms: [WatchStream: SPSM] = [:]
+    /// What is read from channels, kept for its storage.
+    var streamBuffer: [UInt8] = []
     var disconnectHistory = PPoGATTDisconnectHistory()
     var events: Deque<WatchEvent> = []
     /// A restart that has begun.
@@ -119,6 +123,7 @@ public struct Firmware: HCIHost, Sendable {
             isRecovery: isRecovery,
             randomness: randomness
         )
+        publishConfiguredStreams()
         updateDatabaseHash()
     }
 
@@ -169,6 +174,7 @@ extension Firmware {
         system.advance(to: now)
         advertising.advance(to: now)
         advanceTransports(to: now)
+        advanceStreams(to: now)
         advanceLinkPolicies(to: now)
         advanceButtons(to: now)
         indicateDatabaseChanges(at: now)
@@ -180,8 +186,8 @@ extension Firmware {
     public var nextDeadline: Duration? {
         [
             host.nextDeadline, system.nextDeadline, advertising.nextDeadline, nextTransportDeadline,
-            nextLinkPolicyDeadline, databaseChanges.nextDeadline, pairingWindowEnd, privateAddress?.nextDeadline,
-            restart?.deadline, nextButtonDeadline,
+            nextStreamDeadline, nextLinkPolicyDeadline, databaseChanges.nextDeadline, pairingWindowEnd,
+            privateAddress?.nextDeadline, restart?.deadline, nextButtonDeadline,
         ]
         .compactMap(\.self).min()
     }
@@ -225,6 +231,8 @@ extension Firmware {
         case .clientStateToKeep(let handle, let state):
             if links[handle]?.isRestored == true { rememberClient(state, on: handle) }
         case .gatt(let event):
+            self.handle(event, at: now)
+        case .channel(let event):
             self.handle(event, at: now)
         case .remoteFeaturesRead, .dataLengthUpdated, .phyUpdated, .parametersUpdated, .parametersUpdateFailed:
             linkChanged(event, at: now)

@@ -42,6 +42,9 @@ public enum WatchCommand: Sendable, Equatable {
     case disconnect
     /// Shows the battery service to phones, or hides it.
     case offerBattery(Bool)
+    /// Lets phones open a stream, with a PSM that it has not had before, or withdraws it: its channels close, and phones
+    /// can read no PSM any more.
+    case publish(WatchStream, Bool)
 }
 
 extension WatchCommand {

@@ -29,6 +29,8 @@ public struct WatchConfiguration: Sendable {
     public var serviceChangedDelay: Duration
     /// Whether phones see the battery service from the start.
     public var offersBattery: Bool
+    /// The streams that phones can open from the start.
+    public var streams: Set<WatchStream>
     /// The app that runs when nothing else does: a watchface.
     public var defaultApp: any WatchApp
     /// The other apps that come with the watch.
@@ -50,6 +52,7 @@ public struct WatchConfiguration: Sendable {
         privacy = .identityAddress
         serviceChangedDelay = DatabaseChanges.iOSDelay
         offersBattery = true
+        streams = [.pebble]
         advertising = .pebble
         link = .pebble
         defaultApp = ClockFace()

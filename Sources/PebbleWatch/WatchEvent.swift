@@ -28,8 +28,16 @@ public enum WatchEvent: Sendable {
     case securityChanged(ConnectionHandle, LinkSecurity)
     /// Something about a link's speed changed, or was asked for.
     case link(ConnectionHandle, LinkEvent)
+    /// A stream can be opened with this PSM from now on, or not any more.
+    case streamPublished(WatchStream, SPSM?)
+    /// A phone opened a channel to a stream.
+    case streamOpened(ConnectionHandle, WatchStream)
+    /// A channel to a stream is closed, and why.
+    case streamClosed(ConnectionHandle, WatchStream, ChannelClosure)
     /// A companion opened a session.
     case sessionOpened(SessionID, SessionKind, SessionTransport)
+    /// Another transport carries a session from now on.
+    case sessionMoved(SessionID, to: SessionTransport)
     /// A session ended, and why.
     case sessionClosed(SessionID, reason: String)
     /// A message of the Pebble Protocol came in or went out.

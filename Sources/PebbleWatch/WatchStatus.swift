@@ -58,6 +58,8 @@ public struct WatchStatus: Sendable {
     public let isReady: Bool
     public let links: [Link]
     public let sessions: [Session]
+    /// The streams that phones can open, and their PSMs.
+    public let streams: [WatchStream: SPSM]
     public let phones: [Phone]
     public let pairing: Pairing
     /// The app that runs.
@@ -90,6 +92,7 @@ extension Firmware {
                 }
             },
             sessions: system.openSessions,
+            streams: spsms,
             phones: bondedPhones.map { identity in
                 WatchStatus.Phone(
                     identity: identity,

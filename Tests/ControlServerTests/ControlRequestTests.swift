@@ -42,6 +42,8 @@ import Testing
         (#"{"command":"forget-all"}"#, .perform(.forgetAll)),
         (#"{"command":"disconnect"}"#, .perform(.disconnect)),
         (#"{"command":"offer-battery","offered":false}"#, .perform(.offerBattery(false))),
+        (#"{"command":"publish","stream":"pebble"}"#, .perform(.publish(.pebble, true))),
+        (#"{"command":"withdraw","stream":"pebble"}"#, .perform(.publish(.pebble, false))),
     ])
     func isRead(line: String, expected: ControlRequest) throws {
         #expect(try ControlRequest(parsing: line.utf8) == expected)

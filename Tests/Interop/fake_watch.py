@@ -297,6 +297,8 @@ class FakeWatch:
                         gatt.Characteristic(uuids.REVERSED_WRITE, WRITE_COMMAND, protected, written),
                     ],
                 ),
+                # No channel can be opened to it: what the watch does there is not Bumble's to show.
+                gatt.Service(uuids.STREAM_SERVICE, [value(uuids.PUBLISHED_PSM, b"\x00\x00", READ)]),
             ]
         )
 

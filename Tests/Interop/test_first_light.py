@@ -49,6 +49,7 @@ SERVICES: dict[UUID, dict[UUID, Properties]] = {
         uuids.REVERSED_DATA: Properties.NOTIFY,
         uuids.REVERSED_WRITE: Properties.WRITE_WITHOUT_RESPONSE,
     },
+    uuids.STREAM_SERVICE: {uuids.PUBLISHED_PSM: Properties.READ},
 }
 
 

@@ -31,6 +31,10 @@ struct RigPhone: HCIHost {
     var pairingFailures: [PairingFailure] = []
     var pairings: [PairingSummary] = []
     var security = LinkSecurity.none
+    /// The channels that are open, and what has come in on each that ever was.
+    var channels: [Channel] = []
+    var streams: [Channel.ID: [UInt8]] = [:]
+    var closures: [ChannelClosure] = []
 
     init(address: UInt64, bonds: [Bond] = [], seed: UInt64) {
         var security = SecurityManager.Configuration()
@@ -116,6 +120,12 @@ struct RigPhone: HCIHost {
                 host.security?.bondStored(bond.identity)
             case .security(.pairingCompleted(_, let summary)): pairings.append(summary)
             case .security(.pairingFailed(_, let failure)): pairingFailures.append(failure)
+            case .channel(.opened(let channel)): channels.append(channel)
+            case .channel(.readable(let id)): host.read(from: id, into: &streams[id, default: []])
+            case .channel(.closed(let id, let closure, var unread)):
+                unread.read(into: &streams[id, default: []])
+                channels.removeAll { $0.id == id }
+                closures.append(closure)
             case .gatt(.valueReceived(let value)): received.append(value)
             case .gatt(.procedureEnded(let ended)):
                 switch ended.result {

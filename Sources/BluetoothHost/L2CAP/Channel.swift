@@ -124,6 +124,8 @@ public enum ChannelEvent: Sendable {
     case writable(Channel.ID)
     /// The channels' MTU and MPS changed: the peer's, or this side's with the result of what it asked for.
     case reconfigured([Channel.ID], ReconfigurationResult)
+    /// So many bytes of what was written to a channel were not sent, and now never will be; `closed` follows.
+    case unsent(Channel.ID, byteCount: Int)
     /// A channel is closed, or did not open. What has come in and was not read is handed over.
     case closed(Channel.ID, ChannelClosure, unread: ReceivedData)
 }

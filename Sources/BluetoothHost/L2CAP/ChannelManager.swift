@@ -216,6 +216,8 @@ extension ChannelManager {
         let removed = connections[connection].open.remove(at: index)
         connections[connection].answered = nil
         if connections[connection].nextToServe > index { connections[connection].nextToServe -= 1 }
+        let unsent = removed.outbound.unsentCount
+        if unsent > 0 { emit(.unsent(removed.channel.id, byteCount: unsent)) }
         emit(.closed(removed.channel.id, closure, unread: removed.inbound.data))
         return removed.channel
     }

@@ -109,6 +109,16 @@ extension LEHost {
         channels.place(channel).map { channels.connections[$0.connection].open[$0.channel].outbound.room } ?? 0
     }
 
+    /// How many bytes that were written to a channel have not been sent.
+    public func unsentCount(of channel: Channel.ID) -> Int {
+        channels.place(channel).map { channels.connections[$0.connection].open[$0.channel].outbound.unsentCount } ?? 0
+    }
+
+    /// The longest SDU that a channel would take now, in bytes; 0 of a channel that is not open.
+    public func writableSDUCount(of channel: Channel.ID) -> Int {
+        channels.place(channel).map { channels.connections[$0.connection].open[$0.channel].outbound.roomForSDU } ?? 0
+    }
+
     /// Writes one SDU.
     public mutating func writeSDU(_ sdu: ArraySlice<UInt8>, to channel: Channel.ID) throws(ChannelError) {
         guard let place = channels.place(channel) else { throw .notOpen }

@@ -37,8 +37,14 @@ struct OutboundFlow: Sendable {
         wantedLimit = parameters.transmitLimit
     }
 
+    /// How many bytes that were written have not been sent.
+    var unsentCount: Int { bytes.count }
+
     /// How many bytes of a stream can be written.
     var room: Int { max(0, wantedLimit - bytes.count - writtenCost) }
+
+    /// The longest SDU that can be written.
+    var roomForSDU: Int { min(mtu, max(0, room - ReceivedData.sduCost)) }
 
     // MARK: Writing
 

@@ -77,8 +77,18 @@ extension WatchEvent {
             return StoryLine(.smp, .info, "the link is \(state), \(handle)")
         case .link(let handle, let event):
             return StoryLine(.gap, event.isRoutine ? .debug : .info, "link: \(event), \(handle)")
+        case .streamPublished(let stream, let spsm?):
+            return StoryLine(.watch, .info, "\(stream) can be opened, PSM \(spsm)")
+        case .streamPublished(let stream, nil):
+            return StoryLine(.watch, .info, "\(stream) is withdrawn")
+        case .streamOpened(let handle, let stream):
+            return StoryLine(.session, .info, "\(stream) is open, \(handle)")
+        case .streamClosed(let handle, let stream, let closure):
+            return StoryLine(.session, .info, "\(stream) is closed, \(handle): \(closure)")
         case .sessionOpened(let session, let kind, let transport):
             return StoryLine(.session, .info, "\(session) open: \(kind), over \(transport)")
+        case .sessionMoved(let session, let transport):
+            return StoryLine(.session, .info, "\(session) goes on over \(transport)")
         case .sessionClosed(let session, let reason):
             return StoryLine(.session, .info, "\(session) closed: \(reason)")
         case .message(let session, let direction, let message):

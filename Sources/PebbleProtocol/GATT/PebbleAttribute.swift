@@ -23,6 +23,10 @@ public enum PebbleAttribute {
     /// Packets from the phone, by Write Without Response.
     public static let reversedDataWrite = based(0x4000_0003)
 
+    /// The Pebble Protocol over an L2CAP channel, hosted by the watch: Cairn's own addition, in the next free block of the
+    /// family. No Pebble has it.
+    public static let streamService = based(0x5000_0000)
+
     /// A phone's service with one characteristic of the same UUID, both without meaning: companions on Android add it
     /// behind PPoGATT.
     public static let dummy: UInt128 = 0xBADB_ADBA_DBAD_BADB_ADBA_BADB_ADBA_DBAD

@@ -373,6 +373,9 @@ public struct PPoGATTLink: Sendable {
     /// How many bytes ``send(_:)`` would take now: none without an open session.
     public var writableByteCount: Int { state == .open ? sender.writableByteCount : 0 }
 
+    /// How many bytes of the outbound stream have not been acknowledged.
+    public var undeliveredByteCount: Int { sender.byteCount }
+
     /// Adds bytes to the outbound stream, as many as there is room for.
     /// - Returns: how many that was. If it was not all, ``PPoGATTEvent/spaceAvailable`` will tell when to go on.
     public mutating func send(_ bytes: ArraySlice<UInt8>) -> Int {

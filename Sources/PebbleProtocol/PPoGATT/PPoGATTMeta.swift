@@ -46,6 +46,8 @@ public struct PPoGATTMeta: Equatable, Sendable {
         case hybrid = 1
     }
 
+    /// The length of the newer layout.
+    public static let encodedLength = version0Length + 1
     static let version0Length = 2 + PebbleUUID.encodedLength
 
     /// A meta value by its fields.

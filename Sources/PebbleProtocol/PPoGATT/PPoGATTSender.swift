@@ -38,8 +38,8 @@ struct PPoGATTSender: Sendable {
 
     init(capacity: Int) { self.capacity = capacity }
 
-    /// How many bytes are stored.
-    private var byteCount: Int { stream.count - start }
+    /// How many bytes are stored: those that wait, and those that were sent and are not acknowledged.
+    var byteCount: Int { stream.count - start }
 
     /// How many bytes can be added.
     var writableByteCount: Int { max(0, capacity - byteCount) }

@@ -10,6 +10,14 @@ struct PhoneLink: Sendable {
         case forward(AttributeHandle)
         /// The watch's own pair: the watch notifies, the phone writes.
         case reversed
+
+        /// What a session calls it.
+        var sessionTransport: SessionTransport {
+            switch self {
+            case .forward: .forwardPPoGATT
+            case .reversed: .reversedPPoGATT
+            }
+        }
     }
 
     /// One PPoGATT link and the session that runs over it.
@@ -18,6 +26,8 @@ struct PhoneLink: Sendable {
         /// Where the phone's service is; nil for the watch's own.
         let service: PhoneServiceFinder.FoundTransport?
         var session: SessionID?
+        /// Of what the session gave, how much had not been acknowledged when the link was last looked at.
+        var undeliveredCount = 0
         /// A packet that the GATT layer had no room for; it goes first when there is.
         var unsentPacket: [UInt8] = []
     }
@@ -39,6 +49,8 @@ struct PhoneLink: Sendable {
     /// Whether the finder was at work when it was last looked at.
     var wasSearching = false
     var transports: [Carrier: Transport] = [:]
+    /// The channels that the phone has opened to the Pebble stream.
+    var streams: [Channel.ID: SessionStream] = [:]
     var procedures: [GATTProcedureID: Purpose] = [:]
     /// Whether the services that could not be used were looked for once more.
     var hasLookedAgain = false
@@ -49,6 +61,9 @@ struct PhoneLink: Sendable {
     var isRestored = false
     /// The Security Manager's code for the last pairing that failed on this link; 0 for none.
     var lastPairingResult: UInt8 = 0
+
+    /// The sessions over this link, some of them twice.
+    var sessions: [SessionID] { transports.values.compactMap(\.session) + streams.values.compactMap(\.session) }
 
     init(identity: LEAddress, policy: LinkPolicy) {
         self.identity = identity

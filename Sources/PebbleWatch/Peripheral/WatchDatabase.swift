@@ -94,6 +94,17 @@ struct WatchDatabase: Sendable {
                     value: .askOwner
                 )
             }
+            for stream in WatchStream.allCases {
+                Service(stream.service, name: stream.serviceName, isPublished: configuration.streams.contains(stream)) {
+                    Characteristic(
+                        .publishedPSM,
+                        .read,
+                        name: stream.psmName,
+                        permissions: transport,
+                        value: .fixedLength(WatchStream.value(of: nil))
+                    )
+                }
+            }
         }
         // Every name is declared above; a handle that names nothing would only leave its service silent.
         func handle(_ name: AttributeName) -> AttributeHandle { layout.handle(of: name) ?? .none }

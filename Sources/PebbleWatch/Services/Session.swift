@@ -1,3 +1,4 @@
+import DequeModule
 import PebbleProtocol
 
 /// Names one Pebble Protocol session for as long as the watch runs; numbers are not used again.
@@ -7,22 +8,30 @@ public struct SessionID: Hashable, Sendable, CustomStringConvertible {
     public var description: String { "session \(number)" }
 }
 
-/// What carries a session's bytes.
-public enum SessionTransport: Hashable, Sendable, CustomStringConvertible {
+/// What carries a session's bytes; of several, the last one is taken.
+public enum SessionTransport: UInt8, Hashable, Sendable, CustomStringConvertible {
     /// PPoGATT on the phone's service: the watch is the GATT client.
     case forwardPPoGATT
     /// PPoGATT on the watch's own service.
     case reversedPPoGATT
+    /// An L2CAP channel to the watch's stream.
+    case stream
 
     public var description: String {
         switch self {
         case .forwardPPoGATT: "PPoGATT"
         case .reversedPPoGATT: "reversed PPoGATT"
+        case .stream: "the stream"
         }
     }
 }
 
-/// A byte stream to one companion, cut into messages one way and filled with messages the other way.
+/// A conversation with one companion: messages in, messages out, over whatever carries them.
+///
+/// A session can have several transports at once, and it lives as long as it has one. Inbound, each brings whole
+/// messages of its own. Outbound, the best one carries: a better one takes over between two messages, once the old one
+/// has delivered what it took, so that messages arrive in their order; and when the carrier is lost, the next best one
+/// begins again with the first message that was not delivered whole.
 struct Session: Sendable {
     /// Bytes that may wait for the transport before messages are dropped, as the firmware drops what finds no space
     /// in its send queue.
@@ -30,69 +39,153 @@ struct Session: Sendable {
 
     let id: SessionID
     let kind: SessionKind
-    let transport: SessionTransport
     /// The watchapp that the companion belongs to; the system's or the invalid UUID for the Pebble app itself.
     let application: PebbleUUID
     /// What the phone said it can do; empty until it has said so.
     var phoneCapabilities: Capabilities = []
     var hasAnnouncedCapabilities = false
-    var deframer = MessageDeframer()
 
-    /// An AppMessage whose bytes end at this place in the outbound stream.
-    private struct Mark: Sendable {
+    /// What the session runs over, and the message that each is bringing.
+    private var deframers: [SessionTransport: MessageDeframer]
+    /// What takes the session's messages now.
+    private(set) var carrier: SessionTransport
+
+    private struct Outgoing: Sendable {
+        /// Where it ends in the outbound stream.
         let end: UInt64
-        let ticket: AppMessageTicket
+        /// Of an AppMessage whose sender wants to know that the transport has taken it, and has not been told.
+        var ticket: AppMessageTicket?
     }
 
-    private var outbound: [UInt8] = []
-    private var outboundStart = 0
-    private var marks: [Mark] = []
-    /// Bytes that the transport has taken since the session opened.
-    private var takenByteCount: UInt64 = 0
+    /// The messages that wait or are on their way, and their bytes, of which those before `start` are waste.
+    private var messages: Deque<Outgoing> = []
+    private var bytes: [UInt8] = []
+    private var start = 0
+    /// Places in the outbound stream: where the first message that is kept begins, and what the carrier takes next.
+    private var keptFrom: UInt64 = 0
+    private var taken: UInt64 = 0
 
     init(id: SessionID, kind: SessionKind, transport: SessionTransport, application: PebbleUUID) {
         self.id = id
         self.kind = kind
-        self.transport = transport
         self.application = application
+        carrier = transport
+        deframers = [transport: MessageDeframer()]
     }
 
+    // MARK: Transports
+
+    /// Whether it is this companion's: one that serves every app is the phone's, whatever it says its app is.
+    func isFor(_ destination: PPoGATTDestination) -> Bool {
+        kind == .app ? destination.kind == .app && application == destination.application : destination.kind != .app
+    }
+
+    /// Whether the session runs over a transport.
+    func has(_ transport: SessionTransport) -> Bool { deframers[transport] != nil }
+
+    /// Another transport can carry the session from now on.
+    mutating func join(_ transport: SessionTransport) { deframers[transport] = MessageDeframer() }
+
+    /// A transport is gone, with the part of a message that it brought.
+    /// - Parameter undelivered: how many of the bytes that it took are lost.
+    /// - Returns: whether the session has any left.
+    mutating func leave(_ transport: SessionTransport, undelivered: Int) -> Bool {
+        guard deframers.removeValue(forKey: transport) != nil, let best else { return !deframers.isEmpty }
+        if carrier == transport {
+            forget(deliveredTo: taken - min(taken, UInt64(max(0, undelivered))))
+            taken = keptFrom
+            carrier = best
+        }
+        return true
+    }
+
+    private var best: SessionTransport? { deframers.keys.max { $0.rawValue < $1.rawValue } }
+
+    // MARK: Inbound
+
+    /// Cuts the next message out of what a transport brings.
+    mutating func nextMessage(
+        from bytes: inout ArraySlice<UInt8>,
+        over transport: SessionTransport,
+        inRecoveryFirmware isRecovery: Bool = false
+    ) -> MessageDeframer.Item? {
+        let kind = kind
+        return deframers[transport]?.next(from: &bytes) { header in
+            header.endpoint.admission(on: kind, inRecoveryFirmware: isRecovery) == .allowed
+        }
+    }
+
+    /// The header of the message of which a transport has brought only a part.
+    func unfinishedHeader(over transport: SessionTransport) -> MessageDeframer.Header? {
+        deframers[transport]?.unfinishedHeader
+    }
+
+    // MARK: Outbound
+
+    private var end: UInt64 { keptFrom + UInt64(bytes.count - start) }
+
     /// How many bytes wait for the transport.
-    var outboundByteCount: Int { outbound.count - outboundStart }
+    var outboundByteCount: Int { Int(clamping: end - taken) }
 
     /// Queues a message.
     /// - Returns: false if there was no room, and nothing was queued.
     mutating func send(_ message: PebbleMessage, marking ticket: AppMessageTicket? = nil) -> Bool {
         let length = PebbleMessage.headerLength + message.payload.count
         guard outboundByteCount + length <= Self.outboundLimit else { return false }
-        do { try MessageFramer.append(message, to: &outbound) } catch { return false }
-        if let ticket {
-            marks.append(Mark(end: takenByteCount + UInt64(outboundByteCount), ticket: ticket))
-        }
+        do { try MessageFramer.append(message, to: &bytes) } catch { return false }
+        messages.append(Outgoing(end: end, ticket: ticket))
         return true
     }
 
-    /// Hands the oldest bytes, at most `limit`, to the transport.
-    mutating func takeOutbound(atMost limit: Int) -> ArraySlice<UInt8> {
-        let count = min(limit, outboundByteCount)
-        guard count > 0 else { return [] }
-        let taken = outbound[outboundStart..<(outboundStart + count)]
-        outboundStart += count
-        takenByteCount += UInt64(count)
-        if outboundStart == outbound.count {
-            outbound = []
-            outboundStart = 0
+    /// Hands the oldest bytes, at most `limit` and all of one message, to a transport, if it is the one that carries.
+    /// - Parameter undelivered: how many of the bytes that the transport took before are still on their way.
+    mutating func takeOutbound(
+        over transport: SessionTransport,
+        atMost limit: Int,
+        undelivered: Int
+    ) -> ArraySlice<UInt8> {
+        guard transport == carrier else { return [] }
+        forget(deliveredTo: taken - min(taken, UInt64(max(0, undelivered))))
+        if let best, best != carrier, isBetweenMessages {
+            // Nothing more for this one; when it has delivered all, the better one goes on.
+            if keptFrom == taken { carrier = best }
+            return []
         }
-        return taken
+        guard let message = messages.first(where: { $0.end > taken }) else { return [] }
+        let count = min(max(0, limit), Int(clamping: message.end - taken))
+        guard count > 0 else { return [] }
+        let first = start + Int(clamping: taken - keptFrom)
+        taken += UInt64(count)
+        return bytes[first..<(first + count)]
     }
 
-    /// AppMessages of which the transport has not taken every byte.
-    var unsentMessages: [AppMessageTicket] { marks.map(\.ticket) }
+    /// AppMessages of which no transport has taken every byte.
+    var unsentMessages: [AppMessageTicket] { messages.compactMap(\.ticket) }
 
-    /// The next AppMessage whose last byte the transport has taken since this was last asked.
+    /// The next AppMessage whose last byte a transport has taken, since this was last asked.
     mutating func nextConsumedMessage() -> AppMessageTicket? {
-        guard let mark = marks.first, mark.end <= takenByteCount else { return nil }
-        marks.removeFirst()
-        return mark.ticket
+        for index in messages.indices {
+            guard messages[index].end <= taken else { return nil }
+            guard let ticket = messages[index].ticket else { continue }
+            messages[index].ticket = nil
+            return ticket
+        }
+        return nil
+    }
+
+    private var isBetweenMessages: Bool { taken == keptFrom || messages.contains { $0.end == taken } }
+
+    /// Forgets the messages that have been delivered whole.
+    private mutating func forget(deliveredTo place: UInt64) {
+        while let oldest = messages.first, oldest.end <= place {
+            messages.removeFirst()
+            start += Int(clamping: oldest.end - keptFrom)
+            keptFrom = oldest.end
+        }
+        // Waste is moved away only when it is as much as what stays, so that each byte moves once at most.
+        if start > 0, start * 2 >= bytes.count {
+            bytes.removeSubrange(..<start)
+            start = 0
+        }
     }
 }

@@ -103,7 +103,39 @@ extension WatchSystem {
         return id
     }
 
-    /// The transport is gone: whatever was half received or not yet sent is dropped.
+    /// Another transport of the same companion has opened: the session goes on over the better one.
+    mutating func join(_ id: SessionID, over transport: SessionTransport) {
+        sessions[id]?.join(transport)
+    }
+
+    /// A transport is gone. The session goes on over what is left; without any it is closed.
+    /// - Parameter undelivered: how many of the bytes that the transport took are lost with it.
+    mutating func leave(
+        _ id: SessionID,
+        over transport: SessionTransport,
+        undelivered: Int,
+        reason: String,
+        at now: Duration
+    ) {
+        guard let before = sessions[id]?.carrier else { return }
+        guard sessions[id]?.leave(transport, undelivered: undelivered) == true else {
+            return closeSession(id, reason: reason, at: now)
+        }
+        noteCarrier(of: id, before: before)
+    }
+
+    /// Whether a session over other transports is one with this companion.
+    func session(_ id: SessionID, isFor destination: PPoGATTDestination, without transport: SessionTransport) -> Bool {
+        guard let session = sessions[id] else { return false }
+        return session.isFor(destination) && !session.has(transport)
+    }
+
+    private mutating func noteCarrier(of id: SessionID, before: SessionTransport) {
+        guard let carrier = sessions[id]?.carrier, carrier != before else { return }
+        emit(.sessionMoved(id, to: carrier))
+    }
+
+    /// The last transport is gone: whatever was half received or not yet sent is dropped.
     mutating func closeSession(_ id: SessionID, reason: String, at now: Duration) {
         guard let session = sessions.removeValue(forKey: id) else { return }
         order.removeAll { $0 == id }
@@ -130,7 +162,7 @@ extension WatchSystem {
             WatchStatus.Session(
                 id: session.id,
                 kind: session.kind,
-                transport: session.transport,
+                transport: session.carrier,
                 application: session.application
             )
         }
@@ -141,24 +173,44 @@ extension WatchSystem {
         WatchStatus.RunningApp(uuid: apps.runningUUID, name: apps.runningApp.name)
     }
 
-    /// Takes bytes that a transport received. The running app follows when all of them have been taken in.
-    mutating func receive(_ bytes: ArraySlice<UInt8>, on id: SessionID, at now: Duration) {
+    /// Takes bytes that a transport received, the one that carries the session if none is named. The running app follows
+    /// when all of them have been taken in.
+    mutating func receive(
+        _ bytes: ArraySlice<UInt8>,
+        on id: SessionID,
+        over transport: SessionTransport? = nil,
+        at now: Duration
+    ) {
+        guard let transport = transport ?? sessions[id]?.carrier else { return }
         var rest = bytes
-        while let item = nextItem(from: &rest, on: id) {
+        let isRecovery = isRecovery
+        while let item = sessions[id]?.nextMessage(from: &rest, over: transport, inRecoveryFirmware: isRecovery) {
             switch item {
             case .message(let message): handle(message, on: id, at: now)
             case .skipped(let header): refuse(header, on: id, at: now)
             }
         }
-        if let header = sessions[id]?.deframer.unfinishedHeader, header.endpoint == .appMessage {
+        if let header = sessions[id]?.unfinishedHeader(over: transport), header.endpoint == .appMessage {
             apps.messageBegan(payloadLength: header.payloadLength, on: id)
         }
         handle(at: now) { _, _ in }
     }
 
-    /// Bytes that a session has for its transport, at most `limit` of them.
-    mutating func takeOutbound(of id: SessionID, atMost limit: Int, at now: Duration) -> ArraySlice<UInt8> {
-        guard let bytes = sessions[id]?.takeOutbound(atMost: limit) else { return [] }
+    /// Bytes that a session has for one of its transports, at most `limit` of them and all of one message.
+    /// - Parameters:
+    ///   - transport: which one asks; the one that carries the session if none is named.
+    ///   - undelivered: how many of the bytes that the transport took before are still on their way.
+    mutating func takeOutbound(
+        of id: SessionID,
+        over transport: SessionTransport? = nil,
+        atMost limit: Int,
+        undelivered: Int = 0,
+        at now: Duration
+    ) -> ArraySlice<UInt8> {
+        guard let before = sessions[id]?.carrier,
+            let bytes = sessions[id]?.takeOutbound(over: transport ?? before, atMost: limit, undelivered: undelivered)
+        else { return [] }
+        noteCarrier(of: id, before: before)
         while let ticket = sessions[id]?.nextConsumedMessage() {
             handle(at: now) { system, _ in system.apps.consumed(ticket) }
         }
@@ -168,14 +220,6 @@ extension WatchSystem {
 
     /// How many bytes wait for a session's transport.
     func outboundByteCount(of id: SessionID) -> Int { sessions[id]?.outboundByteCount ?? 0 }
-
-    private mutating func nextItem(from bytes: inout ArraySlice<UInt8>, on id: SessionID) -> MessageDeframer.Item? {
-        guard let kind = sessions[id]?.kind else { return nil }
-        let isRecovery = isRecovery
-        return sessions[id]?.deframer.next(from: &bytes) { header in
-            header.endpoint.admission(on: kind, inRecoveryFirmware: isRecovery) == .allowed
-        }
-    }
 
     private mutating func refuse(_ header: MessageDeframer.Header, on id: SessionID, at now: Duration) {
         guard let kind = sessions[id]?.kind else { return }

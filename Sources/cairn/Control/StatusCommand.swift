@@ -40,6 +40,11 @@ extension ControlStatus {
                 none: ""
             )
         }
+        rows += Self.rows(
+            labelled: "stream",
+            streams.map { "\($0.stream), PSM \($0.psm)" },
+            none: "none can be opened"
+        )
         rows.append(("app", app.name))
         rows.append(("battery", "\(battery.percent) %\(battery.isCharging ? ", charging" : "")"))
         let width = rows.map(\.0.count).max() ?? 0

@@ -62,6 +62,38 @@ struct BatteryCommand: ParsableCommand {
     }
 }
 
+/// `cairn publish`
+struct PublishCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "publish",
+        abstract: "Let phones open a stream, under a new PSM."
+    )
+
+    @Argument(help: "Which.")
+    var stream: WatchStream
+
+    @OptionGroup var watch: WatchReference
+
+    func run() throws { try watch.ask("publish", ["stream": .text(stream.rawValue)]) }
+}
+
+/// `cairn withdraw`
+struct WithdrawCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "withdraw",
+        abstract: "Close a stream, and let no phone open it any more."
+    )
+
+    @Argument(help: "Which.")
+    var stream: WatchStream
+
+    @OptionGroup var watch: WatchReference
+
+    func run() throws { try watch.ask("withdraw", ["stream": .text(stream.rawValue)]) }
+}
+
+extension WatchStream: ExpressibleByArgument {}
+
 /// `cairn disconnect`
 struct DisconnectCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

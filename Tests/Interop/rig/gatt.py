@@ -49,5 +49,9 @@ REVERSED_V1_DATA = pebble("30000004")
 REVERSED_V1_META = pebble("30000005")
 REVERSED_V1_WRITE = pebble("30000006")
 
+#: The Pebble Protocol over an L2CAP channel, Cairn's own, and the characteristic in which Apple looks for a PSM.
+STREAM_SERVICE = pebble("50000000")
+PUBLISHED_PSM = UUID("ABDD3056-28FA-441D-A470-55A75A52553A")
+
 #: What libpebble3 and Gadgetbridge add after PPoGATT.
 DUMMY = UUID("BADBADBA-DBAD-BADB-ADBA-BADBADBADBAD")

@@ -1,0 +1,43 @@
+import BluetoothHost
+import PebbleProtocol
+
+/// Something on the watch that phones can open L2CAP channels to.
+///
+/// Each has a service of its own, and in it a characteristic that says which PSM it has now: the way in which
+/// CoreBluetooth looks for one. The number is another one after each start and each publication.
+public enum WatchStream: String, Sendable, CaseIterable, CustomStringConvertible {
+    /// The Pebble Protocol: see `SessionStream`.
+    case pebble
+
+    public var description: String { "the \(rawValue) stream" }
+
+    /// The service that says where the stream is.
+    var service: BluetoothUUID {
+        switch self {
+        case .pebble: .uuid128(PebbleAttribute.streamService)
+        }
+    }
+
+    /// What its channels offer.
+    var parameters: ChannelParameters {
+        switch self {
+        case .pebble: ChannelParameters(face: .bytes)
+        }
+    }
+
+    /// The service declaration.
+    var serviceName: AttributeName { AttributeName("\(rawValue) stream") }
+    /// The value that has the PSM.
+    var psmName: AttributeName { AttributeName("\(rawValue) stream PSM") }
+
+    /// The value of the PSM characteristic: two bytes, least significant first; 0 while there is none.
+    static func value(of spsm: SPSM?) -> [UInt8] {
+        let number = spsm?.rawValue ?? 0
+        return [UInt8(truncatingIfNeeded: number), UInt8(number >> 8)]
+    }
+}
+
+extension BluetoothUUID {
+    /// Published PSM: Apple's number for the characteristic, which CoreBluetooth calls `CBUUIDL2CAPPSMCharacteristic`.
+    static let publishedPSM = uuid128(0xABDD_3056_28FA_441D_A470_55A7_5A52_553A)
+}
