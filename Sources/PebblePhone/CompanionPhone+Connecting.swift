@@ -47,6 +47,8 @@ extension CompanionPhone {
             self.handle(event, at: now)
         case .gatt(let event):
             self.handle(event, at: now)
+        case .channel(let event):
+            self.handle(event, at: now)
         case .diagnostic(let diagnostic):
             emit(.diagnostic(diagnostic))
         default:

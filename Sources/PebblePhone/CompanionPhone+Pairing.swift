@@ -30,10 +30,10 @@ extension CompanionPhone {
 
     /// Everything is known of the watch: now is the time to pair, as companions do.
     mutating func pairIfWanted(at now: Duration) {
-        guard let link, link.security == .notBegun else { return openReversedTransportIfReady(at: now) }
+        guard let link, link.security == .notBegun else { return openTransportIfReady(at: now) }
         guard host.security != nil, host.connection(link.handle)?.security.isEncrypted != true else {
             self.link?.security = .settled
-            return openReversedTransportIfReady(at: now)
+            return openTransportIfReady(at: now)
         }
         self.link?.security = .underway
         guard let trigger = link.explorer.watch.characteristic(.uuid128(PebbleAttribute.triggerPairing)) else {
@@ -81,7 +81,7 @@ extension CompanionPhone {
         emit(.securityChanged(security))
         guard security.isEncrypted, link?.security == .underway else { return }
         link?.security = .settled
-        openReversedTransportIfReady(at: now)
+        openTransportIfReady(at: now)
     }
 
     /// The user says yes to whatever can be said yes to.
@@ -107,6 +107,6 @@ extension CompanionPhone {
     private mutating func securityFailed(_ reason: String, at now: Duration) {
         emit(.pairingFailed(reason))
         link?.security = .settled
-        openReversedTransportIfReady(at: now)
+        openTransportIfReady(at: now)
     }
 }

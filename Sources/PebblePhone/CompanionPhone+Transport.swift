@@ -41,7 +41,7 @@ extension CompanionPhone {
     }
 
     /// The link is of no more use; a new one may be.
-    private mutating func giveUp(_ connection: ConnectionHandle, _ layer: String, _ why: String) {
+    mutating func giveUp(_ connection: ConnectionHandle, _ layer: String, _ why: String) {
         log(.warning, layer, "\(why); disconnecting")
         host.disconnect(connection, reason: .remoteUserTerminatedConnection)
     }
@@ -58,8 +58,14 @@ extension CompanionPhone {
         }
     }
 
-    /// Reversed: subscribes to the watch's service once everything is known of the watch and pairing is over.
-    mutating func openReversedTransportIfReady(at now: Duration) {
+    /// Everything is known of the watch, or pairing is over: with both, what the watch hosts can be opened.
+    mutating func openTransportIfReady(at now: Duration) {
+        openReversedTransportIfReady(at: now)
+        openStreamIfReady(at: now)
+    }
+
+    /// Reversed: subscribes to the watch's service.
+    private mutating func openReversedTransportIfReady(at now: Duration) {
         guard configuration.transport == .reversed, let link, link.carrier == nil else { return }
         guard link.isExplored, link.security == .settled else { return }
         let data = link.explorer.watch.characteristic(.uuid128(PebbleAttribute.reversedData))
@@ -90,7 +96,7 @@ extension CompanionPhone {
         link?.hasUnsentPacket = false
     }
 
-    private mutating func closeSession(reason: String, at now: Duration) {
+    mutating func closeSession(reason: String, at now: Duration) {
         guard link?.session != nil else { return }
         link?.session?.close(at: now)
         while let event = link?.session?.nextEvent() { emit(event) }
@@ -111,6 +117,10 @@ extension CompanionPhone {
             if let carrier = link?.carrier { openTransport(.reversedV2, carrier, at: now) }
         case (.transportSubscription, .failure(let error)):
             giveUp(ended.connection, "ppogatt", "the watch refused the subscription to its transport: \(error)")
+        case (.psm, .success(.value(let value))):
+            receivePSM(value)
+        case (.psm, _):
+            giveUp(ended.connection, "stream", "the watch does not say where its stream is")
         case (nil, _):
             break
         }
@@ -126,6 +136,7 @@ extension CompanionPhone {
             case .explorer: link?.explorer.couldNotStart("\(error)")
             case .pairingTrigger: pair(at: now)
             case .transportSubscription: giveUp(handle, "ppogatt", "\(error)")
+            case .psm: giveUp(handle, "stream", "\(error)")
             }
         }
     }
@@ -207,6 +218,7 @@ extension CompanionPhone {
 
     private mutating func sendOutboundBytes() -> Int {
         guard let bytes = link?.session?.outboundBytes, !bytes.isEmpty else { return 0 }
+        if case .open(let channel)? = link?.stream { return host.write(bytes, to: channel) }
         return link?.transport?.send(bytes) ?? 0
     }
 

@@ -1,12 +1,14 @@
 import BluetoothHCI
 import PebbleProtocol
 
-/// Which side hosts the GATT service that carries the Pebble Protocol.
+/// What carries the Pebble Protocol: a GATT service of either side, or a channel of its own.
 public enum PhoneTransport: String, Hashable, Sendable, CaseIterable {
     /// The phone hosts it and the watch is its client, as with iPhones and older companions.
     case forward
     /// The watch hosts it and the phone is its client, as companions on Android prefer.
     case reversed
+    /// An L2CAP channel to the watch's stream, without any PPoGATT: what Cairn offers and no other Pebble.
+    case stream
 }
 
 /// Which watch a phone connects to.

@@ -31,7 +31,8 @@ extension PhoneEvent: CustomStringConvertible {
         case .transportOpened(let transport, let session):
             "PPoGATT open, \(transport.rawValue), version \(session.version.rawValue), "
                 + "window \(session.transmitWindow) to the watch, \(session.receiveWindow) from it"
-        case .transportClosed(let reason): "PPoGATT closed: \(reason)"
+        case .streamOpened(let spsm): "the stream is open, PSM \(spsm)"
+        case .transportClosed(let reason): "the Pebble transport is closed: \(reason)"
         case .message(.fromWatch, let message): "watch: \(message.endpoint), \(message.payload.count) bytes"
         case .message(.toWatch, let message): "phone: \(message.endpoint), \(message.payload.count) bytes"
         case .phoneVersionSent(let version): "told the watch what this phone is: \(version.platform.operatingSystem)"

@@ -50,7 +50,9 @@ public enum PhoneEvent: Sendable {
 
     /// PPoGATT is open.
     case transportOpened(PhoneTransport, PPoGATTSession)
-    /// PPoGATT is closed.
+    /// A channel to the watch's stream is open.
+    case streamOpened(SPSM)
+    /// PPoGATT or the stream is closed.
     case transportClosed(reason: String)
     /// A message of the Pebble Protocol.
     case message(MessageDirection, PebbleMessage)

@@ -9,6 +9,7 @@ struct WatchLink: Sendable {
         case explorer
         case pairingTrigger
         case transportSubscription
+        case psm
     }
 
     /// How far the phone is with pairing or encrypting the link.
@@ -40,6 +41,7 @@ struct WatchLink: Sendable {
     var inboundData: AttributeHandle?
     var carrier: Carrier?
     var transport: PPoGATTLink?
+    var stream = Stream.notBegun
     var session: PhoneSession?
     /// The packet that goes next, if the GATT layer had no room for it; else storage for one.
     var packet: [UInt8] = []

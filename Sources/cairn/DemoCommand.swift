@@ -19,6 +19,7 @@ struct DemoCommand: ParsableCommand {
 
               cairn demo
               cairn demo --transport reversed --capture demo.btsnoop
+              cairn demo --transport stream
               cairn demo --pair
               cairn demo --stay --air-port 6402
 
@@ -39,7 +40,12 @@ struct DemoCommand: ParsableCommand {
     )
     var airPort: UInt16?
 
-    @Option(help: "Whose GATT service carries the Pebble Protocol: forward is the phone's, reversed the watch's.")
+    @Option(
+        help: ArgumentHelp(
+            "What carries the Pebble Protocol: the phone's GATT service (forward), the watch's (reversed), or an L2CAP "
+                + "channel (stream)."
+        )
+    )
     var transport: PhoneTransport = .forward
 
     @Flag(

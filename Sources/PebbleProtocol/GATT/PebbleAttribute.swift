@@ -26,6 +26,8 @@ public enum PebbleAttribute {
     /// The Pebble Protocol over an L2CAP channel, hosted by the watch: Cairn's own addition, in the next free block of the
     /// family. No Pebble has it.
     public static let streamService = based(0x5000_0000)
+    /// Where a service says which PSM its stream has: Apple's number, `CBUUIDL2CAPPSMCharacteristicString`.
+    public static let publishedPSM: UInt128 = 0xABDD_3056_28FA_441D_A470_55A7_5A52_553A
 
     /// A phone's service with one characteristic of the same UUID, both without meaning: companions on Android add it
     /// behind PPoGATT.

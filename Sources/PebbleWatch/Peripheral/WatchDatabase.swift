@@ -97,7 +97,7 @@ struct WatchDatabase: Sendable {
             for stream in WatchStream.allCases {
                 Service(stream.service, name: stream.serviceName, isPublished: configuration.streams.contains(stream)) {
                     Characteristic(
-                        .publishedPSM,
+                        .uuid128(PebbleAttribute.publishedPSM),
                         .read,
                         name: stream.psmName,
                         permissions: transport,

@@ -36,8 +36,3 @@ public enum WatchStream: String, Sendable, CaseIterable, CustomStringConvertible
         return [UInt8(truncatingIfNeeded: number), UInt8(number >> 8)]
     }
 }
-
-extension BluetoothUUID {
-    /// Published PSM: Apple's number for the characteristic, which CoreBluetooth calls `CBUUIDL2CAPPSMCharacteristic`.
-    static let publishedPSM = uuid128(0xABDD_3056_28FA_441D_A470_55A7_5A52_553A)
-}
