@@ -64,7 +64,7 @@ enum CommandName: String, CaseIterable {
     case takeOutOfBand = "take-oob"
     case forget
     case forgetAll = "forget-all"
-    case disconnect
+    case disconnect, advertise
     case offerBattery = "offer-battery"
     case publish, withdraw
 }
@@ -126,6 +126,7 @@ extension ControlRequest {
         case .forget: return .perform(.forget(try phone(fields)))
         case .forgetAll: return .perform(.forgetAll)
         case .disconnect: return .perform(.disconnect)
+        case .advertise: return .perform(.advertise)
         case .publish: return .perform(.publish(try stream(fields), true))
         case .withdraw: return .perform(.publish(try stream(fields), false))
         case .offerBattery: return .perform(.offerBattery(try required(fields.offered, "offered")))

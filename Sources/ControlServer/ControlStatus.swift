@@ -59,6 +59,29 @@ public struct ControlStatus: Codable, Sendable, Equatable {
         public let waiting: [Waiting]
     }
 
+    /// An advertisement that is on the air, or has its turns there.
+    public struct Advertisement: Codable, Sendable, Equatable {
+        /// `discovery`, `reconnection` or `beacon`.
+        public let role: String
+        public let intervalMilliseconds: Double
+        public let address: String
+        /// AD structures, in hexadecimal; and of the scan response.
+        public let data: String
+        public let scanResponse: String
+        /// Why the watch advertises at this interval.
+        public let reason: String
+        /// For how long it has.
+        public let sinceSeconds: Double
+        /// How much longer on the air it does; nothing for ever.
+        public let remainingSeconds: Double?
+        /// The interval that follows.
+        public let nextIntervalMilliseconds: Double?
+        /// How long it is on the air before something else has its turn; nothing if it does not share.
+        public let turnSeconds: Double?
+        /// `on-air`, `starting`, `waiting` for its turn, or `refused` by the controller.
+        public let state: String
+    }
+
     /// The battery.
     public struct Battery: Codable, Sendable, Equatable {
         public let percent: Int
@@ -90,6 +113,9 @@ public struct ControlStatus: Codable, Sendable, Equatable {
     public let serialNumber: String
     public let firmware: String
     public let isReady: Bool
+    /// What is on the air, in words.
+    public let air: String
+    public let advertisements: [Advertisement]
     public let links: [Link]
     public let sessions: [Session]
     public let streams: [Stream]
@@ -109,6 +135,8 @@ extension ControlStatus {
         serialNumber = status.identity.serialNumber
         firmware = status.identity.firmware.description
         isReady = status.isReady
+        air = "\(status.onAir)"
+        advertisements = status.onAir.entries.map { Advertisement($0, at: now) }
         links = status.links.map { link in
             Link(
                 connection: Int(link.connection.rawValue),
@@ -143,6 +171,28 @@ extension ControlStatus {
         battery = Battery(percent: Int(status.sensors.batteryPercent), isCharging: status.sensors.isCharging)
         sensors = Sensors(status.sensors)
         heldButtons = WatchButton.allCases.filter(status.heldButtons.contains).map(\.rawValue)
+    }
+}
+
+extension ControlStatus.Advertisement {
+    fileprivate init(_ entry: OnAir.Entry, at now: Duration) {
+        role = entry.role.rawValue
+        intervalMilliseconds = entry.interval.duration / .milliseconds(1)
+        address = entry.address.address.description
+        data = entry.data.hexadecimal
+        scanResponse = entry.scanResponse.hexadecimal
+        reason = "\(entry.reason)"
+        sinceSeconds = max(0, (now - entry.since).inSeconds)
+        remainingSeconds = entry.remaining.map(\.inSeconds)
+        nextIntervalMilliseconds = entry.next.map { $0.duration / .milliseconds(1) }
+        turnSeconds = entry.turn.map(\.inSeconds)
+        state =
+            switch entry.state {
+            case .onAir: "on-air"
+            case .starting: "starting"
+            case .waitingForTurn: "waiting"
+            case .refused: "refused"
+            }
     }
 }
 

@@ -115,7 +115,7 @@ extension Firmware {
         // Forgotten or replaced while it was being stored: the next change in the queue takes it back.
         guard phones[identity] != nil else { return }
         storedBonds.insert(identity)
-        pairingWindowEnd = nil
+        closePairingWindow(at: now)
         host.security?.bondStored(identity)
         updatePairability(at: now)
         // What it subscribed to before it paired is kept from now on.
@@ -181,30 +181,21 @@ extension Firmware {
         return phones.isEmpty || pairingWindowEnd.map { now < $0 } ?? false
     }
 
+    mutating func closePairingWindow(at now: Duration) {
+        guard pairingWindowEnd != nil else { return }
+        pairingWindowEnd = nil
+        advertiser.receive(.pairingWindow(isOpen: false), at: now)
+    }
+
     /// Tells the Security Manager and the advertising policy who may come.
     mutating func updatePairability(at now: Duration) {
-        if let end = pairingWindowEnd, end <= now { pairingWindowEnd = nil }
+        if let end = pairingWindowEnd, end <= now { closePairingWindow(at: now) }
         let isPairable = isPairable(at: now)
         host.security?.isPairable = isPairable
-        guard isReady else { return }
-        if isPairable != wasPairable { emit(.pairable(isPairable)) }
-        wasPairable = isPairable
-        // A watch that bonds with nobody is found by anybody.
-        let isDiscoverable = isPairable || !configuration.isBondable
-        if isDiscoverable != advertising.isRunning(.discovery) {
-            if isDiscoverable {
-                advertising.start(.discovery, at: now)
-            } else {
-                advertising.stop(.discovery, at: now)
-            }
+        if isReady {
+            if isPairable != wasPairable { emit(.pairable(isPairable)) }
+            wasPairable = isPairable
         }
-        let isAwaited = !phones.isEmpty && !links.values.contains { $0.isRestored }
-        if isAwaited != advertising.isRunning(.reconnection) {
-            if isAwaited {
-                advertising.start(.reconnection, at: now)
-            } else {
-                advertising.stop(.reconnection, at: now)
-            }
-        }
+        advertiser.receive(.bonds(count: phones.count), at: now)
     }
 }

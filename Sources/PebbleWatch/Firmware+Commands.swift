@@ -28,7 +28,7 @@ extension Firmware {
             return .done
         case .openPairing(let duration): return try openPairing(for: duration, at: now)
         case .closePairing:
-            pairingWindowEnd = nil
+            closePairingWindow(at: now)
             updatePairability(at: now)
             return .done
         case .confirmPairing:
@@ -48,6 +48,9 @@ extension Firmware {
         case .forget(let address): return try forget(address, at: now)
         case .forgetAll: return try forgetAll(at: now)
         case .disconnect: return try disconnect()
+        case .advertise:
+            advertiser.receive(.command, at: now)
+            return .done
         case .offerBattery(let isOffered):
             guard configuration.isBondable else { throw .databaseIsFixed }
             publish(WatchDatabase.batteryService, isOffered)
@@ -87,7 +90,7 @@ extension Firmware {
     /// and down is no; select and back are what else people try.
     private mutating func pressed(_ button: WatchButton, _ press: ButtonPress, at now: Duration) {
         emit(.buttonPressed(button, press))
-        noteUserActivity(at: now)
+        advertiser.receive(.activity(.button), at: now)
         let asks = asksPairingQuestion
         do throws(WatchCommandError) {
             switch (button, press) {
@@ -102,17 +105,14 @@ extension Firmware {
         }
     }
 
-    /// Somebody has the watch in hand, and may have the phone in the other: be quick to be found.
-    private mutating func noteUserActivity(at now: Duration) {
-        for job in AdvertisingPolicy.Job.allCases where advertising.isRunning(job) { advertising.start(job, at: now) }
-    }
-
     // MARK: Senses
 
     private mutating func take(_ reading: SensorReading, at now: Duration) throws(WatchCommandError) {
+        let wasCharging = sensors.isCharging
         try sensors.take(reading)
         emit(.sensed(reading))
-        if case .tap = reading { noteUserActivity(at: now) }
+        if case .tap = reading { advertiser.receive(.activity(.motion), at: now) }
+        if sensors.isCharging != wasCharging { advertiser.receive(.activity(.charger), at: now) }
         guard case .battery(let percent, _) = reading else { return }
         do {
             try host.gatt.setValue([percent], of: handles.batteryLevel)
@@ -140,6 +140,7 @@ extension Firmware {
         guard duration >= .seconds(1), duration <= WatchCommand.longestPairingWindow else { throw .badWindow }
         let end = now + duration
         pairingWindowEnd = end
+        advertiser.receive(.pairingWindow(isOpen: true), at: now)
         updatePairability(at: now)
         return .pairingOpen(until: end)
     }

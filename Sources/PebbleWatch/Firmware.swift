@@ -19,10 +19,9 @@ public struct Firmware: HCIHost, Sendable {
     let localIdentity: LocalIdentity
     var host: LEHost
     let handles: WatchDatabase.Handles
-    var advertising: AdvertisingPolicy
-    /// What the host was told to advertise.
-    private var onAir: AdvertisingPolicy.OnAir?
-    var isReady = false
+    var advertiser: WatchAdvertiser
+    /// What was last told of the air.
+    var lastOnAir = OnAir(entries: [], silence: .controllerNotReady)
     var system: WatchSystem
     var links: [ConnectionHandle: PhoneLink] = [:]
     /// The streams that are published, and where.
@@ -52,7 +51,7 @@ public struct Firmware: HCIHost, Sendable {
     var wasPairable = false
     var databaseHash: [UInt8] = []
     var databaseChanges: DatabaseChanges
-    private var privateAddress: PrivateAddressRotation?
+    var privateAddress: PrivateAddressRotation?
 
     // MARK: What a person does
 
@@ -114,7 +113,7 @@ public struct Firmware: HCIHost, Sendable {
             bonds: phones.values.map(\.bond),
             randomness: randomness
         )
-        advertising = AdvertisingPolicy(profile: configuration.advertising)
+        advertiser = WatchAdvertiser(configuration)
         system = WatchSystem(
             identity: configuration.identity,
             clock: WatchClock(seconds: configuration.startTime, at: .zero),
@@ -126,9 +125,6 @@ public struct Firmware: HCIHost, Sendable {
         publishConfiguredStreams()
         updateDatabaseHash()
     }
-
-    /// What is on the air now; nil while connected.
-    public var currentAdvertising: AdvertisingPolicy.OnAir? { onAir }
 
     /// The next thing that happened.
     public mutating func nextEvent() -> WatchEvent? { events.popFirst() }
@@ -158,6 +154,7 @@ public struct Firmware: HCIHost, Sendable {
 extension Firmware {
     public mutating func start(at now: Duration) {
         changePrivateAddress(at: now)
+        advertiser.receive(.controllerLost, at: now)
         updatePairability(at: now)
         host.start(at: now)
         system.start(at: now)
@@ -172,7 +169,7 @@ extension Firmware {
     public mutating func advance(to now: Duration) {
         host.advance(to: now)
         system.advance(to: now)
-        advertising.advance(to: now)
+        advertiser.advance(to: now)
         advanceTransports(to: now)
         advanceStreams(to: now)
         advanceLinkPolicies(to: now)
@@ -185,7 +182,7 @@ extension Firmware {
 
     public var nextDeadline: Duration? {
         [
-            host.nextDeadline, system.nextDeadline, advertising.nextDeadline, nextTransportDeadline,
+            host.nextDeadline, system.nextDeadline, advertiser.nextDeadline, nextTransportDeadline,
             nextStreamDeadline, nextLinkPolicyDeadline, databaseChanges.nextDeadline, pairingWindowEnd,
             privateAddress?.nextDeadline, restart?.deadline, nextButtonDeadline,
         ]
@@ -216,10 +213,18 @@ extension Firmware {
     private mutating func handle(_ event: LEHostEvent, at now: Duration) {
         switch event {
         case .ready(let capabilities):
-            isReady = true
-            onAir = nil
-            updatePairability(at: now)
+            controllerReady(capabilities, at: now)
             emit(.started(capabilities))
+        case .restarting:
+            advertiser.receive(.controllerLost, at: now)
+        case .advertisingStarted(let id):
+            advertisingReported(.started, of: id, at: now)
+        case .advertisingFailed(let id, let status):
+            advertisingReported(.failed(status), of: id, at: now)
+        case .advertisingEnded(let id, let end):
+            advertisingReported(.ended(end), of: id, at: now)
+        case .advertisingNotStopped(let id, let status):
+            advertisingReported(.notStopped(status), of: id, at: now)
         case .connected(let connection):
             connected(connection, at: now)
         case .disconnected(let handle, let reason):
@@ -248,7 +253,9 @@ extension Firmware {
     private mutating func connected(_ connection: Connection, at now: Duration) {
         links[connection.handle] = PhoneLink(identity: connection.peer, policy: linkPolicy(for: connection, at: now))
         databaseChanges.connected(connection.handle, at: now)
-        advertising.connected(at: now)
+        advertiser.receive(.connected, at: now)
+        // What left the air is told before who came.
+        reportOnAir()
         emit(.connected(connection.handle, connection.peer))
         // A real watch asks an unencrypted phone for nothing; a rig that cannot pair is talked to at once.
         if configuration.linkSecurity == .insecureTestLink { findPhoneServices(on: connection.handle, at: now) }
@@ -261,11 +268,7 @@ extension Firmware {
         pairingPrompts[handle] = nil
         databaseChanges.disconnected(handle)
         updatePairability(at: now)
-        if links.isEmpty {
-            advertising.disconnected(at: now)
-            // The controller stopped advertising when the phone connected.
-            onAir = nil
-        }
+        if links.isEmpty { advertiser.receive(.disconnected(LinkEnd(reason)), at: now) }
         emit(.disconnected(handle, reason: reason))
     }
 
@@ -277,38 +280,7 @@ extension Firmware {
         links[handle]?.wasEncrypted = security.isEncrypted
         guard security.isEncrypted, security.isBonded else { return }
         restorePhone(on: handle, at: now)
-        updatePairability(at: now)
+        if links[handle]?.isRestored == true { advertiser.receive(.bondedPhoneIsBack, at: now) }
         findPhoneServices(on: handle, at: now)
     }
-
-    /// Takes a new private address, if the watch uses any; what is on the air goes out again with it.
-    private mutating func changePrivateAddress(at now: Duration) {
-        guard case .resolvablePrivateAddress(let lifetime) = configuration.privacy else { return }
-        privateAddress = host.security?.makePrivateAddressRotation(lifetime: lifetime, at: now)
-        onAir = nil
-    }
-
-    /// Tells the host what the policy wants on the air, if that changed.
-    private mutating func updateAdvertising(at now: Duration) {
-        guard isReady, advertising.onAir != onAir else { return }
-        onAir = advertising.onAir
-        emit(.advertising(onAir))
-        guard let onAir else { return }
-        let advertisement = Advertisement(for: onAir.job, of: configuration.identity)
-        host.startAdvertising(
-            AdvertisingSet(
-                id: .watch,
-                kind: .connectable,
-                interval: onAir.interval,
-                ownAddress: currentPrivateAddress,
-                data: advertisement.data.bytes,
-                scanResponse: advertisement.scanResponse.bytes
-            )
-        )
-    }
-}
-
-extension AdvertisingSetID {
-    /// The watch's own advertisement.
-    static let watch = AdvertisingSetID(rawValue: 0)
 }

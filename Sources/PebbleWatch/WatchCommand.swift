@@ -40,6 +40,8 @@ public enum WatchCommand: Sendable, Equatable {
     case forgetAll
     /// Disconnects every phone.
     case disconnect
+    /// Advertises as fast as the profile ever does, for a phone that is looking for the watch now.
+    case advertise
     /// Shows the battery service to phones, or hides it.
     case offerBattery(Bool)
     /// Lets phones open a stream, with a PSM that it has not had before, or withdraws it: its channels close, and phones

@@ -22,7 +22,10 @@ public struct WatchConfiguration: Sendable {
     public var linkSecurity: LinkSecurityPolicy
     public var pairing: PairingPolicy
     public var privacy: AddressPrivacy
-    public var advertising: AdvertisingPolicy.Profile
+    /// What is on the air when, and how often.
+    public var advertising: AdvertisingProfile
+    /// What wakes companion apps on iPhones while no phone is connected; nil for nothing.
+    public var beacon: Beacon?
     /// Which connection parameters phones are asked for.
     public var link: LinkProfile
     /// How long after encryption a bonded phone is told that the database has changed.
@@ -54,6 +57,7 @@ public struct WatchConfiguration: Sendable {
         offersBattery = true
         streams = [.pebble]
         advertising = .pebble
+        beacon = nil
         link = .pebble
         defaultApp = ClockFace()
         builtInApps = [EchoApp(), SportsApp(), GolfApp()]

@@ -8,8 +8,8 @@ public enum WatchEvent: Sendable {
     case started(ControllerCapabilities)
     /// The controller cannot be used; `Firmware.start(at:)` tries again.
     case failed(StartUpFailure)
-    /// What is on the air changed; nil is nothing.
-    case advertising(AdvertisingPolicy.OnAir?)
+    /// What is on the air changed. Turns on the air are not told one by one.
+    case advertising(OnAir)
     /// A phone connected.
     case connected(ConnectionHandle, LEAddress)
     /// A link ended, and why.

@@ -56,6 +56,8 @@ public struct WatchStatus: Sendable {
     public let identity: WatchIdentity
     /// Whether the controller is ready.
     public let isReady: Bool
+    /// What is on the air, why, and for how long.
+    public let onAir: OnAir
     public let links: [Link]
     public let sessions: [Session]
     /// The streams that phones can open, and their PSMs.
@@ -81,6 +83,7 @@ extension Firmware {
         WatchStatus(
             identity: configuration.identity,
             isReady: isReady,
+            onAir: onAir,
             links: links.keys.sorted().compactMap { handle in
                 links[handle].map { link in
                     WatchStatus.Link(

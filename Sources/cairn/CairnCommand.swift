@@ -38,7 +38,7 @@ struct CairnCommand: ParsableCommand {
                 name: "At a running watch",
                 subcommands: [
                     StatusCommand.self, EventsCommand.self, PressCommand.self, TapCommand.self, BatteryCommand.self,
-                    PublishCommand.self, WithdrawCommand.self, DisconnectCommand.self,
+                    PublishCommand.self, WithdrawCommand.self, DisconnectCommand.self, AdvertiseCommand.self,
                 ]
             ),
             CommandGroup(

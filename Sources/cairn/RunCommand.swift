@@ -33,6 +33,8 @@ struct RunCommand: ParsableCommand {
               cairn run --controller serial:/dev/ttyAMA0,3000000 --state ~/.cairn
               cairn run --controller tcp:127.0.0.1:6402 --controller-lost retry
               cairn run --controller virtual --air-port 6402 --capture a.btsnoop
+              cairn run --controller virtual --advertising apple \
+                --beacon e2c56db5-dffb-48d2-b060-d0f5a71096e0 --beacon-hold-off 20
             """
     )
 
@@ -50,6 +52,8 @@ struct RunCommand: ParsableCommand {
     @OptionGroup(title: "PAIRING") var pairing: PairingOptions
 
     @OptionGroup(title: "LINKS") var link: LinkOptions
+
+    @OptionGroup(title: "ADVERTISING") var advertising: AdvertisingOptions
 
     @Option(
         help: ArgumentHelp(
@@ -89,15 +93,18 @@ struct RunCommand: ParsableCommand {
     }
 
     func run() throws {
+        try advertising.checkTogether()
         try Console.run { () throws(DaemonError) in
             let watch = watch
             let pairing = pairing
             let link = link
+            let advertising = advertising
             let linkSecurity: LinkSecurityPolicy = insecureTestLink ? .insecureTestLink : .required
             var configuration = WatchDaemonConfiguration(controller: controller) {
                 var configuration = watch.watch(at: $0, linkSecurity: linkSecurity)
                 pairing.apply(to: &configuration)
                 link.apply(to: &configuration)
+                advertising.apply(to: &configuration)
                 return configuration
             }
             configuration.whenControllerLost = controllerLost
@@ -111,6 +118,7 @@ struct RunCommand: ParsableCommand {
             if insecureTestLink {
                 daemon.loggers[.watch].warning("the link is not secured: anyone in range may use this watch")
             }
+            for line in advertising.advice { daemon.loggers[.watch].warning("\(line)") }
             if controller == .virtual, air.airPort == nil {
                 daemon.loggers[.air].notice("nobody can reach this watch: add --air-port, or see cairn demo")
             }

@@ -157,9 +157,9 @@ struct LEHostAdvertisingTests {
         }
         #expect(rig.sent().isEmpty)
         #expect(rig.events().descriptions == ["advertisingFailed(\(Self.first), \(HCIStatus.commandDisallowed))"])
-        // It can be tried again.
+        // It can be tried again; since nobody knows what the controller has made of it, it begins with taking it off the air.
         rig.host.startAdvertising(Self.set())
-        #expect(rig.answerCommands() == Self.extendedStart)
+        #expect(rig.answerCommands() == [compact("01 3920 06 00 01 00 0000 00")] + Self.extendedStart)
     }
 
     @Test("Starting again before the first start is through replaces it")
@@ -284,6 +284,62 @@ struct LEHostAdvertisingTests {
         rig.give(HostRig.connected("4000"))
         rig.give(HostRig.frame("4000", channel: "0400", "02 1700"))
         #expect(rig.events().connections.count == 1)
+    }
+
+    @Test(
+        "A set can leave the air when somebody connects to another, before anybody is told who",
+        arguments: [false, true]
+    )
+    func endsOnConnection(_ isStarting: Bool) throws {
+        var rig = try HostRig.ready(.rich)
+        rig.host.startAdvertising(Self.set(Self.first))
+        rig.answerCommands()
+        var beacon = Self.set(Self.second, .nonConnectable)
+        beacon.endsOnConnection = true
+        rig.host.startAdvertising(beacon)
+        if isStarting { _ = rig.sent() } else { rig.answerCommands() }
+        _ = rig.events()
+        rig.give(HostRig.connected("4000"))
+        let events = rig.events().descriptions
+        #expect(events.first == "advertisingEnded(\(Self.second), \(AdvertisingEnd.connected(0x40)))")
+        #expect(events.dropFirst().first == "advertisingEnded(\(Self.first), \(AdvertisingEnd.connected(0x40)))")
+        if isStarting { rig.give(HostRig.commandComplete("3620", "00")) }
+        // The first thing that the controller is told is to stop; nothing of the start follows.
+        let commands = rig.answerCommands()
+        #expect(commands.first == compact("01 3920 06 00 01 01 0000 00"))
+        #expect(commands.allSatisfy { !$0.hasPrefix("013920060101") })
+    }
+
+    @Test("A connection that was not established ends the set it came by; it is started again from certain ground")
+    func notEstablished() throws {
+        for script in [ControllerScript.minimal, .rich] {
+            var rig = try HostRig.ready(script)
+            rig.host.startAdvertising(Self.set())
+            rig.answerCommands()
+            _ = rig.events()
+            rig.give(HostRig.le("01", "3e" + Self.zeros(17)))
+            let end = AdvertisingEnd.controller(.connectionFailedToBeEstablished)
+            #expect(rig.events().descriptions == ["advertisingEnded(\(Self.first), \(end))"])
+            rig.host.startAdvertising(Self.set())
+            let commands = rig.answerCommands().map { String($0.dropFirst(2).prefix(4)) }
+            #expect(commands.first == (script.answers == ControllerScript.rich.answers ? "3920" : "0a20"))
+        }
+    }
+
+    @Test("A phone that connects while a set is being changed leaves nothing on the air beside it")
+    func connectedWhileChanging() throws {
+        var rig = try HostRig.ready(.minimal)
+        rig.host.startAdvertising(Self.set())
+        rig.answerCommands()
+        rig.host.startAdvertising(Self.set(slots: 0x40))
+        // The controller has turned advertising off, but the phone was faster.
+        #expect(rig.sent() == [compact("01 0a20 01 00")])
+        rig.give(HostRig.commandComplete("0a20", "00"))
+        #expect(rig.sent().count == 1)
+        rig.give(HostRig.legacyConnected("4000"))
+        rig.give(HostRig.commandComplete("0620", "00"))
+        #expect(rig.answerCommands().first == compact("01 0a20 01 00"))
+        #expect(rig.host.connections.count == 1)
     }
 
     @Test("Directed advertising that nobody answers ends by itself", arguments: [false, true])

@@ -46,6 +46,28 @@ import Testing
         (["run", "--controller", "virtual", "--log-level", "hcl=debug"], "“hcl” is no layer; the layers are daemon,"),
         (["run", "--controller", "virtual", "--controller-lost", "cry"], "'cry' is invalid for '--controller-lost"),
         (["run", "--controller", "virtual", "--name", "A name of twenty bytes"], "the name has 22 bytes of UTF-8"),
+        (["run", "--controller", "virtual", "--advertising", "loud"], "'loud' is invalid for '--advertising"),
+        (
+            ["run", "--controller", "virtual", "--advertising", "custom"],
+            "--advertising custom needs --advertising-steps"
+        ),
+        (
+            ["run", "--controller", "virtual", "--advertising-steps", "1285ms"],
+            "--advertising-steps are for --advertising custom, not for pebble"
+        ),
+        (
+            ["run", "--controller", "virtual", "--advertising", "custom", "--advertising-steps", "20ms/30s"],
+            "step 1, “20ms/30s”, is the last and has to last for ever"
+        ),
+        (["run", "--controller", "virtual", "--beacon", "42"], "“42” is no UUID; write 32 hexadecimal digits"),
+        (
+            ["run", "--controller", "virtual", "--beacon-power", "-59"],
+            "--beacon-power needs a beacon: add --beacon UUID"
+        ),
+        (
+            ["run", "--controller", "virtual", "--beacon-power", "-129"],
+            "The value '-129' is invalid for '--beacon-power"
+        ),
         (["fly"], "Unexpected argument 'fly'"),
     ])
     func aWrongCommandLineIsExplained(arguments: [String], beginning: String) throws {

@@ -296,13 +296,13 @@ import Testing
 
     @Test func whatIsOnTheAirFollowsTheBond() throws {
         var rig = try pairedRig()
-        #expect(try rig.onWatch { watch, _ in watch.firmware.currentAdvertising } == nil)
+        #expect(try rig.onWatch { watch, _ in watch.firmware.onAir.silence } == .connected)
         try rig.onPhone { phone, _ in if let connection = phone.connection { phone.host.disconnect(connection) } }
         rig.simulation.run(for: .seconds(1))
-        let onAir = try rig.onWatch { watch, _ in watch.firmware.currentAdvertising }
-        #expect(onAir == .init(job: .reconnection, interval: AdvertisingInterval(rawValue: 0x20)))
+        let onAir = try #require(try rig.onWatch { watch, _ in watch.firmware.onAir.connectable })
+        #expect(onAir.role == .reconnection && onAir.interval == AdvertisingInterval(rawValue: 0x20))
         let identity = try rig.onPhone { phone, _ in phone.identity }
         try rig.onWatch { watch, now in try watch.firmware.perform(.forget(identity.address), at: now) }
-        #expect(try rig.onWatch { watch, _ in watch.firmware.currentAdvertising?.job } == .discovery)
+        #expect(try rig.onWatch { watch, _ in watch.firmware.onAir.connectable?.role } == .discovery)
     }
 }

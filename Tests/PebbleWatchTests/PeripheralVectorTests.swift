@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test func discoveryAdvertisement() throws {
-        let advertisement = Advertisement(for: .discovery, of: identity())
+        let advertisement = Advertisement(for: .discovery, of: identity(), by: .pebble)
         #expect(advertisement.data.bytes == (try vector("adv_discovery_pebbleos")))
         #expect(advertisement.scanResponse.bytes == (try vector("scanrsp_pebbleos_asterix")))
     }
@@ -44,18 +44,22 @@ import Testing
         obelix.hardware = .obelixPVT
         obelix.color = .time2BlackGray
         #expect(
-            Advertisement(for: .discovery, of: obelix).scanResponse.bytes == (try vector("scanrsp_pebbleos_obelix"))
+            Advertisement(for: .discovery, of: obelix, by: .pebble).scanResponse.bytes
+                == (try vector("scanrsp_pebbleos_obelix"))
         )
         var silk = identity()
         silk.company = .pebble
         silk.hardware = .silk
         silk.color = .pebble2HRBlack
         silk.firmware = .init(major: 4, minor: 3, patch: 0)
-        #expect(Advertisement(for: .discovery, of: silk).scanResponse.bytes == (try vector("scanrsp_google_silk")))
+        #expect(
+            Advertisement(for: .discovery, of: silk, by: .pebble).scanResponse.bytes
+                == (try vector("scanrsp_google_silk"))
+        )
     }
 
     @Test func theReconnectionAdvertisementIsEmpty() throws {
-        let advertisement = Advertisement(for: .reconnection, of: identity())
+        let advertisement = Advertisement(for: .reconnection, of: identity(), by: .pebble)
         #expect(advertisement.data.bytes == (try vector("adv_reconnect_plain")))
         #expect(advertisement.scanResponse.bytes.isEmpty)
     }
@@ -64,7 +68,7 @@ import Testing
         var identity = identity()
         for length in 1...WatchIdentity.maximumNameLength {
             identity.name = String(repeating: "n", count: length)
-            let advertisement = Advertisement(for: .discovery, of: identity)
+            let advertisement = Advertisement(for: .discovery, of: identity, by: .pebble)
             #expect(advertisement.data.encodedCount <= 31)
             #expect(advertisement.scanResponse.encodedCount <= 31)
             #expect(advertisement.data.localName == identity.name)

@@ -20,6 +20,8 @@ struct Advertiser: Sendable {
     var phase = Phase.off
     /// What the controller was told last; nil if nothing.
     var told: AdvertisingSet?
+    /// Whether the controller has refused something of it, so that what it has on the air is not certain.
+    var isDoubtful = false
 
     init(_ set: AdvertisingSet, handle: AdvertisingHandle) {
         self.set = set
@@ -46,6 +48,7 @@ struct Advertiser: Sendable {
     mutating func controllerLost() {
         if mayBeOnAir { phase = .wanted }
         told = nil
+        isDoubtful = false
     }
 }
 

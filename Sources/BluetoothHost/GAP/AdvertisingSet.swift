@@ -36,6 +36,9 @@ public struct AdvertisingSet: Hashable, Sendable {
     public var data: [UInt8]
     /// AD structures for whoever asks, at most 31 octets.
     public var scanResponse: [UInt8]
+    /// Whether it leaves the air as soon as a peer connects to this device by another set. A set that is connected to
+    /// leaves it in any case.
+    public var endsOnConnection = false
 
     public init(
         id: AdvertisingSetID,

@@ -28,13 +28,16 @@ extension LEHost {
     /// Takes a set off the air. `advertisingEnded` follows if it was there, or on its way there.
     public mutating func stopAdvertising(_ id: AdvertisingSetID) {
         guard let index = advertiser(id) else { return }
-        let mayBeOnAir = advertisers[index].mayBeOnAir
+        let mayBeOnAir = advertisers[index].mayBeOnAir || advertisers[index].isDoubtful
         if case .starting(let sequence) = advertisers[index].phase { commands.cancel(sequence) }
         advertisers[index].phase = .off
-        if mayBeOnAir { disable(index, for: .disableAdvertising(id)) }
+        if mayBeOnAir, isReady { disable(index, for: .disableAdvertising(id)) }
     }
 
     private func advertiser(_ id: AdvertisingSetID) -> Int? { advertisers.firstIndex { $0.set.id == id } }
+
+    /// How many commands it takes at most to put a set on the air.
+    private static let longestAdvertisingSequence = 8
 
     private func freeAdvertisingHandle() -> AdvertisingHandle? {
         let taken = Set(advertisers.map(\.handle))
@@ -49,13 +52,20 @@ extension LEHost {
             advertisers[index].phase = .off
             return emit(.advertisingFailed(id, .limitReached))
         }
+        guard commands.hasRoom(for: Self.longestAdvertisingSequence) else {
+            if advertisers[index].mayBeOnAir { disable(index, for: .clearAdvertising) }
+            advertisers[index].phase = .off
+            return emit(.advertisingFailed(id, .memoryCapacityExceeded))
+        }
         let sequence = commands.makeSequence()
         if advertisers[index].needsOnlyData {
             sendData(of: index, in: sequence)
             return emit(.advertisingStarted(id))
         }
         if case .starting(let earlier) = advertisers[index].phase { commands.cancel(earlier) }
-        if advertisers[index].mayBeOnAir { disable(index, for: .other, in: sequence) }
+        if advertisers[index].mayBeOnAir || isDoubtful(index) {
+            disable(index, for: .clearAdvertising, in: sequence)
+        }
         if capabilities.usesExtendedCommands {
             prepareExtended(index, in: sequence)
         } else {
@@ -73,12 +83,22 @@ extension LEHost {
             return !advertisers.indices.contains { $0 != index && advertisers[$0].mayBeOnAir }
         }
         guard advertisers[index].told == nil else { return true }
-        let held = advertisers.indices.filter { advertisers[$0].told != nil }
+        let held = advertisers.indices.filter {
+            advertisers[$0].told != nil || ($0 != index && advertisers[$0].isDoubtful)
+        }
         guard held.count >= capabilities.advertisingSetCount else { return true }
         guard let spare = held.first(where: { !advertisers[$0].mayBeOnAir }) else { return false }
-        send(LERemoveAdvertisingSet(set: advertisers[spare].handle), for: .other)
+        if advertisers[spare].isDoubtful { disable(spare, for: .clearAdvertising) }
+        send(LERemoveAdvertisingSet(set: advertisers[spare].handle), for: .removeAdvertising(advertisers[spare].set.id))
         advertisers[spare].told = nil
+        advertisers[spare].isDoubtful = false
         return true
+    }
+
+    /// Whether what the controller has on the air in a set's place is not certain; a legacy controller has one place.
+    private func isDoubtful(_ index: Int) -> Bool {
+        capabilities.usesExtendedCommands
+            ? advertisers[index].isDoubtful : advertisers.contains { $0.isDoubtful }
     }
 
     private mutating func prepareLegacy(_ index: Int, in sequence: CommandQueue.Sequence) {
@@ -115,7 +135,7 @@ extension LEHost {
         let address = set.ownAddress ?? ownAddress
         if let told = advertisers[index].told, told.kind != set.kind {
             // A set may not become one that its data do not fit.
-            send(LERemoveAdvertisingSet(set: handle), for: .other, in: sequence)
+            send(LERemoveAdvertisingSet(set: handle), for: .removeAdvertising(set.id), in: sequence)
         }
         let parameters = LESetExtendedAdvertisingParameters(
             set: handle,
@@ -199,29 +219,44 @@ extension LEHost {
             sequence == command.sequence
         else { return }
         advertisers[index].phase = .onAir
+        advertisers[index].isDoubtful = false
+        if !capabilities.usesExtendedCommands {
+            for other in advertisers.indices { advertisers[other].isDoubtful = false }
+        }
         emit(.advertisingStarted(id))
     }
 
     mutating func advertisingFailed(_ id: AdvertisingSetID, _ command: CommandQueue.Answered, _ status: HCIStatus) {
-        logFailure(of: command, status)
+        log(.debug, "hci", "\(command.opcode) failed: \(status)")
         if command.opcode == LESetRandomAddress.opcode { controllerRandomAddress = nil }
         if let sequence = command.sequence { commands.cancel(sequence) }
         guard let index = advertiser(id) else { return }
         switch advertisers[index].phase {
         case .starting(let sequence) where sequence == command.sequence: break
-        case .onAir: disable(index, for: .other)
+        case .onAir: disable(index, for: .clearAdvertising)
         case .off, .wanted, .starting: return
         }
         advertisers[index].phase = .off
         advertisers[index].told = nil
+        advertisers[index].isDoubtful = true
         emit(.advertisingFailed(id, status))
     }
 
     mutating func advertisingDisabled(_ id: AdvertisingSetID, _ status: HCIStatus) {
-        if status != .success, status != .commandDisallowed {
-            log(.warning, "gap", "advertising could not be stopped: \(status)")
+        guard status != .success, status != .unknownAdvertisingIdentifier else {
+            if let index = advertiser(id), advertisers[index].phase == .off { advertisers[index].isDoubtful = false }
+            return emit(.advertisingEnded(id, .stopped))
         }
-        emit(.advertisingEnded(id, .stopped))
+        log(.debug, "gap", "advertising could not be stopped: \(status)")
+        guard let index = advertiser(id), !advertisers[index].mayBeOnAir else { return }
+        advertisers[index].isDoubtful = true
+        emit(.advertisingNotStopped(id, status))
+    }
+
+    mutating func advertisingRemoved(_ id: AdvertisingSetID, _ status: HCIStatus) {
+        guard status != .success, status != .unknownAdvertisingIdentifier, let index = advertiser(id) else { return }
+        // It is still there, on the air perhaps.
+        advertisers[index].isDoubtful = true
     }
 
     /// A peer connected to this peripheral: which set did it connect to?
@@ -231,8 +266,21 @@ extension LEHost {
         let candidates = advertisers.indices.filter { advertisers[$0].mayBeOnAir && advertisers[$0].set.isConnectable }
         guard let index = candidates.first else { return ownAddress }
         guard candidates.count == 1 else { return nil }
+        let wasStarting = advertisers[index].phase != .onAir
         end(index, .connected(handle))
+        // The last command of the start, which is on its way already, would put it on the air beside the connection.
+        if wasStarting { disable(index, for: .disableAdvertising(advertisers[index].set.id)) }
         return advertisers[index].set.ownAddress ?? ownAddress
+    }
+
+    /// A peer connected: sets that were to be heard only until then leave the air, before anybody is told.
+    mutating func endAdvertisingBesides(_ handle: ConnectionHandle) {
+        for index in advertisers.indices where advertisers[index].set.endsOnConnection {
+            let isKnown = advertisers[index].mayBeOnAir
+            guard isKnown || advertisers[index].isDoubtful else { continue }
+            if isKnown { end(index, .connected(handle)) }
+            disable(index, for: .disableAdvertising(advertisers[index].set.id))
+        }
     }
 
     /// The controller says which set it took off the air.
@@ -253,8 +301,19 @@ extension LEHost {
         end(index, .controller(status))
     }
 
+    /// A connection that a peer made came to nothing at once; with it, advertising ended on most controllers.
+    mutating func connectableAdvertisingEnded(_ status: HCIStatus) {
+        for index in advertisers.indices where advertisers[index].mayBeOnAir && advertisers[index].set.isConnectable {
+            end(index, .controller(status))
+            advertisers[index].isDoubtful = true
+        }
+    }
+
     private mutating func end(_ index: Int, _ end: AdvertisingEnd) {
-        if case .starting(let sequence) = advertisers[index].phase { commands.cancel(sequence) }
+        if case .starting(let sequence) = advertisers[index].phase {
+            commands.cancel(sequence)
+            advertisers[index].isDoubtful = true
+        }
         advertisers[index].phase = .off
         emit(.advertisingEnded(advertisers[index].set.id, end))
     }

@@ -89,6 +89,7 @@ extension LEHost {
         switch outcome {
         case .success(let new): connectionMade(new)
         case .failure(.advertisingTimeout): directedAdvertisingEnded(.advertisingTimeout)
+        case .failure(let status) where initiation == nil: connectableAdvertisingEnded(status)
         case .failure(let status): initiationFailed(status)
         }
     }
@@ -106,7 +107,7 @@ extension LEHost {
             log(.error, "gap", "the controller made connection \(new.handle) a second time")
             close(new.handle, .unspecifiedError)
         }
-        if new.role == .central { initiation = nil }
+        if new.role == .central { initiation = nil } else { endAdvertisingBesides(new.handle) }
         let address = new.role == .central ? ownAddress : advertisingConnected(new.handle)
         let hasOwnPrivate = new.localResolvableAddress != .zero
         let hasPeerPrivate = new.peerResolvableAddress != .zero

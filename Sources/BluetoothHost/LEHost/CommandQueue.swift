@@ -9,6 +9,10 @@ enum CommandPurpose: Hashable, Sendable {
     case prepareAdvertising(AdvertisingSetID)
     case enableAdvertising(AdvertisingSetID)
     case disableAdvertising(AdvertisingSetID)
+    /// Turning off a set that may be off already; the answer does not matter.
+    case clearAdvertising
+    /// Making room in the controller for another set.
+    case removeAdvertising(AdvertisingSetID)
     case prepareScanning
     case enableScanning
     case disableScanning
@@ -70,6 +74,9 @@ struct CommandQueue: Sendable {
 
     /// Whether there is nothing to send and nothing to be answered.
     var isIdle: Bool { waiting.isEmpty && unanswered.isEmpty }
+
+    /// Whether so many commands more can wait.
+    func hasRoom(for count: Int) -> Bool { waiting.count + count <= Self.limit }
 
     /// A sequence of its own.
     mutating func makeSequence() -> Sequence {

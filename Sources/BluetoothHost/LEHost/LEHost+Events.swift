@@ -91,6 +91,8 @@ extension LEHost {
         case .enableAdvertising(let id):
             status == .success ? advertisingBegan(id, command) : advertisingFailed(id, command, status)
         case .disableAdvertising(let id): advertisingDisabled(id, status)
+        case .clearAdvertising: break
+        case .removeAdvertising(let id): advertisingRemoved(id, status)
         case .prepareScanning:
             if status != .success { scanningFailed(command, status) }
         case .enableScanning:

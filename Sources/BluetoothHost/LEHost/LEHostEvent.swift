@@ -15,6 +15,8 @@ public enum LEHostEvent: Sendable {
     case advertisingFailed(AdvertisingSetID, HCIStatus)
     /// A set is not on the air any more.
     case advertisingEnded(AdvertisingSetID, AdvertisingEnd)
+    /// A set was to leave the air, and the controller refused: it may still be there. `stopAdvertising` tries again.
+    case advertisingNotStopped(AdvertisingSetID, HCIStatus)
 
     case scanningStarted
     case scanningFailed(HCIStatus)

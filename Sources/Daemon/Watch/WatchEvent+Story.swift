@@ -48,14 +48,9 @@ extension WatchEvent {
             )
         case .failed(let failure):
             return StoryLine(.watch, .error, "\(failure)")
-        case .advertising(let onAir?):
-            return StoryLine(
-                .watch,
-                .info,
-                "advertises for \(onAir.job.rawValue), every \(onAir.interval.duration.inMilliseconds)"
-            )
-        case .advertising(nil):
-            return StoryLine(.watch, .info, "does not advertise any more")
+        case .advertising(let onAir):
+            let text = onAir.silence == nil ? "advertises for \(onAir)" : "advertises \(onAir)"
+            return StoryLine(.watch, .info, text)
         case .connected(let handle, let peer):
             return StoryLine(.gap, .info, "connected to \(peer), \(handle)")
         case .disconnected(let handle, let reason):
@@ -136,14 +131,6 @@ extension LogLevel {
         case ...LogLevel.info.rawValue: .info
         default: .debug
         }
-    }
-}
-
-extension Duration {
-    /// Such as `1021.875 ms`.
-    fileprivate var inMilliseconds: String {
-        let milliseconds = self / .milliseconds(1)
-        return milliseconds == milliseconds.rounded() ? "\(Int64(milliseconds)) ms" : "\(milliseconds) ms"
     }
 }
 

@@ -9,33 +9,45 @@ public struct Advertisement: Sendable, Equatable {
     /// In answer to a scanner that asks for more.
     public let scanResponse: AdvertisingData
 
-    /// Advertisement of a job. The payload for reconnection is empty, as on the real watch: the phone that knows the
-    /// watch looks for its address, and nobody else should notice it.
-    public init(for job: AdvertisingPolicy.Job, of identity: WatchIdentity, transmitPower: Int8 = 0) {
-        switch job {
-        case .discovery:
-            var parts = Self.discovery(of: identity, transmitPower: transmitPower)
-            // What does not fit moves to the scan response, where nothing but the watch's own data would stand.
-            var moved: [ADStructure] = []
-            while AdvertisingData(parts).encodedCount > Self.legacyCapacity, let last = parts.popLast() {
-                moved.insert(last, at: 0)
-            }
-            data = AdvertisingData(parts)
-            let response = AdvertisingData([Self.manufacturerData(of: identity)] + moved)
-            scanResponse =
-                response.encodedCount <= Self.legacyCapacity
-                ? response : AdvertisingData([Self.manufacturerData(of: identity)])
-        case .reconnection:
-            data = AdvertisingData()
-            scanResponse = AdvertisingData()
+    /// What the watch says of itself for a purpose, with a profile that decides how much a watch that waits for its own
+    /// phone tells the others.
+    public init(
+        for purpose: AdvertisingPolicy.Purpose,
+        of identity: WatchIdentity,
+        by profile: AdvertisingProfile,
+        transmitPower: Int8 = 0
+    ) {
+        switch (purpose, profile.reconnectionPayload) {
+        case (.discovery, _), (.reconnection, .full): self.init(full: identity, transmitPower: transmitPower)
+        case (.reconnection, .empty): self.init(data: AdvertisingData(), scanResponse: AdvertisingData())
         }
+    }
+
+    private init(data: AdvertisingData, scanResponse: AdvertisingData) {
+        self.data = data
+        self.scanResponse = scanResponse
+    }
+
+    private init(full identity: WatchIdentity, transmitPower: Int8) {
+        var parts = Self.parts(of: identity, transmitPower: transmitPower)
+        // What does not fit moves to the scan response, where nothing but the watch's own data would stand.
+        var moved: [ADStructure] = []
+        while AdvertisingData(parts).encodedCount > Self.legacyCapacity, let last = parts.popLast() {
+            moved.insert(last, at: 0)
+        }
+        let response = AdvertisingData([Self.manufacturerData(of: identity)] + moved)
+        self.init(
+            data: AdvertisingData(parts),
+            scanResponse: response.encodedCount <= Self.legacyCapacity
+                ? response : AdvertisingData([Self.manufacturerData(of: identity)])
+        )
     }
 
     /// What one legacy advertising PDU can carry, in bytes.
     static let legacyCapacity = 31
 
     /// In exactly this order: flags, services, name, power.
-    private static func discovery(of identity: WatchIdentity, transmitPower: Int8) -> [ADStructure] {
+    private static func parts(of identity: WatchIdentity, transmitPower: Int8) -> [ADStructure] {
         [
             .flags([.leGeneralDiscoverable, .brEDRNotSupported]),
             .uuids16([PebbleAttribute.pairingService], .complete),

@@ -1,181 +1,313 @@
 import BluetoothHCI
 
-/// Decides what the watch advertises, how often, and for how long.
+/// Decides what the watch advertises, how often, and for how long; which intervals there are is in
+/// `AdvertisingProfile`.
 ///
-/// The model is the firmware's: *jobs* (be discovered, be reconnected to) each walk a list of *terms* (an interval
-/// for a time); exactly one job is on the air, and when there are several they take turns. The policy knows nothing
-/// of payloads or controllers: it is told what happens and asked what should be on the air.
+/// The watch has two *purposes*: to be discovered by a phone that does not know it, and to be reconnected to by the one
+/// that does. Each walks down a schedule. In a profile with turns they take them, one second each as the firmware has
+/// it; in the others one advertisement serves both. A beacon is on the air beside them where the controller has several
+/// advertising sets, and in between where it has one. Whatever is not on the air does not grow older.
+///
+/// The policy knows nothing of payloads or controllers: it is told what happens and asked what should be on the air.
+///
+/// **Invariant**: while the controller is there and no phone is connected, something that a phone can connect to is on the
+/// air. With a beacon on a controller of one set, that holds for all but the beacon's slices: a wait of at most
+/// `beaconSlice`, after at least `connectableSlice`, and never one right after a disconnection.
 public struct AdvertisingPolicy: Sendable {
-    /// Why the watch advertises.
-    public enum Job: String, Sendable, CaseIterable {
+    /// Why a phone should be able to connect.
+    public enum Purpose: String, Hashable, Sendable, CaseIterable {
         /// So that a phone that does not know the watch can find it.
         case discovery
         /// So that the phone that does know it can come back.
         case reconnection
+
+        var other: Purpose { self == .discovery ? .reconnection : .discovery }
     }
 
-    /// One stretch of a job: this interval, for this long.
-    public struct Term: Sendable, Equatable {
-        public let interval: AdvertisingInterval
-        /// Nil for ever.
-        public let duration: Duration?
-
-        /// Names an interval and how long it lasts; nil is for ever.
-        public init(_ interval: AdvertisingInterval, for duration: Duration?) {
-            self.interval = interval
-            self.duration = duration
-        }
-    }
-
-    /// The numbers of a policy; everything else is the same for all of them.
-    public struct Profile: Sendable {
-        public let name: String
-        let discovery: [Term]
-        let reconnection: [Term]
-        /// How long each job is on the air when several take turns.
-        let rotation: Duration
-        /// Skip the first reconnection term when it was entered more often than this within the window.
-        let churnLimit: Int
-        let churnWindow: Duration
-
-        /// As the watches of 2025 do it: 20 ms for 5 minutes (30 seconds to reconnect), then 1022 ms.
-        public static let pebble = Profile(
-            name: "pebble",
-            discovery: [Term(.fastest, for: .seconds(300)), Term(.slowest, for: nil)],
-            reconnection: [Term(.fastest, for: .seconds(30)), Term(.slowest, for: nil)],
-            rotation: .seconds(1),
-            churnLimit: 3,
-            churnWindow: .seconds(60)
-        )
-    }
-
-    /// What belongs on the air now.
-    public struct OnAir: Sendable, Equatable {
-        public let job: Job
+    /// Something to connect to.
+    public struct Connectable: Hashable, Sendable {
+        public let purpose: Purpose
         public let interval: AdvertisingInterval
 
-        /// A job on the air at an interval.
-        public init(job: Job, interval: AdvertisingInterval) {
-            self.job = job
+        /// Names a purpose and how often it is advertised.
+        public init(_ purpose: Purpose, every interval: AdvertisingInterval) {
+            self.purpose = purpose
             self.interval = interval
         }
     }
 
-    private struct Progress: Sendable {
-        let job: Job
-        var terms: ArraySlice<Term>
-        /// How long the first of `terms` has been on the air.
+    /// On a controller with one advertising set: how long a phone can connect before the beacon has its slice. Even at the
+    /// slowest interval that a beacon allows, four advertising events fall into it.
+    public static let connectableSlice: Duration = .milliseconds(1500)
+    /// How long the beacon's slice is: five of its events.
+    public static let beaconSlice: Duration = .milliseconds(500)
+
+    /// How far a purpose has come on its schedule.
+    struct Course: Sendable {
+        let schedule: AdvertisingSchedule
+        var isWanted = false
+        var step = 0
+        /// How long the step has been on the air.
         var elapsed: Duration = .zero
-    }
+        /// When the step began.
+        var since: Duration = .zero
+        var reason: AdvertisingReason = .activity(.boot)
 
-    private let profile: Profile
-    /// The jobs that exist, the one on the air first.
-    private var ring: [Progress] = []
-    private var isConnected = false
-    private var lastAdvance: Duration = .zero
-    /// When the job at the front of the ring went on the air, for taking turns.
-    private var turnStart: Duration = .zero
-    private var recentReconnections: [Duration] = []
+        var interval: AdvertisingInterval { schedule.interval(at: step) }
+        /// How much longer on the air the step lasts; nil for ever.
+        var remaining: Duration? { schedule.duration(at: step).map { $0 - elapsed } }
 
-    /// A policy with nothing to advertise yet.
-    public init(profile: Profile) {
-        self.profile = profile
-    }
+        mutating func begin(_ reason: AdvertisingReason, atStep step: Int = 0, at now: Duration) {
+            isWanted = true
+            self.step = min(step, schedule.steps.count)
+            elapsed = .zero
+            since = now
+            self.reason = reason
+        }
 
-    /// What should be on the air, or nil while connected or when there is no reason to advertise.
-    public var onAir: OnAir? {
-        guard !isConnected, let front = ring.first, let term = front.terms.first else { return nil }
-        return OnAir(job: front.job, interval: term.interval)
-    }
-
-    /// How long what is on the air stays there; nil for ever.
-    public var nextDeadline: Duration? {
-        guard !isConnected, let front = ring.first else { return nil }
-        // The last term of a job lasts for ever, whatever it says: a watch that is not connected advertises.
-        let duration = front.terms.count > 1 ? front.terms.first?.duration : nil
-        let termEnd = duration.map { lastAdvance + ($0 - front.elapsed) }
-        let turnEnd = ring.count > 1 ? turnStart + profile.rotation : nil
-        switch (termEnd, turnEnd) {
-        case (let term?, let turn?): return min(term, turn)
-        case (let term, let turn): return term ?? turn
+        mutating func grow(by time: Duration, at now: Duration) {
+            elapsed += time
+            guard let remaining, remaining <= .zero else { return }
+            step += 1
+            elapsed = .zero
+            since = now
         }
     }
 
-    /// Whether a job exists, on the air or not.
-    public func isRunning(_ job: Job) -> Bool { ring.contains { $0.job == job } }
+    let profile: AdvertisingProfile
+    /// How long after a lost link the beacon waits; nil if there is no beacon.
+    private let beaconHoldOff: Duration?
+    /// The time up to which everything is accounted for.
+    private(set) var clock: Duration = .zero
 
-    /// Starts a job from its first term, on the air at once; a job that runs already starts over.
-    public mutating func start(_ job: Job, at now: Duration) {
-        advance(to: now)
-        ring.removeAll { $0.job == job }
-        ring.insert(Progress(job: job, terms: terms(for: job, at: now)), at: ring.startIndex)
-        turnStart = now
+    private(set) var isControllerReady = false
+    private var hasBooted = false
+    private(set) var isConnected = false
+    private var bondCount = 0
+    private var isWindowOpen = false
+    /// Whether the phone that is connected is the one that was waited for.
+    private var isAwaitedPhoneHere = false
+    private(set) var setCount = 1
+
+    private(set) var discovery: Course
+    private(set) var reconnection: Course
+    /// Whose turn it is, where they take turns.
+    private var front: Purpose = .discovery
+    private var turnElapsed: Duration = .zero
+    /// When the latest waits for the bonded phone began, for the churn guard.
+    private var recentWaits: [Duration] = []
+
+    /// Until when the beacon is held off.
+    private(set) var holdOffEnd: Duration = .zero
+    /// Since when the beacon is out, whether or not it has its slice at the moment; nil if it is not.
+    private(set) var beaconSince: Duration?
+    private var isBeaconSlice = false
+    private var sliceEnd: Duration = .zero
+
+    /// A policy with nothing on the air yet.
+    /// - Parameter beaconHoldOff: how long after a lost link the beacon waits; nil for no beacon.
+    public init(_ profile: AdvertisingProfile, beaconHoldOff: Duration? = nil) {
+        self.profile = profile
+        self.beaconHoldOff = beaconHoldOff
+        discovery = Course(schedule: profile.discovery)
+        reconnection = Course(schedule: profile.reconnection)
+        discovery.begin(.activity(.boot), at: .zero)
     }
 
-    /// Ends a job.
-    public mutating func stop(_ job: Job, at now: Duration) {
-        advance(to: now)
-        guard ring.contains(where: { $0.job == job }) else { return }
-        if ring.first?.job == job { turnStart = now }
-        ring.removeAll { $0.job == job }
+    /// Whether anything can be on the air.
+    var isRunning: Bool { isControllerReady && !isConnected }
+
+    // MARK: What should be on the air
+
+    /// What a phone should be able to connect to now.
+    public var connectable: Connectable? {
+        guard isRunning, !isBeaconSlice, let purpose = airedPurpose else { return nil }
+        return Connectable(purpose, every: interval(of: purpose))
     }
 
-    /// A phone connected: the controller has stopped advertising by itself, and terms stand still.
-    public mutating func connected(at now: Duration) {
-        advance(to: now)
-        isConnected = true
+    /// Whether the beacon should be on the air now.
+    public var isBeaconOnAir: Bool { beaconSince != nil && (isBeaconSlice || setCount > 1) }
+
+    /// Whether the beacon and what can be connected to take slices of the time.
+    var isSliced: Bool { beaconSince != nil && setCount == 1 }
+
+    /// Whether the two purposes take turns.
+    var takesTurns: Bool { profile.turn != nil && discovery.isWanted && reconnection.isWanted }
+
+    /// The purpose that is on the air, or will be after the beacon's slice.
+    var airedPurpose: Purpose? {
+        switch (discovery.isWanted, reconnection.isWanted) {
+        case (true, true) where takesTurns: front
+        // One advertisement for both, so it is the one that comes more often.
+        case (true, true): reconnection.interval < discovery.interval ? .reconnection : .discovery
+        case (true, false): .discovery
+        case (false, true): .reconnection
+        case (false, false): nil
+        }
     }
 
-    /// The link is gone: the job that was on the air goes back there, where its term had stopped.
-    public mutating func disconnected(at now: Duration) {
+    /// How often a purpose is advertised now.
+    func interval(of purpose: Purpose) -> AdvertisingInterval {
+        let interval = self[purpose].interval
+        return beaconSince == nil ? interval : min(interval, profile.slowestWithBeacon)
+    }
+
+    private(set) subscript(purpose: Purpose) -> Course {
+        get { purpose == .discovery ? discovery : reconnection }
+        set { if purpose == .discovery { discovery = newValue } else { reconnection = newValue } }
+    }
+
+    // MARK: Events
+
+    /// Something happened.
+    public mutating func receive(_ event: AdvertisingEvent, at now: Duration) {
         advance(to: now)
+        switch event {
+        case .controllerReady(let sets):
+            setCount = max(1, sets)
+            isControllerReady = true
+            if !hasBooted || profile.wakesOn.contains(.boot) { restart(.activity(.boot)) }
+            hasBooted = true
+        case .controllerLost:
+            isControllerReady = false
+        case .activity(let activity):
+            if profile.wakesOn.contains(activity) { restart(.activity(activity)) }
+        case .command:
+            restart(.command)
+        case .connected:
+            isConnected = true
+        case .bondedPhoneIsBack:
+            guard isConnected else { break }
+            isAwaitedPhoneHere = true
+            reconnection.isWanted = false
+        case .disconnected(let end):
+            disconnected(end)
+        case .bonds(let count):
+            let reason: AdvertisingReason = count > bondCount ? .bondAdded : .bondRemoved
+            bondCount = count
+            refreshPurposes(reason)
+        case .pairingWindow(let isOpen):
+            isWindowOpen = isOpen
+            // Opened again, it begins again.
+            if isOpen { discovery.isWanted = false }
+            refreshPurposes(.pairingWindow)
+        }
+        updateBeacon()
+    }
+
+    private mutating func disconnected(_ end: LinkEnd) {
         isConnected = false
-        turnStart = now
+        switch end {
+        case .lost: holdOffEnd = clock + (beaconHoldOff ?? .zero)
+        case .phone, .watch: holdOffEnd = clock
+        // Nothing had come of it, so nothing is over: a hold-off that ran runs on.
+        case .notEstablished: break
+        }
+        if profile.restartsAfter.contains(end) { restart(.disconnected(end)) }
+        isAwaitedPhoneHere = false
+        refreshPurposes(.disconnected(end))
     }
 
-    /// Lets time pass: terms end, jobs take turns.
+    /// Begins all schedules again that there is a purpose for.
+    private mutating func restart(_ reason: AdvertisingReason) {
+        for purpose in Purpose.allCases where self[purpose].isWanted { self[purpose].begin(reason, at: clock) }
+    }
+
+    /// Begins and ends purposes, as bonds and the pairing window have it. With no phone connected, one of them is there.
+    private mutating func refreshPurposes(_ reason: AdvertisingReason) {
+        let isDiscoverable = bondCount == 0 || isWindowOpen
+        if isDiscoverable != discovery.isWanted {
+            discovery.isWanted = false
+            if isDiscoverable { begin(.discovery, reason) }
+        }
+        let isAwaiting = bondCount > 0 && !isAwaitedPhoneHere
+        if isAwaiting != reconnection.isWanted {
+            reconnection.isWanted = false
+            if isAwaiting { begin(.reconnection, reason, atStep: skipsFastStep(after: reason) ? 1 : 0) }
+        }
+    }
+
+    /// A new purpose is on the air at once.
+    private mutating func begin(_ purpose: Purpose, _ reason: AdvertisingReason, atStep step: Int = 0) {
+        self[purpose].begin(reason, atStep: step, at: clock)
+        front = purpose
+        turnElapsed = .zero
+    }
+
+    /// Whether the wait for the bonded phone that begins now does without its fast step.
+    private mutating func skipsFastStep(after reason: AdvertisingReason) -> Bool {
+        guard case .disconnected(let end) = reason else { return false }
+        var churns = false
+        if let guardian = profile.churnGuard {
+            recentWaits.append(clock)
+            // As many as it takes to tell are kept.
+            if recentWaits.count > guardian.limit + 1 { recentWaits.removeFirst() }
+            churns = recentWaits.count > guardian.limit && recentWaits.allSatisfy { clock - $0 <= guardian.window }
+        }
+        return churns || (beaconHoldOff == nil && profile.staysSlowAfter.contains(end))
+    }
+
+    // MARK: Time
+
+    /// When something changes on the air by itself.
+    public var nextDeadline: Duration? {
+        guard isRunning else { return nil }
+        var next: Duration?
+        func consider(_ deadline: Duration) { next = next.map { min($0, deadline) } ?? deadline }
+        if beaconHoldOff != nil, beaconSince == nil { consider(holdOffEnd) }
+        if isSliced { consider(sliceEnd) }
+        guard !isBeaconSlice else { return next }
+        for purpose in Purpose.allCases where growsOlder(purpose) {
+            if let remaining = self[purpose].remaining { consider(clock + remaining) }
+        }
+        if let turn = profile.turn, takesTurns { consider(clock + (turn - turnElapsed)) }
+        return next
+    }
+
+    /// Lets time pass: steps end, purposes and the beacon take turns.
     public mutating func advance(to now: Duration) {
-        guard now > lastAdvance else { return }
-        defer { lastAdvance = now }
-        guard !isConnected else { return }
-        while let deadline = nextDeadline, deadline <= now {
-            spend(deadline - lastAdvance)
-            lastAdvance = deadline
-            if ring.count > 1, turnStart + profile.rotation <= deadline {
-                ring.append(ring.removeFirst())
-                turnStart = deadline
+        while let deadline = nextDeadline, deadline <= now { pass(until: max(deadline, clock)) }
+        pass(until: now)
+    }
+
+    /// Whether a purpose's time on the air is running.
+    private func growsOlder(_ purpose: Purpose) -> Bool {
+        self[purpose].isWanted && (!takesTurns || front == purpose)
+    }
+
+    /// Lets time pass up to the next deadline at most.
+    private mutating func pass(until now: Duration) {
+        guard now >= clock else { return }
+        let time = now - clock
+        clock = now
+        guard isRunning else { return }
+        if !isBeaconSlice {
+            let takesTurns = takesTurns
+            if !takesTurns || front == .discovery, discovery.isWanted { discovery.grow(by: time, at: now) }
+            if !takesTurns || front == .reconnection, reconnection.isWanted { reconnection.grow(by: time, at: now) }
+            if let turn = profile.turn, takesTurns {
+                turnElapsed += time
+                if turnElapsed >= turn {
+                    front = front.other
+                    turnElapsed = .zero
+                }
             }
         }
-        spend(now - lastAdvance)
+        updateBeacon()
     }
 
-    /// Puts time on the front job's account and moves it to its next term when the first is used up.
-    private mutating func spend(_ time: Duration) {
-        guard !ring.isEmpty else { return }
-        ring[0].elapsed += time
-        if let duration = ring[0].terms.first?.duration, ring[0].elapsed >= duration, ring[0].terms.count > 1 {
-            ring[0].terms.removeFirst()
-            ring[0].elapsed = .zero
+    private mutating func updateBeacon() {
+        let isOut = beaconHoldOff != nil && isRunning && holdOffEnd <= clock
+        if isOut != (beaconSince != nil) {
+            beaconSince = isOut ? clock : nil
+            isBeaconSlice = false
+            sliceEnd = clock + Self.connectableSlice
+        }
+        if !isSliced {
+            isBeaconSlice = false
+        } else if sliceEnd <= clock {
+            isBeaconSlice.toggle()
+            sliceEnd = clock + (isBeaconSlice ? Self.beaconSlice : Self.connectableSlice)
         }
     }
-
-    private mutating func terms(for job: Job, at now: Duration) -> ArraySlice<Term> {
-        switch job {
-        case .discovery:
-            return profile.discovery[...]
-        case .reconnection:
-            recentReconnections.removeAll { now - $0 > profile.churnWindow }
-            recentReconnections.append(now)
-            // A phone that connects and drops over and over would keep the watch in its fast, costly term.
-            let churns = recentReconnections.count > profile.churnLimit
-            return churns ? profile.reconnection.dropFirst() : profile.reconnection[...]
-        }
-    }
-}
-
-extension AdvertisingInterval {
-    /// 20 ms: what both the firmware and Apple's guidelines use to be found quickly.
-    static let fastest = AdvertisingInterval(rawValue: 32)
-    /// 1021.875 ms: the firmware's slow interval (its "1022 ms" in whole slots).
-    static let slowest = AdvertisingInterval(rawValue: 1635)
 }

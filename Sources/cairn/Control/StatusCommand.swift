@@ -28,6 +28,7 @@ extension ControlStatus {
         var rows = [
             ("watch", "\(name), \(address), firmware \(firmware)"),
             ("controller", isReady ? "ready" : "not ready"),
+            ("on the air", air),
         ]
         rows += Self.rows(labelled: "link", links.map(\.words), none: "no phone is connected")
         rows += Self.rows(labelled: "phone", phones.map(\.words), none: "none is remembered")

@@ -110,6 +110,18 @@ struct DisconnectCommand: ParsableCommand {
     }
 }
 
+/// `cairn advertise`
+struct AdvertiseCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "advertise",
+        abstract: "Advertise as fast as the watch ever does, for a phone that looks for it now."
+    )
+
+    @OptionGroup var watch: WatchReference
+
+    func run() throws { try watch.ask("advertise") }
+}
+
 /// `cairn events`
 struct EventsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

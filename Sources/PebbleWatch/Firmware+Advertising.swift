@@ -1,0 +1,52 @@
+import BluetoothHCI
+import BluetoothHost
+
+// What is on the air: what moves the advertising policy, and what the host is told of its decisions.
+
+extension Firmware {
+    /// What is on the air now, why, and for how long.
+    public var onAir: OnAir { advertiser.onAir }
+
+    /// Whether the controller has been started.
+    var isReady: Bool { advertiser.policy.isControllerReady }
+
+    mutating func controllerReady(_ capabilities: ControllerCapabilities, at now: Duration) {
+        let sets = capabilities.usesExtendedCommands ? capabilities.advertisingSetCount : 1
+        advertiser.receive(.controllerReady(advertisingSets: sets), at: now)
+    }
+
+    mutating func advertisingReported(_ report: WatchAdvertiser.Report, of id: AdvertisingSetID, at now: Duration) {
+        guard let line = advertiser.receive(report, of: id, at: now) else { return }
+        log(.warning, "gap", line)
+    }
+
+    /// Takes a new private address, if the watch uses any; what is on the air goes out again with it.
+    mutating func changePrivateAddress(at now: Duration) {
+        guard case .resolvablePrivateAddress(let lifetime) = configuration.privacy else { return }
+        privateAddress = host.security?.makePrivateAddressRotation(lifetime: lifetime, at: now)
+        advertiser.privateAddress = currentPrivateAddress
+    }
+
+    /// Tells the host what the policy wants on the air, if that changed.
+    mutating func updateAdvertising(at now: Duration) {
+        if advertiser.takesResetToAdvertise() {
+            log(
+                .error,
+                "gap",
+                "the controller has refused to advertise \(WatchAdvertiser.patience) times; resetting it"
+            )
+            advertiser.receive(.controllerLost, at: now)
+            host.start(at: now)
+        }
+        advertiser.update(&host, at: now)
+        reportOnAir()
+    }
+
+    /// Tells whoever listens what is on the air, if that changed by more than the passing of time.
+    mutating func reportOnAir() {
+        let onAir = advertiser.onAir.withoutTime
+        guard onAir != lastOnAir else { return }
+        lastOnAir = onAir
+        emit(.advertising(advertiser.onAir))
+    }
+}
