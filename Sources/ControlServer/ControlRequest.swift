@@ -67,6 +67,12 @@ enum CommandName: String, CaseIterable {
     case disconnect, advertise
     case offerBattery = "offer-battery"
     case publish, withdraw
+    case music
+    case answerCall = "answer-call"
+    case endCall = "end-call"
+    case act, set
+    case logData = "log-data"
+    case restart
 }
 
 /// What can stand in a request.
@@ -91,6 +97,14 @@ struct Fields: Decodable {
     let phone: String?
     let offered: Bool?
     let stream: String?
+    let key: String?
+    let item: String?
+    let action: Int?
+    let text: String?
+    let app: String?
+    let tag: Int?
+    let itemSize: Int?
+    let how: String?
 }
 
 extension ControlRequest {
@@ -130,6 +144,8 @@ extension ControlRequest {
         case .publish: return .perform(.publish(try stream(fields), true))
         case .withdraw: return .perform(.publish(try stream(fields), false))
         case .offerBattery: return .perform(.offerBattery(try required(fields.offered, "offered")))
+        case .music, .answerCall, .endCall, .act, .set, .logData, .restart:
+            return .perform(.service(try service(name, fields)))
         }
     }
 
@@ -159,6 +175,60 @@ extension ControlRequest {
         default:
             return .timeFormat(is24Hour: try required(fields.is24Hour, "is24Hour"))
         }
+    }
+
+    private static func service(_ name: CommandName, _ fields: Fields) throws(Invalid) -> ServiceCommand {
+        switch name {
+        case .music:
+            let keys: [String: MusicMessage.Command] = [
+                "play-pause": .playOrPause, "play": .play, "pause": .pause, "next": .next, "previous": .previous,
+                "volume-up": .volumeUp, "volume-down": .volumeDown,
+            ]
+            guard let key = keys[try required(fields.key, "key")] else {
+                throw Invalid(description: "“key” is one of \(keys.keys.sorted().joined(separator: ", "))")
+            }
+            return .music(key)
+        case .answerCall: return .answerCall
+        case .endCall: return .endCall
+        case .act:
+            return .act(
+                on: try uuid(fields.item, "item"),
+                action: try integer(try required(fields.action, "action"), "action"),
+                text: fields.text
+            )
+        case .set: return .set(try required(fields.key, "key"), to: try bytes(fields.data, "data"))
+        case .logData:
+            let description = DataLoggingMessage.Session(
+                application: try uuid(fields.app, "app"),
+                timestamp: 0,
+                tag: try integer(try required(fields.tag, "tag"), "tag"),
+                itemType: .bytes,
+                itemSize: try integer(fields.itemSize ?? 1, "itemSize")
+            )
+            return .log(try bytes(fields.data, "data"), as: description)
+        default:
+            let causes: [String: RestartCause] = [
+                "reboot": .reboot, "core-dump": .coreDump, "factory-reset": .factoryReset, "recovery": .recovery,
+            ]
+            guard let cause = causes[fields.how ?? "reboot"] else {
+                throw Invalid(description: "“how” is one of \(causes.keys.sorted().joined(separator: ", "))")
+            }
+            return .restart(cause)
+        }
+    }
+
+    private static func uuid(_ text: String?, _ field: String) throws(Invalid) -> PebbleUUID {
+        guard let uuid = PebbleUUID(try required(text, field)) else {
+            throw Invalid(description: "“\(field)” is a UUID, such as 6b1f5c2e-0f3a-4d0e-9b7a-1c2d3e4f5a6b")
+        }
+        return uuid
+    }
+
+    private static func bytes(_ text: String?, _ field: String) throws(Invalid) -> [UInt8] {
+        guard let bytes = [UInt8](hexadecimal: try required(text, field)) else {
+            throw Invalid(description: "“\(field)” is a string of hexadecimal digits")
+        }
+        return bytes
     }
 
     private static func outOfBandBlock(_ fields: Fields) throws(Invalid) -> OutOfBandBlock {

@@ -125,6 +125,7 @@ public struct ControlStatus: Codable, Sendable, Equatable {
     public let battery: Battery
     public let sensors: Sensors
     public let heldButtons: [String]
+    public let services: ControlServices
 }
 
 extension ControlStatus {
@@ -171,6 +172,7 @@ extension ControlStatus {
         battery = Battery(percent: Int(status.sensors.batteryPercent), isCharging: status.sensors.isCharging)
         sensors = Sensors(status.sensors)
         heldButtons = WatchButton.allCases.filter(status.heldButtons.contains).map(\.rawValue)
+        services = ControlServices(status.services)
     }
 }
 

@@ -58,6 +58,9 @@ extension Firmware {
         case .publish(let stream, let isPublished):
             if isPublished { publish(stream) } else { withdraw(stream) }
             return .done
+        case .service(let command):
+            try perform(command, at: now)
+            return .done
         }
     }
 

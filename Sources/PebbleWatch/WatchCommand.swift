@@ -47,6 +47,11 @@ public enum WatchCommand: Sendable, Equatable {
     /// Lets phones open a stream, with a PSM that it has not had before, or withdraws it: its channels close, and phones
     /// can read no PSM any more.
     case publish(WatchStream, Bool)
+
+    // MARK: Services
+
+    /// Something with music, calls, notifications, settings, data or the watch as a whole.
+    case service(ServiceCommand)
 }
 
 extension WatchCommand {
@@ -98,6 +103,14 @@ public enum WatchCommandError: Error, Sendable, Equatable, CustomStringConvertib
     case notConnected
     /// The sensor cannot read that.
     case impossibleReading(String)
+    /// There is no call, or no phone that could be told.
+    case noCall
+    /// There is no such item, or it has no such action.
+    case noSuchAction
+    /// That is no key of a setting, or there is no room for another.
+    case noSuchSetting
+    /// The data are not whole items, or there is no room for them.
+    case noRoomForData
 
     /// A short name that programs can tell errors apart by.
     public var code: String {
@@ -115,6 +128,10 @@ public enum WatchCommandError: Error, Sendable, Equatable, CustomStringConvertib
         case .noPhones: "no-phones"
         case .notConnected: "not-connected"
         case .impossibleReading: "impossible-reading"
+        case .noCall: "no-call"
+        case .noSuchAction: "no-such-action"
+        case .noSuchSetting: "no-such-setting"
+        case .noRoomForData: "no-room-for-data"
         }
     }
 
@@ -135,6 +152,10 @@ public enum WatchCommandError: Error, Sendable, Equatable, CustomStringConvertib
         case .noPhones: "no phone is remembered"
         case .notConnected: "no phone is connected"
         case .impossibleReading(let why): why
+        case .noCall: "there is no call, or no phone is connected"
+        case .noSuchAction: "there is no such item, or it has no such action"
+        case .noSuchSetting: "that is no key of a setting, or there is no room for another"
+        case .noRoomForData: "the data are not whole items, or the spool has no room for them"
         }
     }
 }

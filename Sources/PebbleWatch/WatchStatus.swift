@@ -69,6 +69,8 @@ public struct WatchStatus: Sendable {
     public let sensors: WatchSensors
     /// The buttons that are down.
     public let heldButtons: Set<WatchButton>
+    /// What phones have put on the watch, and what goes on with them.
+    public let services: ServiceModel
 
     /// The app that runs.
     public struct RunningApp: Sendable, Equatable {
@@ -120,7 +122,8 @@ extension Firmware {
             ),
             runningApp: system.runningApp,
             sensors: sensors,
-            heldButtons: buttons.held
+            heldButtons: buttons.held,
+            services: model
         )
     }
 }

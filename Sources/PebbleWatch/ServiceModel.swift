@@ -1,0 +1,66 @@
+import PebbleProtocol
+
+/// What the watch's services know at one moment: everything that a phone has put there, and what goes on.
+public struct ServiceModel: Sendable {
+    /// The firmware that runs.
+    public let firmware: WatchIdentity.FirmwareVersion
+    /// Whether that is the recovery firmware.
+    public let isRecovery: Bool
+    /// What the watch says it can do.
+    public let capabilities: Capabilities
+    public let clock: WatchClock
+    /// Everything in the databases.
+    public let databases: BlobDatabases
+    /// Whether what a phone believes to be in them is true.
+    public let isFaithful: Bool
+    /// The apps that the phone installed.
+    public let apps: InstalledApps
+    /// The app that is being fetched.
+    public let fetchedApp: PebbleUUID?
+    /// The launcher's order.
+    public let appOrder: [PebbleUUID]
+    /// What is shown, oldest first: neither dismissed nor removed.
+    public let notifications: [TimelineItem]
+    public let music: MusicService
+    public let phoneControl: PhoneControlService
+    /// What apps have logged and the phone does not have.
+    public let logging: [LoggingSessionID: LoggingSpool]
+    /// What of a firmware update is there.
+    public let update: [FirmwarePart: StoredFirmwareImage]
+    /// Files by name, such as the language pack.
+    public let files: [String: StoredObject]
+    /// Whether an upload goes on.
+    public let isUploading: Bool
+    /// What the watch has logged of itself.
+    public let log: SystemLog
+    public let coreDump: CoreDump?
+}
+
+extension Firmware {
+    /// What the services know.
+    public var model: ServiceModel {
+        let services = system.services
+        return ServiceModel(
+            firmware: system.isRecovery
+                ? configuration.identity.recoveryFirmware : configuration.identity.firmware,
+            isRecovery: system.isRecovery,
+            capabilities: system.capabilities,
+            clock: system.clock,
+            databases: services.blobDB.databases,
+            isFaithful: services.blobDB.isFaithful,
+            apps: services.apps,
+            fetchedApp: services.fetch.application,
+            appOrder: services.appOrder.order,
+            notifications: services.blobDB.databases.items(of: .notifications)
+                .filter { !$0.status.contains(.dismissed) },
+            music: services.music,
+            phoneControl: services.phoneControl,
+            logging: services.dataLogging.spools,
+            update: services.update.images,
+            files: services.files,
+            isUploading: services.putBytes.isBusy,
+            log: services.log,
+            coreDump: services.coreDump
+        )
+    }
+}
