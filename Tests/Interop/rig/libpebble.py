@@ -1,0 +1,74 @@
+"""libpebble2's own connection, over a transport of the rig: so its services, which block, talk to a watch over Bluetooth."""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+from libpebble2.communication import PebbleConnection
+from libpebble2.communication.transports import BaseTransport, MessageTarget, MessageTargetWatch
+from libpebble2.exceptions import ConnectionError as PebbleConnectionError
+
+from .ppogatt import PhoneTransport
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+
+class BluetoothTransport(BaseTransport):
+    """Carries bytes between the loop, where Bluetooth lives, and libpebble2's threads."""
+
+    #: libpebble2 answers the watch's question for the phone's version.
+    must_initialise = True
+
+    def __init__(self, transport: PhoneTransport) -> None:
+        self._transport = transport
+        self._loop = asyncio.get_running_loop()
+        self._received: queue.Queue[bytes | None] = queue.Queue()
+        self._is_connected = True
+        transport.on_bytes = self._received.put
+        transport.on_closed = lambda _: self.close()
+
+    @property
+    def connected(self) -> bool:
+        return self._is_connected
+
+    def connect(self) -> None:
+        """The link is there before libpebble2 is."""
+
+    def close(self) -> None:
+        self._is_connected = False
+        self._received.put(None)
+
+    def read_packet(self) -> tuple[MessageTarget, bytes]:
+        piece = self._received.get()
+        if piece is None:
+            raise PebbleConnectionError("the watch is gone")
+        return MessageTargetWatch(), piece
+
+    def send_packet(self, message: bytes, target: MessageTarget | None = None) -> None:
+        self._loop.call_soon_threadsafe(self._transport.send, message)
+
+
+class Companion:
+    """A companion that is libpebble2."""
+
+    def __init__(self, transport: PhoneTransport) -> None:
+        self._transport = BluetoothTransport(transport)
+        self.connection = PebbleConnection(self._transport)
+
+    async def start(self) -> None:
+        """Reads from now on, and asks for the watch's version."""
+        await self.run(self.connection.connect)
+        await self.run(self.connection.run_async)
+
+    async def run(
+        self, call: Callable[Arguments, Result], *arguments: Arguments.args, **named: Arguments.kwargs
+    ) -> Result:
+        """Lets something of libpebble2 do its blocking work beside the loop."""
+        return await asyncio.to_thread(call, *arguments, **named)
+
+    def close(self) -> None:
+        self._transport.close()
