@@ -12,6 +12,7 @@ from libpebble2.communication.transports import BaseTransport, MessageTarget, Me
 from libpebble2.exceptions import ConnectionError as PebbleConnectionError
 
 from .ppogatt import PhoneTransport
+from .waiting import within
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -28,7 +29,10 @@ class BluetoothTransport(BaseTransport):
         self._loop = asyncio.get_running_loop()
         self._received: queue.Queue[bytes | None] = queue.Queue()
         self._is_connected = True
-        transport.on_bytes = self._received.put
+        #: Everything that the watch has said, for what libpebble2 has no class for.
+        self.stream = bytearray()
+        self._grown = asyncio.Event()
+        transport.on_bytes = self._take
         transport.on_closed = lambda _: self.close()
 
     @property
@@ -37,6 +41,16 @@ class BluetoothTransport(BaseTransport):
 
     def connect(self) -> None:
         """The link is there before libpebble2 is."""
+
+    def _take(self, piece: bytes) -> None:
+        self.stream += piece
+        self._grown.set()
+        self._received.put(piece)
+
+    async def grown_to(self, count: int) -> None:
+        while len(self.stream) < count:
+            self._grown.clear()
+            await self._grown.wait()
 
     def close(self) -> None:
         self._is_connected = False
@@ -69,6 +83,14 @@ class Companion:
     ) -> Result:
         """Lets something of libpebble2 do its blocking work beside the loop."""
         return await asyncio.to_thread(call, *arguments, **named)
+
+    async def ask_raw(self, message: bytes, answer_length: int) -> bytes:
+        """The next bytes of the stream after a message for which libpebble2 has no class."""
+        before = len(self._transport.stream)
+        self.connection.send_raw(message)
+        end = before + answer_length
+        await within(10, f"the watch to answer {message.hex()}", self._transport.grown_to(end))
+        return bytes(self._transport.stream[before:end])
 
     def close(self) -> None:
         self._transport.close()

@@ -1,0 +1,322 @@
+"""g: the watch is killed at any moment while a phone writes to it, and everything that it acknowledged is there afterwards.
+
+What is there is read from the file that it left behind by SQLite itself, and by the watch when it starts again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import random
+import shutil
+import sqlite3
+import struct
+import uuid
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+import watches
+from libpebble2.protocol.apps import AppMetadata, AppRunState, AppRunStateStart
+from libpebble2.protocol.blobdb import BlobCommand, BlobResponse, DeleteCommand, InsertCommand
+from libpebble2.protocol.data_logging import (
+    DataLogging,
+    DataLoggingACK,
+    DataLoggingDespoolOpenSession,
+    DataLoggingDespoolSendData,
+    DataLoggingEmptySession,
+    DataLoggingReportOpenSessions,
+)
+from libpebble2.protocol.system import SystemMessage
+from libpebble2.protocol.transfers import (
+    PutBytes,
+    PutBytesApp,
+    PutBytesAppInit,
+    PutBytesCommit,
+    PutBytesInit,
+    PutBytesInstall,
+    PutBytesPut,
+    PutBytesResponse,
+)
+from libpebble2.services.putbytes import PutBytesType
+from libpebble2.util.stm32_crc import crc32
+from rig import bundles, cairn, control
+from rig.pebble import PebbleSession
+from rig.phone import Phone
+from rig.ppogatt import PhoneTransport
+from rig.process import Program
+
+KILLS = int(os.environ.get("CAIRN_KILLS", "100"))
+SEED = int(os.environ.get("CAIRN_SEED", "20261121"))
+
+#: Any of the databases whose keys are text: health preferences.
+DATABASE = 7
+#: The longest that a phone writes before the lights go out, in seconds.
+LONGEST = 1.0
+
+
+def logged(start: int, end: int) -> bytes:
+    """What the one app logs that logs, from one place to another."""
+    return bytes((index * 31 + 7) & 0xFF for index in range(start, end))
+
+
+@dataclass
+class Facts:
+    """What the watch has acknowledged, and what it may have done without having said so."""
+
+    records: dict[bytes, bytes] = field(default_factory=dict)
+    #: The one record that a command was under way for, and its values before and after; None is no value.
+    doubt: tuple[bytes, bytes | None, bytes | None] | None = None
+    parts: dict[tuple[uuid.UUID, int], bytes] = field(default_factory=dict)
+    #: Apps that an install or a fetch was under way for: their parts may be the old ones, new ones or none.
+    unsure_apps: set[uuid.UUID] = field(default_factory=set)
+    installed: set[uuid.UUID] = field(default_factory=set)
+    #: Bytes that the watch said are spooled, and bytes that the phone has acknowledged.
+    spooled: int = 0
+    taken: int = 0
+    image: bytes = b""
+    image_progress: int = 0
+    #: How many of each were acknowledged in all.
+    count: dict[str, int] = field(default_factory=dict)
+
+    def acknowledged(self, what: str) -> None:
+        self.count[what] = self.count.get(what, 0) + 1
+
+
+class Writer:
+    """A phone that writes as fast as the watch answers."""
+
+    def __init__(self, session: PebbleSession, state: Path, facts: Facts, chance: random.Random) -> None:
+        self.session = session
+        self.state = state
+        self.facts = facts
+        self.chance = chance
+
+    async def write(self) -> None:
+        while True:
+            await self.chance.choices([self.record, self.app, self.log, self.image], weights=[5, 2, 3, 2])[0]()
+
+    async def blob(self, content, *, database: int) -> int:
+        token = self.chance.randrange(1, 0xFFFF)
+        self.session.send(BlobCommand(token=token, database=database, content=content))
+        answer, _ = await self.session.expect(BlobResponse, "a database's answer", lambda it: it.token == token)
+        return int(answer.response)
+
+    async def record(self) -> None:
+        for _ in range(self.chance.randrange(1, 6)):
+            key = b"key %d" % self.chance.randrange(8)
+            before = self.facts.records.get(key)
+            if before is not None and self.chance.random() < 0.3:
+                self.facts.doubt = (key, before, None)
+                assert await self.blob(DeleteCommand(key=key), database=DATABASE) == 1
+                del self.facts.records[key]
+            else:
+                value = self.chance.randbytes(self.chance.randrange(1, 400))
+                self.facts.doubt = (key, before, value)
+                assert await self.blob(InsertCommand(key=key, value=value), database=DATABASE) == 1
+                self.facts.records[key] = value
+            self.facts.doubt = None
+            self.facts.acknowledged("record")
+
+    async def upload(self, begin, data: bytes, install: bool = False) -> int:
+        async def ask(request) -> int:
+            self.session.send(request)
+            answer, _ = await self.session.expect(PutBytesResponse, "PutBytes to be answered")
+            assert answer.result == PutBytesResponse.Result.ACK
+            return answer.cookie
+
+        token = await ask(begin)
+        for start in range(0, len(data), 2000):
+            await ask(PutBytes(data=PutBytesPut(cookie=token, payload=data[start : start + 2000])))
+        await ask(PutBytes(data=PutBytesCommit(cookie=token, object_crc=crc32(data))))
+        return token
+
+    async def app(self) -> None:
+        number = self.chance.randrange(3)
+        app = uuid.UUID(int=0xCA1F << 112 | number)
+        binary = bundles.executable(app, f"App {number}", size=2500, seed=self.chance.randrange(256))
+        resources = self.chance.randbytes(1500)
+        metadata = AppMetadata(
+            uuid=app,
+            flags=0,
+            icon=0,
+            app_version_major=1,
+            app_version_minor=0,
+            sdk_version_major=5,
+            sdk_version_minor=0x6A,
+            app_face_bg_color=0,
+            app_face_template_id=0,
+            app_name=f"App {number}",
+        ).serialise()
+        self.facts.unsure_apps.add(app)
+        assert await self.blob(InsertCommand(key=app.bytes, value=metadata), database=2) == 1
+        self.facts.installed.add(app)
+        for kind in (5, 4):
+            self.facts.parts.pop((app, kind), None)
+        self.session.send(AppRunState(data=AppRunStateStart(uuid=app)))
+        fetch = await self.session.inbox.take(10, "the app to be fetched", lambda message: message.endpoint == 6001)
+        (app_id,) = struct.unpack_from("<i", fetch.payload, 17)
+        for kind, data in ((PutBytesType.Binary, binary), (PutBytesType.Resources, resources)):
+            begin = PutBytesAppInit(object_size=len(data), object_type=0x80 | kind, app_id=app_id)
+            await self.upload(PutBytesApp(data=begin), data)
+            self.facts.parts[app, int(kind)] = data
+            self.facts.acknowledged("app part")
+        self.facts.unsure_apps.discard(app)
+
+    async def log(self) -> None:
+        known = (await control.services(self.state))["logging"]
+        end = known[0]["start"] + known[0]["byteCount"] if known else 0
+        data = logged(end, end + self.chance.randrange(1, 300))
+        app = str(uuid.UUID(int=1))
+        await control.ask(self.state, "log-data", app=app, tag=1, data=data.hex())
+        await control.until(
+            self.state,
+            "the data to be spooled",
+            lambda known: known["logging"] and sum(map(known["logging"][0].get, ("start", "byteCount"))) >= end + len(data),
+        )
+        self.facts.spooled = end + len(data)
+        self.facts.acknowledged("spool")
+        if self.chance.random() < 0.5:
+            await self.take_data()
+
+    async def take_data(self) -> None:
+        """Has the watch send what it has spooled, and acknowledges that."""
+
+        async def next_message():
+            message, _ = await self.session.expect(DataLogging, "what the watch has logged")
+            return message.data
+
+        self.session.send(DataLogging(data=DataLoggingReportOpenSessions(sessions=[])))
+        opened = await next_message()
+        assert isinstance(opened, DataLoggingDespoolOpenSession)
+        acknowledgement = DataLogging(data=DataLoggingACK(session_id=opened.session_id))
+        self.session.send(acknowledgement)
+        (spool,) = (await control.services(self.state))["logging"]
+        start, end = spool["start"], spool["start"] + spool["byteCount"]
+        self.session.send(DataLogging(data=DataLoggingEmptySession(session_id=opened.session_id)))
+        while start < end:
+            message = await next_message()
+            assert isinstance(message, DataLoggingDespoolSendData)
+            assert bytes(message.data) == logged(start, start + len(message.data))
+            start += len(message.data)
+            self.facts.taken = start
+            self.session.send(acknowledgement)
+        self.facts.acknowledged("taken")
+
+    async def image(self) -> None:
+        self.session.send(SystemMessage(message_type=SystemMessage.Type.FirmwareUpdateStart))
+        await self.session.expect(SystemMessage, "the update to begin")
+        # Whatever was there is discarded when an update begins anew.
+        self.facts.image_progress = 0
+        self.facts.image = bundles.firmware("v4.9.200", size=self.chance.randrange(2_000, 25_000))
+        begin = PutBytesInit(object_size=len(self.facts.image), object_type=1, bank=0, filename="")
+        token = await self.upload(PutBytes(data=begin), self.facts.image)
+        self.facts.image_progress = 1
+        self.facts.acknowledged("image")
+        if self.chance.random() < 0.5:
+            self.session.send(PutBytes(data=PutBytesInstall(cookie=token)))
+            await self.session.expect(PutBytesResponse, "the image to be installed")
+            self.facts.image_progress = 2
+
+
+def check(facts: Facts, left: Path, copy: Path) -> None:
+    """Looks at what the watch left behind, without touching it."""
+    shutil.rmtree(copy, ignore_errors=True)
+    copy.mkdir()
+    for name in ("watch.sqlite", "watch.sqlite-wal"):
+        if (left / name).exists():
+            shutil.copy(left / name, copy)
+    with contextlib.closing(sqlite3.connect(copy / "watch.sqlite")) as store:
+        assert store.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        records = dict(store.execute("SELECT key, value FROM record WHERE database = ?", (DATABASE,)))
+        if facts.doubt:
+            key, before, after = facts.doubt
+            assert records.get(key) in (before, after)
+            facts.records.pop(key, None)
+            if (value := records.get(key)) is not None:
+                facts.records[key] = value
+            facts.doubt = None
+        assert records == facts.records
+
+        apps = {uuid.UUID(bytes=key) for (key,) in store.execute("SELECT key FROM record WHERE database = 2")}
+        assert facts.installed <= apps <= facts.installed | facts.unsure_apps
+        facts.installed = apps
+        parts = {
+            (uuid.UUID(bytes=app), kind): content
+            for app, kind, content in store.execute("SELECT application, kind, content FROM appPart")
+        }
+        for part, content in facts.parts.items():
+            if part[0] not in facts.unsure_apps:
+                assert parts.get(part) == content
+        # What was under way is there or not, but never by half.
+        assert {len(content) for content in parts.values()} <= {2500, 1500}
+        facts.parts = parts
+        facts.unsure_apps = set()
+
+        start = end = 0
+        for identifier, consumed in store.execute("SELECT id, consumed FROM loggingSession"):
+            start = end = consumed
+            for offset, content in store.execute(
+                "SELECT offset, content FROM loggingData WHERE session = ? ORDER BY offset", (identifier,)
+            ):
+                assert content == logged(offset, offset + len(content))
+                assert offset <= end, "there is a gap"
+                end = max(end, offset + len(content))
+        assert end >= facts.spooled, "what was spooled is lost"
+        assert start <= facts.taken, "what the phone never had is gone"
+
+        image = b"".join(content for (content,) in store.execute("SELECT content FROM updatePiece ORDER BY offset"))
+        progress = store.execute("SELECT progress FROM updateImage").fetchone()
+        if facts.image_progress:
+            assert image == facts.image
+            assert progress is not None and progress[0] >= facts.image_progress
+        elif image:
+            assert facts.image.startswith(image)
+
+
+@pytest.mark.slow
+async def test_killed_at_any_moment(tmp_path: Path) -> None:
+    """g: installs, database writes, logged data and firmware images, and a kill at a random moment, again and again."""
+    chance = random.Random(SEED)
+    facts = Facts()
+    state = tmp_path / "state"
+    for kill in range(KILLS):
+        program = await Program.start(
+            [
+                *(str(cairn.binary()), "run", "--controller", "virtual", "--air-port", "0"),
+                *("--insecure-test-link", "--state", str(state), "--address", watches.ADDRESS),
+            ],
+            tmp_path / "cairn.log",
+        )
+        try:
+            port = await program.wait_for_line(r"hosts at tcp:127\.0\.0\.1:(\d+)", 30)
+            async with Phone.on(int(port[1])) as phone:
+                transport = PhoneTransport(phone.host_ppogatt())
+                session = PebbleSession(transport)
+                transport.start()
+                await phone.connect(watches.ADDRESS)
+                await transport.opened()
+                known = await control.services(state)
+                assert {uuid.UUID(app["uuid"]) for app in known["apps"]} == facts.installed
+                assert known["databases"].get(str(DATABASE), 0) == len(facts.records)
+
+                writing = asyncio.create_task(Writer(session, state, facts, chance).write())
+                done, _ = await asyncio.wait([writing], timeout=chance.uniform(0, LONGEST))
+                program.kill()
+                if done:
+                    writing.result()
+                writing.cancel()
+                with contextlib.suppress(asyncio.CancelledError, ConnectionError, OSError):
+                    await writing
+        finally:
+            program.kill()
+            await program.wait_for_exit(10)
+        try:
+            check(facts, state, tmp_path / "copy")
+        except AssertionError as error:
+            raise AssertionError(f"after kill {kill}, seed {SEED}, {facts.count}: {error}") from error
+    # The test has proven something only if there was something to lose.
+    print(facts.count)
+    for what in ("record", "app part", "spool", "taken", "image"):
+        assert facts.count.get(what, 0) >= KILLS / 20, facts.count
