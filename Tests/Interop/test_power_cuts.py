@@ -58,7 +58,7 @@ LONGEST = 1.0
 
 def logged(start: int, end: int) -> bytes:
     """What the one app logs that logs, from one place to another."""
-    return bytes((index * 31 + 7) & 0xFF for index in range(start, end))
+    return bytes((index * 31 + (index >> 8) * 17) & 0xFF for index in range(start, end))
 
 
 @dataclass
@@ -183,32 +183,32 @@ class Writer:
     async def take_data(self) -> None:
         """Has the watch send what it has spooled, and acknowledges that."""
 
-        async def next_message():
-            message, _ = await self.session.expect(DataLogging, "what the watch has logged")
-            return message.data
-
-        self.session.send(DataLogging(data=DataLoggingReportOpenSessions(sessions=[])))
-        opened = await next_message()
-        assert isinstance(opened, DataLoggingDespoolOpenSession)
-        acknowledgement = DataLogging(data=DataLoggingACK(session_id=opened.session_id))
-        self.session.send(acknowledgement)
         (spool,) = (await control.services(self.state))["logging"]
-        start, end = spool["start"], spool["start"] + spool["byteCount"]
-        self.session.send(DataLogging(data=DataLoggingEmptySession(session_id=opened.session_id)))
-        while start < end:
-            message = await next_message()
+        end = spool["start"] + spool["byteCount"]
+        self.session.send(DataLogging(data=DataLoggingReportOpenSessions(sessions=[])))
+        while self.facts.taken < end:
+            packet, _ = await self.session.expect(DataLogging, "what the watch has logged")
+            message = packet.data
+            acknowledgement = DataLogging(data=DataLoggingACK(session_id=message.session_id))
+            if isinstance(message, DataLoggingDespoolOpenSession):
+                self.session.send(acknowledgement)
+                self.session.send(DataLogging(data=DataLoggingEmptySession(session_id=message.session_id)))
+                continue
+            # The next of it, or something whose acknowledgement the watch did not live to keep.
             assert isinstance(message, DataLoggingDespoolSendData)
-            assert bytes(message.data) == logged(start, start + len(message.data))
-            start += len(message.data)
-            self.facts.taken = start
+            data = bytes(message.data)
+            starts = (start for start in range(self.facts.taken, -1, -1) if logged(start, start + len(data)) == data)
+            start = next(starts, None)
+            assert start is not None, "data that nobody logged, or with a gap before them"
+            self.facts.taken = max(self.facts.taken, start + len(data))
             self.session.send(acknowledgement)
         self.facts.acknowledged("taken")
 
     async def image(self) -> None:
+        # Whatever is there is discarded when an update begins anew.
+        self.facts.image_progress = 0
         self.session.send(SystemMessage(message_type=SystemMessage.Type.FirmwareUpdateStart))
         await self.session.expect(SystemMessage, "the update to begin")
-        # Whatever was there is discarded when an update begins anew.
-        self.facts.image_progress = 0
         self.facts.image = bundles.firmware("v4.9.200", size=self.chance.randrange(2_000, 25_000))
         begin = PutBytesInit(object_size=len(self.facts.image), object_type=1, bank=0, filename="")
         token = await self.upload(PutBytes(data=begin), self.facts.image)
