@@ -34,6 +34,7 @@ extension Firmware {
                 supervisionTimeout: connection.supervisionTimeout,
                 at: now
             )
+            notifyConnectionParameters(on: handle)
         case .parametersUpdateFailed(let handle, let failure):
             links[handle]?.policy.parametersRefused(failure)
         default:
@@ -63,6 +64,65 @@ extension Firmware {
 
     private func connection(of session: SessionID) -> ConnectionHandle? {
         links.first { $0.value.sessions.contains(session) }?.key
+    }
+}
+
+// MARK: - The phone's say
+
+extension Firmware {
+    /// What a phone reads of its link.
+    func connectionParameters(on connection: ConnectionHandle) -> [UInt8] {
+        guard let link = host.connection(connection) else { return [] }
+        return ConnectionParametersStatus(
+            supportsLongPackets: host.capabilities.supportsDataLengthExtension,
+            interval: link.interval.rawValue,
+            latency: link.latency,
+            supervisionTimeout: link.supervisionTimeout.rawValue
+        ).encoded
+    }
+
+    /// Says how the link is to a phone that has subscribed.
+    mutating func notifyConnectionParameters(on connection: ConnectionHandle) {
+        guard !host.gatt.subscription(to: handles.connectionParameters, on: connection).isEmpty else { return }
+        do {
+            let value = connectionParameters(on: connection)
+            try host.gatt.notify(value[...], of: handles.connectionParameters, on: connection)
+        } catch {
+            log(.info, "gatt", "\(connection): the connection parameters were not notified: \(error)")
+        }
+    }
+
+    /// The phone manages the parameters, or says what it needs.
+    mutating func answerConnectionParameters(_ request: WriteRequest, at now: Duration) {
+        do {
+            try carryOut(try ConnectionParametersCommand(request.value), on: request.connection, at: now)
+            host.gatt.respond(to: request)
+        } catch {
+            log(.info, "gatt", "\(request.connection): connection parameters refused: \(error)")
+            host.gatt.refuse(request, with: ATTError(rawValue: error.rawValue))
+        }
+    }
+
+    private mutating func carryOut(
+        _ command: ConnectionParametersCommand,
+        on connection: ConnectionHandle,
+        at now: Duration
+    ) throws(ConnectionParametersCommand.Refusal) {
+        switch command {
+        case .manage(let isByPhone, let sets):
+            let profile = sets.map { LinkProfile($0, rules: configuration.link.rules) }
+            if let profile { links[connection]?.policy.use(profile, at: now) }
+            links[connection]?.policy.setManagedByPhone(isByPhone, at: now)
+        case .need(let state):
+            guard let responseTime = ResponseTime(rawValue: state) else { throw .noSuchResponseTime }
+            links[connection]?.policy.need(.phone, responseTime, at: now)
+        case .lengthenPackets(let isWanted):
+            guard host.capabilities.supportsDataLengthExtension else { throw .longPacketsNotSupported }
+            if isWanted { host.setDataLength(connection, transmit: host.capabilities.maximumTransmitLength) }
+        case .stayAwake:
+            // This controller's sleep is its own affair, and costs no speed.
+            break
+        }
     }
 }
 

@@ -46,12 +46,16 @@ extension Firmware {
                 requestSecurity(on: request.connection, at: now)
                 host.gatt.respond(to: request, with: [])
             }
+        case handles.connectionParameters:
+            let value = connectionParameters(on: request.connection)
+            host.gatt.respond(to: request, with: value[...])
         default:
             host.gatt.refuse(request, with: .unlikelyError)
         }
     }
 
     mutating func answer(_ request: WriteRequest, at now: Duration) {
+        if request.handle == handles.connectionParameters { return answerConnectionParameters(request, at: now) }
         guard request.handle == handles.triggerPairing else {
             host.gatt.refuse(request, with: .unlikelyError)
             return

@@ -76,6 +76,8 @@ extension Firmware {
         switch change.handle {
         case handles.reversedData:
             reversedSubscriptionChanged(change, at: now)
+        case handles.connectionParameters:
+            notifyConnectionParameters(on: change.connection)
         case handles.serviceChanged where change.current.contains(.indications):
             databaseChanges.subscribed(change.connection, at: now)
         default:

@@ -28,6 +28,8 @@ public struct WatchConfiguration: Sendable {
     public var beacon: Beacon?
     /// Which connection parameters phones are asked for.
     public var link: LinkProfile
+    /// Whether phones can read and manage the connection parameters by a characteristic, as with watches before 2025.
+    public var offersConnectionParameters: Bool
     /// How long after encryption a bonded phone is told that the database has changed.
     public var serviceChangedDelay: Duration
     /// Whether phones see the battery service from the start.
@@ -59,6 +61,7 @@ public struct WatchConfiguration: Sendable {
         advertising = .pebble
         beacon = nil
         link = .pebble
+        offersConnectionParameters = false
         defaultApp = ClockFace()
         builtInApps = [EchoApp(), SportsApp(), GolfApp()]
         apps = []

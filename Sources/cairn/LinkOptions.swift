@@ -11,6 +11,13 @@ struct LinkOptions: ParsableArguments {
     )
     var linkProfile: Profile = .pebble
 
+    @Flag(
+        help: ArgumentHelp(
+            "Offer the characteristic by which companions of watches before 2025 manage the connection parameters."
+        )
+    )
+    var connectionParameters = false
+
     /// The names of the profiles.
     enum Profile: String, ExpressibleByArgument, CaseIterable {
         case pebble
@@ -27,5 +34,6 @@ struct LinkOptions: ParsableArguments {
     /// Says all this to a watch's configuration.
     func apply(to watch: inout WatchConfiguration) {
         watch.link = linkProfile.linkProfile
+        watch.offersConnectionParameters = connectionParameters
     }
 }

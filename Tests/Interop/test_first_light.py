@@ -13,7 +13,7 @@ from bumble.core import UUID
 from conftest import Rig, on_rigs
 from rig import capture, companion, vectors
 from rig import gatt as uuids
-from rig.pebble import PebbleSession
+from rig.pebble import PebbleSession, unexpected
 from rig.phone import (
     META_IOS,
     META_VERSION_0,
@@ -180,7 +180,7 @@ async def converse(
         assert echo == (echoes_before + index + 1) % 256
 
     await transport.drained()
-    assert session.inbox.waiting == []
+    assert unexpected(session) == []
     check_transport(transport)
 
 

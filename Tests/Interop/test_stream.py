@@ -14,8 +14,6 @@ from pathlib import Path
 import pytest
 from bumble import att, l2cap
 from conftest import Rig, on_rigs
-from libpebble2.protocol.appmessage import AppMessage
-from libpebble2.protocol.system import PingPong
 from libpebble2.protocol.transfers import (
     ObjectType,
     PutBytes,
@@ -28,7 +26,7 @@ from libpebble2.util import stm32_crc
 from rig import capture, companion
 from rig import gatt as uuids
 from rig.controllers import Controllers, controllers
-from rig.pebble import Message, PebbleSession
+from rig.pebble import PebbleSession, unexpected
 from rig.phone import META_ANDROID, Phone, WatchLink
 from rig.ppogatt import PhoneTransport
 from rig.process import Program
@@ -123,12 +121,6 @@ async def echo(session: PebbleSession, count: int, *, seed: int = 5, limit: int 
     return total
 
 
-def left(*sessions: PebbleSession) -> list[Message]:
-    """Answers that nobody has waited for. The watch also asks for things by itself, such as what music plays."""
-    answers = (AppMessage, PingPong, PutBytesResponse)
-    return [each for session in sessions for each in session.inbox.waiting if isinstance(each.packet, answers)]
-
-
 @on_rigs("cairn", "cairn-air")
 async def test_session(rig: Rig) -> None:
     """e: a companion with nothing but the stream: handshake, ping, and AppMessages of up to 8 KB, each in one piece."""
@@ -144,7 +136,7 @@ async def test_session(rig: Rig) -> None:
         largest = companion.push(200, [companion.array(1, large_object(8192))])
         session.send(largest)
         await companion.expect_ack_and_echo(session, largest)
-        assert left(session) == []
+        assert unexpected(session) == []
         await stream.close()
         await watch.disconnect()
     await rig.stop_watch()
@@ -163,11 +155,11 @@ async def test_session_moves(rig: Rig) -> None:
             before = both.ppogatt.statistics.data_received
             await echo(fast, 5)
             assert both.ppogatt.statistics.data_received == before, "the watch went on over PPoGATT"
-            assert left(fast) == []
+            assert unexpected(fast) == []
             assert both.stream is not None
             await both.stream.close()
             await echo(both.slow, 5)
-        assert left(both.slow) == []
+        assert unexpected(both.slow) == []
         assert both.ppogatt.violations == []
 
 
@@ -214,7 +206,7 @@ async def test_cut(rig: Rig) -> None:
         await upload.put(fast, len(content))
         await upload.commit(fast)
         # Nothing was said twice, and nothing is left.
-        assert left(fast, both.slow) == []
+        assert unexpected(fast, both.slow) == []
 
 
 # The commands of a running watch
@@ -279,7 +271,7 @@ async def test_withdrawn_half_way(tmp_path: Path) -> None:
             await watch.publish()
         await upload.put(both.slow, len(content))
         await upload.commit(both.slow)
-        assert left(both.slow) == []
+        assert unexpected(both.slow) == []
 
 
 async def test_withdraw(tmp_path: Path) -> None:

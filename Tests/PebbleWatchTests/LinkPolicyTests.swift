@@ -328,6 +328,16 @@ import Testing
         #expect(link.events().first == .phoneManages(true))
     }
 
+    @Test func whatThePhoneWantsToBeAskedFor() {
+        var link = Link(interval: 40, latency: 3, timeout: 6000, abilities: LinkPolicy.Abilities())
+        link.run(toMilliseconds: 5000)
+        let slow = Self.parameters(90, 105, 4)
+        let own = LinkProfile(name: "own", rules: .apple, slow: slow, middle: slow, fast: Self.parameters(30, 45, 0))
+        link.policy.use(own, at: link.now)
+        link.collect()
+        #expect(link.did == [Self.at(5000, .requestParameters(slow))])
+    }
+
     /// What a phone would refuse is not sent, and said once.
     @Test func whatThePhoneWouldRefuseIsNotAskedFor() {
         let profile = LinkProfile(

@@ -97,6 +97,49 @@ import Testing
         #expect(timeout.duration == .seconds(6))
     }
 
+    /// A phone that writes that it manages the parameters, as libpebble3 does, is asked for nothing more; what it reads
+    /// and hears is how the link is.
+    @Test func aPhoneManages() throws {
+        var configuration = WatchConfiguration(identity: WatchIdentity(address: Self.watchAddress))
+        configuration.offersConnectionParameters = true
+        var simulation = Simulation(seed: Self.seed)
+        let watch = simulation.add(try RigWatch(configuration, seed: Self.seed))
+        let phone = simulation.add(RigPhone(address: 0xA2, seed: Self.seed))
+        simulation.run(for: .seconds(1))
+        simulation.withHost(phone) { $0.connect(to: Self.watchAddress) }
+        simulation.run(for: .milliseconds(500))
+        func perform(_ procedure: GATTProcedure) throws {
+            let now = simulation.now
+            try simulation.withHost(phone) { try $0.perform(procedure, at: now) }
+            simulation.run(for: .milliseconds(200))
+        }
+        let uuid = BluetoothUUID.uuid128(0x0000_0005_328E_0FBB_C642_1AA6_699B_DADA)
+        try perform(.readByUUID(uuid))
+        guard case .values(let values)? = simulation.withHost(phone, { $0.responses.last }) ?? nil else {
+            Issue.record("the characteristic cannot be read")
+            return
+        }
+        let value = try #require(values.first)
+        // Long packets, 30 ms, latency 0, 2 s: as the phone connected.
+        #expect(Array(value.value).hexadecimal == "01" + "1800" + "0000" + "c800")
+        try perform(.write(value.handle, [0x00, 0x01]))
+        simulation.run(for: .seconds(20))
+        let events = links(simulation.withHost(watch) { $0.events } ?? [])
+        #expect(events.contains(.phoneManages(true)))
+        #expect(!events.contains { if case .requested = $0 { true } else { false } }, "\(events)")
+        try perform(.write(value.handle, [0x00, 0x00]))
+        try perform(.write(value.handle, [0x01, 0x02]))
+        simulation.run(for: .seconds(1))
+        let later = links(simulation.withHost(watch) { $0.events } ?? [])
+        #expect(later.contains(.responseTime(.fast, for: [.phone])))
+        try perform(.write(value.handle, [0x01, 0x03]))
+        guard case .refused(let response)? = simulation.withHost(phone, { $0.failures.last }) ?? nil else {
+            Issue.record("a response time that does not exist was not refused")
+            return
+        }
+        #expect(response.error == ATTError(rawValue: 0x81))
+    }
+
     /// A phone of 2012 is asked by signaling: Connection Parameter Update Request, all in one frame.
     @Test func anOldPhoneIsAskedBySignaling() throws {
         var old = ControllerConfiguration.legacy

@@ -29,6 +29,56 @@ import Testing
         return identity
     }
 
+    @Test func connectionParameters() throws {
+        func status(_ isLong: Bool, _ interval: UInt16, _ latency: UInt16) -> [UInt8] {
+            ConnectionParametersStatus(
+                supportsLongPackets: isLong,
+                interval: interval,
+                latency: latency,
+                supervisionTimeout: 600
+            ).encoded
+        }
+        #expect(status(false, 12, 0) == (try vector("pps_connparams_notify_15ms")))
+        #expect(status(true, 24, 3) == (try vector("pps_connparams_notify_ple_30ms")))
+
+        func command(_ name: String) throws -> ConnectionParametersCommand {
+            try ConnectionParametersCommand(try vector(name)[...])
+        }
+        func set(_ shortest: UInt16, _ longest: UInt16, _ latency: UInt16) -> ConnectionParametersCommand.ParameterSet {
+            .init(intervalMinimum: shortest, intervalMaximum: longest, latency: latency, supervisionTimeout: 600)
+        }
+        #expect(try command("pps_connparams_write_remote_managed") == .manage(byPhone: true, nil))
+        let sets = ConnectionParametersCommand.ParameterSets(
+            slow: set(135, 161, 4),
+            middle: set(135, 161, 2),
+            fast: set(9, 17, 0)
+        )
+        #expect(try command("pps_connparams_write_sets") == .manage(byPhone: false, sets))
+        #expect(try command("pps_connparams_write_fast") == .need(responseTime: 2))
+        #expect(try command("pps_connparams_write_slow") == .need(responseTime: 0))
+        #expect(try command("pps_connparams_write_ple") == .lengthenPackets(true))
+        #expect(try command("pps_connparams_write_nosleep") == .stayAwake)
+    }
+
+    /// Each refusal has the code of the firmware.
+    @Test(
+        arguments: [
+            ("", 0x0D), ("00", 0x0D), ("000006", 0x0D), ("0400", 0x80), ("0103", 0x81),
+            ("0000 0500 00 00 c8 1800 00 00 c8 1800 00 00 c8", 0x82),
+            ("0000 810c 00 00 c8 1800 00 00 c8 1800 00 00 c8", 0x83),
+            ("0000 800c 01 00 c8 1800 00 00 c8 1800 00 00 c8", 0x84),
+            ("0000 1800 00 00 03 1800 00 00 c8 1800 00 00 c8", 0x85),
+            ("0000 1800 00 00 c8 1800 00 00 c8 1800 00 00", 0x0D),
+        ] as [(String, UInt8)]
+    )
+    func connectionParametersRefused(_ hexadecimal: String, _ code: UInt8) throws {
+        let value = try #require([UInt8](hexadecimal: hexadecimal))
+        let refusal = try #require(ConnectionParametersCommand.Refusal(rawValue: code))
+        #expect(throws: refusal) {
+            try ConnectionParametersCommand(value[...])
+        }
+    }
+
     @Test func theNameFollowsFromTheAddress() {
         #expect(identity().name == "Pebble 1234")
     }

@@ -8,6 +8,8 @@ public enum PebbleAttribute {
     public static let connectivityStatus = based(0x0000_0001)
     /// Trigger Pairing: see ``PairingTrigger``.
     public static let triggerPairing = based(0x0000_0002)
+    /// Connection Parameters, of watches before 2025: see ``ConnectionParametersCommand``.
+    public static let connectionParameters = based(0x0000_0005)
 
     /// PPoGATT, hosted by the phone: the transport's forward direction.
     public static let ppogattService = based(0x1000_0000)

@@ -57,7 +57,7 @@ struct LinkPolicy: Sendable {
     static let shortestSupervisionTimeout: Duration = .seconds(2)
 
     private let abilities: Abilities
-    private let profile: LinkProfile
+    private var profile: LinkProfile
     private let connectedAt: Duration
 
     private var preparation = Preparation.learning
@@ -201,6 +201,12 @@ extension LinkPolicy {
         guard isManaged != isManagedByPhone else { return }
         isManagedByPhone = isManaged
         events.append(.phoneManages(isManaged))
+        beginAsking(at: now)
+    }
+
+    /// The phone says what it is to be asked for.
+    mutating func use(_ profile: LinkProfile, at now: Duration) {
+        self.profile = profile
         beginAsking(at: now)
     }
 

@@ -106,11 +106,31 @@ public struct LinkProfile: Sendable, Equatable {
         fast: .request(.milliseconds(20), .milliseconds(40), latency: 0)
     )
 
+    /// What a phone wants to be asked for, by the rules that hold anyway.
+    init(_ sets: ConnectionParametersCommand.ParameterSets, rules: ConnectionParameterRules) {
+        self.init(
+            name: "of the phone",
+            rules: rules,
+            slow: ConnectionParameters(sets.slow),
+            middle: ConnectionParameters(sets.middle),
+            fast: ConnectionParameters(sets.fast)
+        )
+    }
+
     /// All profiles, by their names.
     public static let all = [pebble, apple2012]
 }
 
 extension ConnectionParameters {
+    fileprivate init(_ set: ConnectionParametersCommand.ParameterSet) {
+        self.init(
+            intervalMinimum: ConnectionInterval(rawValue: set.intervalMinimum),
+            intervalMaximum: ConnectionInterval(rawValue: set.intervalMaximum),
+            latency: set.latency,
+            supervisionTimeout: SupervisionTimeout(rawValue: set.supervisionTimeout)
+        )
+    }
+
     /// Parameters as a watch asks for them: always with the longest supervision timeout that phones grant, because a link
     /// that is lost for nothing costs seconds.
     static func request(

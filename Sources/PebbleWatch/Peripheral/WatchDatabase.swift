@@ -11,6 +11,8 @@ struct WatchDatabase: Sendable {
     struct Handles: Sendable, Equatable {
         let connectivityStatus: AttributeHandle
         let triggerPairing: AttributeHandle
+        /// `.none` when the watch does not offer it.
+        let connectionParameters: AttributeHandle
         let batteryLevel: AttributeHandle
         /// `.none` when the watch is not bondable.
         let serviceChanged: AttributeHandle
@@ -70,6 +72,14 @@ struct WatchDatabase: Sendable {
                     name: "trigger pairing",
                     value: .askOwner
                 )
+                if configuration.offersConnectionParameters {
+                    Characteristic(
+                        .uuid128(PebbleAttribute.connectionParameters),
+                        [.read, .write, .notify],
+                        name: "connection parameters",
+                        value: .askOwner
+                    )
+                }
             }
             Service(.battery, name: Self.batteryService, isPublished: configuration.offersBattery) {
                 Characteristic(
@@ -112,6 +122,7 @@ struct WatchDatabase: Sendable {
         handles = Handles(
             connectivityStatus: handle("connectivity status"),
             triggerPairing: handle("trigger pairing"),
+            connectionParameters: handle("connection parameters"),
             batteryLevel: handle("battery level"),
             serviceChanged: handle("service changed"),
             databaseHash: handle("database hash"),

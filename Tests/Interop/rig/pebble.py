@@ -7,7 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
+from libpebble2.protocol.appmessage import AppMessage
 from libpebble2.protocol.base import PebblePacket
+from libpebble2.protocol.system import PingPong
+from libpebble2.protocol.transfers import PutBytesResponse
 
 from .waiting import Mailbox
 
@@ -28,6 +31,13 @@ class Message:
         if self.packet is not None:
             return repr(self.packet)
         return f"endpoint 0x{self.endpoint:04X}: {self.payload.hex()}"
+
+
+def unexpected(*sessions: PebbleSession) -> list[Message]:
+    """Answers and pushes that nobody has waited for. What the watch asks of the phone by itself, such as what music plays,
+    is not among them."""
+    answers = (AppMessage, PingPong, PutBytesResponse)
+    return [each for session in sessions for each in session.inbox.waiting if isinstance(each.packet, answers)]
 
 
 class Transport(Protocol):
