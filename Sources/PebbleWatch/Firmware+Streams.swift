@@ -67,6 +67,7 @@ extension Firmware {
             emit(.streamOpened(channel.id.connection, stream))
             switch stream {
             case .pebble: links[channel.id.connection]?.streams[channel.id] = SessionStream(at: now)
+            case .loopback, .secondLoopback: links[channel.id.connection]?.loopbacks[channel.id] = stream
             }
         case .readable(let id):
             read(id, at: now)
@@ -118,6 +119,9 @@ extension Firmware {
     }
 
     private mutating func closed(_ id: Channel.ID, _ closure: ChannelClosure, at now: Duration) {
+        if let stream = links[id.connection]?.loopbacks.removeValue(forKey: id) {
+            return emit(.streamClosed(id.connection, stream, closure))
+        }
         guard let stream = links[id.connection]?.streams.removeValue(forKey: id) else { return }
         emit(.streamClosed(id.connection, .pebble, closure))
         guard let session = stream.session else { return }

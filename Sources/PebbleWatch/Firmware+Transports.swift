@@ -247,6 +247,7 @@ extension Firmware {
                 pumpPackets(of: carrier, on: connection, at: now)
             }
             pumpStreams(of: connection, at: now)
+            pumpLoopbacks(of: connection, at: now)
             moved = pumpFinder(of: connection, at: now) || moved
         }
         return moved

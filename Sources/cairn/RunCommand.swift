@@ -51,6 +51,8 @@ struct RunCommand: ParsableCommand {
 
     @OptionGroup(title: "PAIRING") var pairing: PairingOptions
 
+    @OptionGroup(title: "DIAGNOSTICS") var diagnostics: DiagnosticOptions
+
     @OptionGroup(title: "LINKS") var link: LinkOptions
 
     @OptionGroup(title: "ADVERTISING") var advertising: AdvertisingOptions
@@ -97,12 +99,14 @@ struct RunCommand: ParsableCommand {
         try Console.run { () throws(DaemonError) in
             let watch = watch
             let pairing = pairing
+            let diagnostics = diagnostics
             let link = link
             let advertising = advertising
             let linkSecurity: LinkSecurityPolicy = insecureTestLink ? .insecureTestLink : .required
             var configuration = WatchDaemonConfiguration(controller: controller) {
                 var configuration = watch.watch(at: $0, linkSecurity: linkSecurity)
                 pairing.apply(to: &configuration)
+                diagnostics.apply(to: &configuration)
                 link.apply(to: &configuration)
                 advertising.apply(to: &configuration)
                 return configuration

@@ -30,6 +30,8 @@ public enum PebbleAttribute {
     public static let streamService = based(0x5000_0000)
     /// Where a service says which PSM its stream has: Apple's number, `CBUUIDL2CAPPSMCharacteristicString`.
     public static let publishedPSM: UInt128 = 0xABDD_3056_28FA_441D_A470_55A7_5A52_553A
+    /// An L2CAP channel on which every byte comes back, hosted by the watch when it is asked to: Cairn's own addition.
+    public static let loopbackService = based(0x5100_0000)
 
     /// A phone's service with one characteristic of the same UUID, both without meaning: companions on Android add it
     /// behind PPoGATT.

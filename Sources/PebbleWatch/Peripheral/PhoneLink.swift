@@ -51,6 +51,8 @@ struct PhoneLink: Sendable {
     var transports: [Carrier: Transport] = [:]
     /// The channels that the phone has opened to the Pebble stream.
     var streams: [Channel.ID: SessionStream] = [:]
+    /// The channels that the phone has opened to loopback streams.
+    var loopbacks: [Channel.ID: WatchStream] = [:]
     var procedures: [GATTProcedureID: Purpose] = [:]
     /// Whether the services that could not be used were looked for once more.
     var hasLookedAgain = false

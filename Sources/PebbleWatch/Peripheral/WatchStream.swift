@@ -8,6 +8,13 @@ import PebbleProtocol
 public enum WatchStream: String, Sendable, CaseIterable, CustomStringConvertible {
     /// The Pebble Protocol: see `SessionStream`.
     case pebble
+    /// Sends every byte back: to try channels with, and to measure them.
+    case loopback
+    /// As `loopback`, for tests with more than one service.
+    case secondLoopback = "second loopback"
+
+    /// Those that send every byte back.
+    public static let loopbacks: [WatchStream] = [.loopback, .secondLoopback]
 
     public var description: String { "the \(rawValue) stream" }
 
@@ -15,13 +22,14 @@ public enum WatchStream: String, Sendable, CaseIterable, CustomStringConvertible
     var service: BluetoothUUID {
         switch self {
         case .pebble: .uuid128(PebbleAttribute.streamService)
+        case .loopback, .secondLoopback: .uuid128(PebbleAttribute.loopbackService)
         }
     }
 
     /// What its channels offer.
     var parameters: ChannelParameters {
         switch self {
-        case .pebble: ChannelParameters(face: .bytes)
+        case .pebble, .loopback, .secondLoopback: ChannelParameters(face: .bytes)
         }
     }
 

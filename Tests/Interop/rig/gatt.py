@@ -49,8 +49,11 @@ REVERSED_V1_DATA = pebble("30000004")
 REVERSED_V1_META = pebble("30000005")
 REVERSED_V1_WRITE = pebble("30000006")
 
-#: The Pebble Protocol over an L2CAP channel, Cairn's own, and the characteristic in which Apple looks for a PSM.
+#: The Pebble Protocol over an L2CAP channel, Cairn's own.
 STREAM_SERVICE = pebble("50000000")
+#: An L2CAP channel on which every byte comes back, hosted by the watch when it is asked to.
+LOOPBACK_SERVICE = pebble("51000000")
+#: The characteristic in which Apple looks for the PSM of an L2CAP channel.
 PUBLISHED_PSM = UUID("ABDD3056-28FA-441D-A470-55A75A52553A")
 
 #: What libpebble3 and Gadgetbridge add after PPoGATT.

@@ -46,6 +46,10 @@ class Program:
     def is_running(self) -> bool:
         return self._process.returncode is None
 
+    @property
+    def process_id(self) -> int:
+        return self._process.pid
+
     async def wait_for_line(self, pattern: str, seconds: float, *, after: int = 0) -> re.Match[str]:
         """The first line, of those printed already or from now on, in which `pattern` is found.
 

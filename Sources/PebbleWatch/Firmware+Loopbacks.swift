@@ -1,0 +1,19 @@
+import BluetoothHCI
+import BluetoothHost
+
+/// Streams that send every byte back.
+extension Firmware {
+    /// Sends back as much as there is room for. The rest is not read, so that the phone gets no credits for more: whoever
+    /// does not listen cannot go on talking.
+    mutating func pumpLoopbacks(of connection: ConnectionHandle, at now: Duration) {
+        guard let ids = links[connection]?.loopbacks.keys, !ids.isEmpty else { return }
+        for id in Array(ids) {
+            streamBuffer.removeAll(keepingCapacity: true)
+            host.read(host.writableCount(of: id), from: id, into: &streamBuffer)
+            guard !streamBuffer.isEmpty else { continue }
+            // There was room for all of it.
+            _ = host.write(streamBuffer[...], to: id)
+            links[connection]?.policy.need(.stream, at: now)
+        }
+    }
+}
