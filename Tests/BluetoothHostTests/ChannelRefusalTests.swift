@@ -126,7 +126,7 @@ struct ChannelRefusalTests {
         #expect(rig.rig.host.openChannels.count == 1)
         #expect(rig.channelEvents().opened.count == 1)
         // The same bytes are another request once the channel has closed.
-        rig.rig.host.close(rig.rig.host.openChannels[0].id)
+        rig.rig.host.close(try #require(rig.rig.host.openChannels.first).id)
         _ = rig.sent()
         #expect(rig.signal("07 01 0400 5000 4000").isEmpty)
         #expect(rig.signal(request) == answer)
@@ -195,7 +195,7 @@ struct ChannelRefusalTests {
         #expect(rig.signal("06 03 0400 4000 5100").isEmpty)
         #expect(rig.rig.host.openChannels.count == 1)
         // Both sides close at once: both are answered.
-        rig.rig.host.close(rig.rig.host.openChannels[0].id)
+        rig.rig.host.close(try #require(rig.rig.host.openChannels.first).id)
         _ = rig.sent()
         #expect(rig.signal("06 04 0400 4000 5000") == [compact("0500 07 04 0400 4000 5000")])
         // Answers that do not fit are ignored, and the CIDs stay taken.
