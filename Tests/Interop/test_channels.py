@@ -143,6 +143,7 @@ def resident_kilobytes(program: Program) -> int:
 # a: read the PSM, open, transfer, close
 
 
+@pytest.mark.timeout(4000)
 async def test_transfer(here: Setting, request: pytest.FixtureRequest) -> None:
     """a: the same bytes come back; 100 MB with --long."""
     megabytes = 100 if request.config.getoption("--long") else 2
