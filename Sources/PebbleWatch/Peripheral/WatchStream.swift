@@ -11,7 +11,7 @@ public enum WatchStream: String, Sendable, CaseIterable, CustomStringConvertible
     /// Sends every byte back: to try channels with, and to measure them.
     case loopback
     /// As `loopback`, for tests with more than one service.
-    case secondLoopback = "second loopback"
+    case secondLoopback = "second-loopback"
 
     /// Those that send every byte back.
     public static let loopbacks: [WatchStream] = [.loopback, .secondLoopback]
