@@ -73,6 +73,12 @@ let package = Package(
             dependencies: ["ByteCoding", "BluetoothHCI", "BluetoothHost", "PebbleProtocol", "PebbleWatch"],
             swiftSettings: strict
         ),
+        .systemLibrary(name: "CZlib"),
+        .target(
+            name: "Bundles",
+            dependencies: ["ByteCoding", "PebbleProtocol", "PebbleWatch", "CZlib"],
+            swiftSettings: strict
+        ),
         .systemLibrary(name: "CLinux"),
         .target(
             name: "LinuxBluetooth",
@@ -90,7 +96,8 @@ let package = Package(
         .executableTarget(
             name: "cairn",
             dependencies: [
-                "Daemon", "ControlServer", "AirSimulator", "BluetoothHCI", "LinuxBluetooth", "PebblePhone",
+                "Daemon", "ControlServer", "AirSimulator", "BluetoothHCI", "Bundles", "LinuxBluetooth", "PebblePhone",
+                "PebbleProtocol",
                 "PebbleWatch", logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
@@ -124,6 +131,11 @@ let package = Package(
             name: "PebbleWatchTests",
             dependencies: ["PebbleWatch", "PebblePhone", "AirSimulator"],
             resources: [.copy("Vectors")],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "BundlesTests",
+            dependencies: ["Bundles", "ByteCoding", "PebbleProtocol", "PebbleWatch", "CZlib"],
             swiftSettings: strict
         ),
         .executableTarget(

@@ -35,6 +35,7 @@ struct RunCommand: ParsableCommand {
               cairn run --controller virtual --air-port 6402 --capture a.btsnoop
               cairn run --controller virtual --advertising apple \
                 --beacon e2c56db5-dffb-48d2-b060-d0f5a71096e0 --beacon-hold-off 20
+              cairn run --controller virtual --app weather.pbw --behaviour 6b1f5c2e-0f3a-4d0e-9b7a-1c2d3e4f5a6b=weather.json
             """
     )
 
@@ -56,6 +57,8 @@ struct RunCommand: ParsableCommand {
     @OptionGroup(title: "LINKS") var link: LinkOptions
 
     @OptionGroup(title: "ADVERTISING") var advertising: AdvertisingOptions
+
+    @OptionGroup(title: "WATCHAPPS") var apps: AppOptions
 
     @Option(
         help: ArgumentHelp(
@@ -102,6 +105,7 @@ struct RunCommand: ParsableCommand {
             let diagnostics = diagnostics
             let link = link
             let advertising = advertising
+            let apps = try apps.load(for: watch.platform)
             let linkSecurity: LinkSecurityPolicy = insecureTestLink ? .insecureTestLink : .required
             var configuration = WatchDaemonConfiguration(controller: controller) {
                 var configuration = watch.watch(at: $0, linkSecurity: linkSecurity)
@@ -109,6 +113,7 @@ struct RunCommand: ParsableCommand {
                 diagnostics.apply(to: &configuration)
                 link.apply(to: &configuration)
                 advertising.apply(to: &configuration)
+                apps.apply(to: &configuration)
                 return configuration
             }
             configuration.whenControllerLost = controllerLost

@@ -1,6 +1,7 @@
 import ArgumentParser
 import BluetoothHCI
 import Daemon
+import PebbleProtocol
 import PebbleWatch
 
 /// What can be said about the watch, whatever it runs on.
@@ -23,6 +24,12 @@ struct WatchOptions: ParsableArguments {
         )
     )
     var capture: String?
+
+    /// The kind of app that the watch runs.
+    var platform: AppPlatform {
+        let anyAddress = LEAddress.random(DeviceAddress(0xC000_0000_0001))
+        return watch(at: anyAddress, linkSecurity: .required).identity.hardware.appPlatform ?? .aplite
+    }
 
     /// Makes the watch that has an address.
     func watch(at address: LEAddress, linkSecurity: LinkSecurityPolicy) -> WatchConfiguration {

@@ -262,10 +262,14 @@ extension AppManager {
     }
 
     /// The transport has taken the bytes of a message.
-    mutating func consumed(_ ticket: AppMessageTicket) { process.post(.outboxConsumed(ticket)) }
+    mutating func consumed(_ ticket: AppMessageTicket) {
+        if process.hasSent(ticket) { process.post(.outboxConsumed(ticket)) }
+    }
 
     /// There was no session for a message, or it closed before it had taken the bytes.
-    mutating func notConnected(_ ticket: AppMessageTicket) { process.post(.outboxNotConnected(ticket)) }
+    mutating func notConnected(_ ticket: AppMessageTicket) {
+        if process.hasSent(ticket) { process.post(.outboxNotConnected(ticket)) }
+    }
 
     /// Messages that the running app sent since this was last asked.
     mutating func takeOutgoing() -> [AppState.Outgoing] {

@@ -45,13 +45,18 @@ struct AppProcess: Sendable {
     /// A message that no session took: the app is told once it has been held up.
     private var notConnected: AppMessageTicket?
     private var wakesAt = Duration.zero
+    private let firstTicket: AppMessageTicket
 
     /// A process that has not run yet.
     init(_ app: any WatchApp, nextTicket: AppMessageTicket) {
         self.app = app
         state.isDirty = true
         state.nextTicket = nextTicket
+        firstTicket = nextTicket
     }
+
+    /// Whether a message is this process's, and not that of an app that ran before.
+    func hasSent(_ ticket: AppMessageTicket) -> Bool { ticket.number >= firstTicket.number }
 
     /// When `run` has something to do that only time brings.
     var nextDeadline: Duration? {

@@ -148,7 +148,7 @@ extension BluetoothUUID {
 
 extension SDKVersion {
     /// The newest app SDK whose apps this watch runs.
-    static let current = SDKVersion(major: 5, minor: 0x6A)
+    public static let current = SDKVersion(major: 5, minor: 0x6A)
 
     /// As the Device Information service prints it: two places each, the first padded with a space.
     var softwareRevision: String {
