@@ -3,15 +3,84 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
-from .waiting import within
+from .waiting import Mailbox, within
 
 #: The longest line that the watch sends.
 LINE_LIMIT = 1 << 22
+
+
+class Refused(Exception):
+    """The watch did not do what it was asked."""
+
+    def __init__(self, error: dict[str, str]) -> None:
+        self.code = error["code"]
+        super().__init__(f"{error['code']}: {error['message']}")
+
+
+class Control:
+    """A connection to the control socket of a running watch."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        #: What has happened since `listen`, in order.
+        self.events: Mailbox[dict[str, Any]] = Mailbox("what happened on the watch")
+        self._answers: Mailbox[dict[str, Any]] = Mailbox("the watch's answers")
+        self._reader = reader
+        self._writer = writer
+        self._reading = asyncio.create_task(self._read())
+
+    @classmethod
+    @contextlib.asynccontextmanager
+    async def on(cls, path: Path) -> AsyncIterator[Control]:
+        reader, writer = await within(10, f"{path}", asyncio.open_unix_connection(str(path), limit=LINE_LIMIT))
+        control = cls(reader, writer)
+        try:
+            yield control
+        finally:
+            control._reading.cancel()
+            writer.close()
+
+    async def ask(self, command: str, **fields: Any) -> dict[str, Any]:
+        """The answer. Raises Refused."""
+        self.send(json.dumps({"command": command, **fields}))
+        return await self.answer()
+
+    def send(self, line: str) -> None:
+        self._writer.write(line.encode() + b"\n")
+
+    async def answer(self) -> dict[str, Any]:
+        """The next answer. Raises Refused."""
+        answer = await self._answers.take(10, "the watch's answer")
+        if not answer["ok"]:
+            raise Refused(answer["error"])
+        return answer
+
+    async def status(self) -> dict[str, Any]:
+        return (await self.ask("status"))["status"]
+
+    async def listen(self) -> None:
+        """From now on, what happens arrives in `events`."""
+        await self.ask("events")
+
+    async def event(self, name: str, seconds: float = 10) -> dict[str, Any]:
+        """The next event of a kind."""
+        return await self.events.take(seconds, f"the event {name}", lambda event: event["event"] == name)
+
+    async def _read(self) -> None:
+        try:
+            async for line in self._reader:
+                message = json.loads(line)
+                (self._answers if "ok" in message else self.events).put(message)
+            failure: Exception = ConnectionError("the watch closed the control socket")
+        except (OSError, ValueError) as error:
+            failure = error
+        self._answers.fail(failure)
+        self.events.fail(failure)
 
 
 async def ask(state: Path, command: str, **fields: Any) -> dict[str, Any]:

@@ -429,6 +429,17 @@ class Phone:
         finally:
             await within(10, "the scan to stop", self.device.stop_scanning())
 
+    async def find(self, accept: Callable[[Report], bool], seconds: float = 90) -> hci.Address:
+        """The address of the next connectable advertisement that `accept` accepts. Ends the scan."""
+        await within(10, "the scan to start", self.device.start_scanning(active=False))
+        try:
+            report = await self.reports.take(
+                seconds, "an advertisement", lambda report: report.is_connectable and accept(report)
+            )
+            return report.address
+        finally:
+            await within(10, "the scan to stop", self.device.stop_scanning())
+
     async def bond_with(self, watch: hci.Address | str) -> PairingKeys | None:
         """The keys that the phone keeps for a watch."""
         assert self.device.keystore is not None
