@@ -1,5 +1,6 @@
 // Linux system calls that Swift's Glibc module leaves out, because it is built without _GNU_SOURCE or without
-// their headers. Declared as in their manual pages: accept(2), poll(2), signalfd(2).
+// their headers. Declared as in their manual pages: accept(2), poll(2), signalfd(2), posix_openpt(3), grantpt(3), unlockpt(3),
+// ptsname(3).
 
 #ifndef CLINUX_H
 #define CLINUX_H
@@ -13,5 +14,13 @@
 extern int accept4(int descriptor, struct sockaddr *address, socklen_t *length, int flags);
 
 extern int ppoll(struct pollfd *requests, nfds_t count, const struct timespec *timeout, const sigset_t *mask);
+
+extern int posix_openpt(int flags);
+
+extern int grantpt(int descriptor);
+
+extern int unlockpt(int descriptor);
+
+extern int ptsname_r(int descriptor, char *name, size_t size);
 
 #endif

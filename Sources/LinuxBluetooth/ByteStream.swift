@@ -91,6 +91,12 @@ public final class ByteStream {
         outbound += bytes
     }
 
+    /// Forgets what waits to be sent.
+    public func discardOutbound() {
+        outbound.removeAll(keepingCapacity: true)
+        sent = 0
+    }
+
     /// Gives the kernel as much of the queue as it takes.
     public func flush() throws(ConnectionLoss) {
         while wantsToWrite {

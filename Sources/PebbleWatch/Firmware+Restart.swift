@@ -54,8 +54,12 @@ extension Firmware {
         reborn.system.continueLog(of: system)
         reborn.sensors = sensors
         reborn.buttons = buttons
+        reborn.developers = developers
+        reborn.lastDeveloperConnection = lastDeveloperConnection
         self = reborn
         start(at: now)
+        reopenDeveloperSessions(at: now)
+        settle(at: now)
     }
 
     /// What a restart does to what is remembered.

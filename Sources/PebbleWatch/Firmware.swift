@@ -58,6 +58,11 @@ public struct Firmware: HCIHost, Sendable {
     var buttons = ButtonInput()
     var sensors: WatchSensors
 
+    // MARK: Developers
+
+    var developers: [DeveloperConnectionID: DeveloperConnection] = [:]
+    var lastDeveloperConnection: UInt64 = 0
+
     /// A watch that has not been started.
     /// - Parameters:
     ///   - memory: what its store remembers; without one, as fresh from the factory.
@@ -174,6 +179,7 @@ extension Firmware {
         advanceStreams(to: now)
         advanceLinkPolicies(to: now)
         advanceButtons(to: now)
+        advanceDevelopers(to: now)
         indicateDatabaseChanges(at: now)
         if let end = pairingWindowEnd, end <= now { updatePairability(at: now) }
         if let change = privateAddress?.nextDeadline, change <= now { changePrivateAddress(at: now) }
@@ -184,7 +190,7 @@ extension Firmware {
         [
             host.nextDeadline, system.nextDeadline, advertiser.nextDeadline, nextTransportDeadline,
             nextStreamDeadline, nextLinkPolicyDeadline, databaseChanges.nextDeadline, pairingWindowEnd,
-            privateAddress?.nextDeadline, restart?.deadline, nextButtonDeadline,
+            privateAddress?.nextDeadline, restart?.deadline, nextButtonDeadline, nextDeveloperDeadline,
         ]
         .compactMap(\.self).min()
     }

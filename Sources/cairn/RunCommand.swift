@@ -33,6 +33,7 @@ struct RunCommand: ParsableCommand {
               cairn run --controller serial:/dev/ttyAMA0,3000000 --state ~/.cairn
               cairn run --controller tcp:127.0.0.1:6402 --controller-lost retry
               cairn run --controller virtual --air-port 6402 --capture a.btsnoop
+              cairn run --controller virtual --qemu-port
               cairn run --controller virtual --advertising apple \
                 --beacon e2c56db5-dffb-48d2-b060-d0f5a71096e0 --beacon-hold-off 20
               cairn run --controller virtual --app weather.pbw --behaviour 6b1f5c2e-0f3a-4d0e-9b7a-1c2d3e4f5a6b=weather.json
@@ -79,6 +80,8 @@ struct RunCommand: ParsableCommand {
 
     @OptionGroup(title: "VIRTUAL RADIO") var air: AirOptions
 
+    @OptionGroup(title: "DEVELOPMENT") var developer: DeveloperOptions
+
     @Flag(
         help: ArgumentHelp(
             "Open the Pebble transport to anyone in range, without pairing or encryption. Only for test rigs that "
@@ -121,6 +124,8 @@ struct RunCommand: ParsableCommand {
             configuration.capturePath = watch.capture
             configuration.stateDirectory = state ?? Environment.stateDirectory
             configuration.controlPath = control
+            configuration.qemuPort = developer.qemuPort
+            configuration.serialPortPath = developer.serialPort
             configuration.address = watch.address
             configuration.logLevels = logLevel
             let daemon = try WatchDaemon(configuration)

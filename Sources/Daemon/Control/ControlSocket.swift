@@ -117,8 +117,8 @@ public final class ControlSocket: LoopMember {
         case .status: return ControlAnswer(watch.host.firmware.status, at: now)
         case .perform(let command):
             do throws(WatchCommandError) {
-                let result = try watch.update(at: now) { host throws(WatchCommandError) in
-                    try host.perform(command, at: now)
+                let result = try watch.withFirmware(at: now) { firmware throws(WatchCommandError) in
+                    try firmware.perform(command, at: now)
                 }
                 return ControlAnswer(result, at: now)
             } catch {

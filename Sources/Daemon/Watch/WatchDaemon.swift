@@ -24,6 +24,10 @@ public struct WatchDaemonConfiguration: Sendable {
     public var stateDirectory: String?
     /// Where it takes commands; nil for a socket in the state directory, if there is one.
     public var controlPath: String?
+    /// A loopback port that the SDK's tools take for the emulator's; nil for none, 0 for any that is free.
+    public var qemuPort: UInt16?
+    /// A path that becomes a serial port for the SDK's tools; nil for none.
+    public var serialPortPath: String?
     /// What is logged.
     public var logLevels = LogLevels()
     /// The watch's static random address; nil for the one that the state directory remembers, or else this machine's.
@@ -113,8 +117,14 @@ public final class WatchDaemon {
             air = nil
             airPort = nil
         }
-        // Behind the controller, which lets the watch's time pass first.
+        // These stand behind the controller, which lets the watch's time pass first.
         if let control { loop.add(control) }
+        if let port = configuration.qemuPort {
+            loop.add(try DeveloperPort(port: port, watch: watch, log: loggers[.session]))
+        }
+        if let path = configuration.serialPortPath {
+            loop.add(try DeveloperSerialPort(path: path, watch: watch, log: loggers[.session]))
+        }
     }
 
     /// Puts another host of this process on the virtual air; without one, nothing happens.

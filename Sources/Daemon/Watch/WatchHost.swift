@@ -53,13 +53,14 @@ public struct WatchHost: LoopHost {
         firmware.disconnectAll(at: now)
     }
 
-    /// Does what a person wants of the watch; what it is to remember is in the store when this returns.
-    public mutating func perform(
-        _ command: WatchCommand,
-        at now: Duration
-    ) throws(WatchCommandError) -> WatchCommandResult {
+    /// Does something to the watch that does not come from its controller; what the watch is to remember of it is in the store
+    /// when this returns.
+    public mutating func withFirmware<Result, Failure>(
+        at now: Duration,
+        _ body: (inout Firmware) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
         defer { storeChanges(at: now) }
-        return try firmware.perform(command, at: now)
+        return try body(&firmware)
     }
 
     private mutating func storeChanges(at now: Duration) {
@@ -75,4 +76,14 @@ public struct WatchHost: LoopHost {
     }
 
     public var isShutDown: Bool { isLeaving && connections.isEmpty }
+}
+
+extension HostRunner<WatchHost> {
+    /// Does something to the watch that does not come from its controller. See `update(at:_:)` for who may.
+    func withFirmware<Result, Failure>(
+        at now: Duration,
+        _ body: (inout Firmware) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try update(at: now) { host throws(Failure) in try host.withFirmware(at: now, body) }
+    }
 }

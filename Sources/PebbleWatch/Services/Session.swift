@@ -16,12 +16,18 @@ public enum SessionTransport: UInt8, Hashable, Sendable, CustomStringConvertible
     case reversedPPoGATT
     /// An L2CAP channel to the watch's stream.
     case stream
+    /// A developer's tool, which takes the watch for the emulator.
+    case qemu
+    /// A developer's tool on a serial line.
+    case serial
 
     public var description: String {
         switch self {
         case .forwardPPoGATT: "PPoGATT"
         case .reversedPPoGATT: "reversed PPoGATT"
         case .stream: "the stream"
+        case .qemu: "the emulator's port"
+        case .serial: "the serial port"
         }
     }
 }

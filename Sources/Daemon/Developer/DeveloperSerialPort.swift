@@ -1,0 +1,106 @@
+import Glibc
+import LinuxBluetooth
+import Logging
+import PebbleWatch
+
+/// A serial port that is none: a pseudoterminal with a name of the person's choice, for `pebble --serial`.
+///
+/// A tool is there as long as it has the port open. The kernel says so only when asked, and so it is asked every now and then.
+final class DeveloperSerialPort: LoopMember {
+    private static let outboundLimit = 64 * 1024
+    /// How often the port is looked at while no tool has it open.
+    private static let lookInterval: Duration = .milliseconds(100)
+
+    private let path: String
+    private let stream: ByteStream
+    private let watch: HostRunner<WatchHost>
+    private let log: Logger
+    private var connection: DeveloperConnectionID?
+    private var token: PollSet.Token?
+    private var nextLook: Duration?
+    private var hasLink = true
+
+    /// Makes the port.
+    init(path: String, watch: HostRunner<WatchHost>, log: Logger) throws(DaemonError) {
+        do throws(SystemError) {
+            let terminal = try PseudoTerminal()
+            guard symlink(terminal.path, path) == 0 else { throw .last }
+            log.notice("the serial port is \(path): pebble ping --serial \(path)")
+            stream = ByteStream(owning: terminal.takeDescriptor(), kind: .device, outboundLimit: Self.outboundLimit)
+        } catch {
+            throw DaemonError(
+                error.code == EACCES ? .notPermitted : .cannotCreate,
+                "cannot make the serial port \(path): \(error)",
+                advice: "name a path that is free, in a folder where you may create files"
+            )
+        }
+        self.path = path
+        self.watch = watch
+        self.log = log
+    }
+
+    deinit { removeLink() }
+
+    func start(at now: Duration) { nextLook = now }
+
+    func addPollRequests(to set: inout PollSet) {
+        token = connection == nil ? nil : set.add(stream.descriptor, reading: true, writing: stream.wantsToWrite)
+    }
+
+    func takeInput(_ set: borrowing PollSet, at now: Duration) {
+        guard let connection, let token, set.isReadable(token) else { return }
+        do {
+            try stream.receive { bytes in
+                watch.withFirmware(at: now) { $0.receive(bytes, from: connection, at: now) }
+            }
+        } catch {
+            end(connection, at: now)
+        }
+    }
+
+    func moveOutput(at now: Duration) -> Bool {
+        guard let connection else { return false }
+        do {
+            try stream.send(of: connection, watch, at: now)
+        } catch {
+            end(connection, at: now)
+        }
+        return false
+    }
+
+    func advance(to now: Duration) {
+        guard let look = nextLook, look <= now else { return }
+        guard PseudoTerminal.isOpenedByPeer(stream.descriptor) else {
+            nextLook = now + Self.lookInterval
+            return
+        }
+        nextLook = nil
+        connection = watch.withFirmware(at: now) { $0.openDeveloperConnection(.serial, at: now) }
+        log.info("a tool has opened the serial port")
+    }
+
+    var nextDeadline: Duration? { nextLook }
+
+    func beginStop(at now: Duration) {
+        if let connection { end(connection, at: now) }
+        nextLook = nil
+        removeLink()
+    }
+
+    var isStopped: Bool { true }
+
+    private func end(_ ended: DeveloperConnectionID, at now: Duration) {
+        connection = nil
+        nextLook = now + Self.lookInterval
+        // What the tool did not read is not for the next one.
+        stream.discardOutbound()
+        watch.withFirmware(at: now) { $0.closeDeveloperConnection(ended, reason: "the tool closed the port", at: now) }
+        log.info("the tool has closed the serial port")
+    }
+
+    private func removeLink() {
+        guard hasLink else { return }
+        hasLink = false
+        unlink(path)
+    }
+}

@@ -1,0 +1,38 @@
+import ArgumentParser
+
+/// Ways in for the SDK's tools.
+struct DeveloperOptions: ParsableArguments {
+    @Option(
+        name: .customLong("qemu-port"),
+        defaultAsFlag: Port(number: 12344),
+        help: ArgumentHelp(
+            "Be the emulator to pebble --qemu and to pypkjs, on this port of 127.0.0.1; 12344 if no number follows, 0 takes any "
+                + "free one and logs it.",
+            valueName: "port"
+        )
+    )
+    private var port: Port?
+
+    @Option(
+        help: ArgumentHelp(
+            "Make a serial port with this path, for pebble --serial. The path must be free; it goes away with the watch.",
+            valueName: "path"
+        )
+    )
+    var serialPort: String?
+
+    /// The port of the emulator's protocol.
+    var qemuPort: UInt16? { port?.number }
+
+    /// A loopback port.
+    struct Port: ExpressibleByArgument {
+        let number: UInt16
+
+        init(number: UInt16) { self.number = number }
+
+        init?(argument: String) {
+            guard let number = UInt16(argument) else { return nil }
+            self.number = number
+        }
+    }
+}
