@@ -7,19 +7,6 @@ import PebbleWatch
 
 /// Something that happened on the watch, as programs are told: one JSON object on one line, whose `event` says what.
 public struct ControlEvent: Encodable, Sendable {
-    /// One entry of a dictionary.
-    public struct Entry: Encodable, Sendable {
-        public let key: UInt32
-        /// `bytes`, `string`, `uint` or `int`.
-        public let type: String
-        /// Of a number.
-        public var number: Int64?
-        /// Of a string.
-        public var string: String?
-        /// Of bytes, in hexadecimal.
-        public var bytes: String?
-    }
-
     /// What happened.
     public let event: String
     /// When: seconds since the watch was started.
@@ -48,7 +35,7 @@ public struct ControlEvent: Encodable, Sendable {
     public var length: Int?
     public var app: String?
     public var name: String?
-    public var entries: [Entry]?
+    public var entries: [ControlEntry]?
     public var result: String?
 
     private init(_ event: String, _ text: String, at now: Duration) {
@@ -134,11 +121,11 @@ public struct ControlEvent: Encodable, Sendable {
         case .appMessageReceived(let app, let dictionary):
             self.init("app-message-received", text, at: now)
             self.app = "\(app)"
-            entries = dictionary.map(Entry.init)
+            entries = dictionary.map(ControlEntry.init)
         case .appMessageSent(let app, let dictionary, let result):
             self.init("app-message-sent", text, at: now)
             self.app = "\(app)"
-            entries = dictionary.map(Entry.init)
+            entries = dictionary.map(ControlEntry.init)
             self.result = "\(result)"
         case .appLogged: self.init("app-logged", text, at: now)
         case .clockSet: self.init("clock-set", text, at: now)
@@ -166,26 +153,6 @@ public struct ControlEvent: Encodable, Sendable {
 
     /// The event as a line.
     public var line: [UInt8] { JSONLine.bytes(self) }
-}
-
-extension ControlEvent.Entry {
-    init(_ tuple: AppMessageTuple) {
-        key = tuple.key
-        switch tuple.value {
-        case .bytes(let value), .unrecognized(_, let value):
-            type = "bytes"
-            bytes = value.hexadecimal
-        case .string(let value):
-            type = "string"
-            string = value.text
-        case .uint8, .uint16, .uint32:
-            type = "uint"
-            number = tuple.value.integer
-        case .int8, .int16, .int32:
-            type = "int"
-            number = tuple.value.integer
-        }
-    }
 }
 
 /// What every event's line has: when, and what in words.

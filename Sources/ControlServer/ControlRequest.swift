@@ -57,6 +57,7 @@ enum CommandName: String, CaseIterable {
     case status, events
     case press, hold, tap, battery, compass, accelerometer
     case timeFormat = "time-format"
+    case launch, stop, send
     case openPairing = "open-pairing"
     case closePairing = "close-pairing"
     case confirm, refuse, passkey
@@ -95,6 +96,7 @@ struct Fields: Decodable {
     let passkey: String?
     let data: String?
     let phone: String?
+    let entries: [ControlEntry]?
     let offered: Bool?
     let stream: String?
     let key: String?
@@ -120,6 +122,9 @@ extension ControlRequest {
             return .perform(.hold(held))
         case .tap, .battery, .compass, .accelerometer, .timeFormat:
             return .perform(.sense(try reading(name, fields)))
+        case .launch: return .perform(.launchApp(try uuid(fields.app, "app")))
+        case .stop: return .perform(.stopApp)
+        case .send: return .perform(.sendAppMessage(try dictionary(fields)))
         case .openPairing:
             let seconds = fields.seconds ?? Double(WatchCommand.pairingWindow.components.seconds)
             let longest = Double(WatchCommand.longestPairingWindow.components.seconds)
@@ -174,6 +179,25 @@ extension ControlRequest {
             return .accelerometer([sample])
         default:
             return .timeFormat(is24Hour: try required(fields.is24Hour, "is24Hour"))
+        }
+    }
+
+    private static func dictionary(_ fields: Fields) throws(Invalid) -> AppMessageDictionary {
+        var tuples: [AppMessageTuple] = []
+        for entry in try required(fields.entries, "entries") {
+            guard let tuple = entry.tuple else {
+                throw Invalid(
+                    description:
+                        "the entry \(entry.key) is none: “type” is one of \(ControlEntry.types), with “number”, "
+                        + "“string” or “bytes” to go with it"
+                )
+            }
+            tuples.append(tuple)
+        }
+        do {
+            return try AppMessageDictionary(tuples)
+        } catch {
+            throw Invalid(description: "“entries” make no dictionary: \(error)")
         }
     }
 

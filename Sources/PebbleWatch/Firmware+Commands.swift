@@ -26,6 +26,16 @@ extension Firmware {
         case .sense(let reading):
             try take(reading, at: now)
             return .done
+        case .launchApp(let uuid):
+            try launch(uuid, at: now)
+            return .done
+        case .stopApp:
+            let hasStopped = system.withApps(at: now) { apps, context in apps.stop(apps.runningUUID, in: &context) }
+            guard hasStopped == true else { throw .nothingToStop }
+            return .done
+        case .sendAppMessage(let message):
+            _ = system.withApps(at: now) { apps, _ in apps.send(message) }
+            return .done
         case .openPairing(let duration): return try openPairing(for: duration, at: now)
         case .closePairing:
             closePairingWindow(at: now)
@@ -105,6 +115,15 @@ extension Firmware {
             }
         } catch {
             log(.info, "watch", "the \(button.rawValue) button has no effect: \(error)")
+        }
+    }
+
+    // MARK: Apps
+
+    private mutating func launch(_ uuid: PebbleUUID, at now: Duration) throws(WatchCommandError) {
+        guard system.apps.isInstalled(uuid) else { throw .unknownApp(uuid) }
+        guard system.withApps(at: now, { apps, context in apps.launch(uuid, in: &context) }) == true else {
+            throw .runsAlready(uuid)
         }
     }
 

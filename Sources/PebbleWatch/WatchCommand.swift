@@ -1,5 +1,6 @@
 import BluetoothHCI
 import BluetoothHost
+import PebbleProtocol
 
 /// Everything that a person can do to the watch, and what its surroundings can: `Firmware.perform(_:at:)` carries it out.
 ///
@@ -14,6 +15,16 @@ public enum WatchCommand: Sendable, Equatable {
     case hold(Set<WatchButton>)
     /// A sensor has something to say.
     case sense(SensorReading)
+
+    // MARK: Apps
+
+    /// Launches an app, as from the launcher's menu.
+    case launchApp(PebbleUUID)
+    /// Stops the running app: the watchface comes back.
+    case stopApp
+    /// Has the running app send a dictionary to its companion, on behalf of code outside: how it ended is told as
+    /// `WatchEvent.appMessageSent`.
+    case sendAppMessage(AppMessageDictionary)
 
     // MARK: Pairing
 
@@ -77,6 +88,12 @@ public enum WatchCommandResult: Sendable, Equatable {
 
 /// Why a command was not carried out. Nothing has changed then.
 public enum WatchCommandError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// No app with this UUID is installed.
+    case unknownApp(PebbleUUID)
+    /// The app runs already.
+    case runsAlready(PebbleUUID)
+    /// Nothing runs but the watchface, which cannot be stopped.
+    case nothingToStop
     /// The watch was configured to keep no keys.
     case notBondable
     /// The watch was configured to keep no keys, and so has promised that its database never changes.
@@ -115,6 +132,9 @@ public enum WatchCommandError: Error, Sendable, Equatable, CustomStringConvertib
     /// A short name that programs can tell errors apart by.
     public var code: String {
         switch self {
+        case .unknownApp: "unknown-app"
+        case .runsAlready: "runs-already"
+        case .nothingToStop: "nothing-to-stop"
         case .notBondable: "not-bondable"
         case .databaseIsFixed: "database-is-fixed"
         case .pairingIsRefused: "pairing-is-refused"
@@ -137,6 +157,9 @@ public enum WatchCommandError: Error, Sendable, Equatable, CustomStringConvertib
 
     public var description: String {
         switch self {
+        case .unknownApp(let uuid): "no app \(uuid) is installed"
+        case .runsAlready(let uuid): "the app \(uuid) runs already"
+        case .nothingToStop: "only the watchface runs, which cannot be stopped"
         case .notBondable: "this watch keeps no keys, so nobody can pair with it: it was started with --no-bonding"
         case .databaseIsFixed:
             "the database of a watch that keeps no keys never changes: it was started with --no-bonding"

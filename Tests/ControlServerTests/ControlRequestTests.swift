@@ -29,6 +29,20 @@ import Testing
             .perform(.sense(.accelerometer([.init(x: 0, y: -32768, z: 1000)])))
         ),
         (#"{"command":"time-format","is24Hour":true}"#, .perform(.sense(.timeFormat(is24Hour: true)))),
+        (
+            #"{"command":"launch","app":"2c1d6f5e-8f3a-4c57-9d0e-ec0ec0ec0ec0"}"#,
+            .perform(.launchApp(PebbleUUID("2c1d6f5e-8f3a-4c57-9d0e-ec0ec0ec0ec0") ?? .invalid))
+        ), (#"{"command":"stop"}"#, .perform(.stopApp)),
+        (
+            #"{"command":"send","entries":[{"key":1,"type":"uint8","number":255},{"key":7,"type":"bytes","bytes":"00FF"}]}"#,
+            .perform(
+                .sendAppMessage(
+                    AppMessageDictionary(encoded: [
+                        2, 1, 0, 0, 0, 2, 1, 0, 0xFF, 7, 0, 0, 0, 0, 2, 0, 0x00, 0xFF,
+                    ])
+                )
+            )
+        ),
         (#"{"command":"open-pairing"}"#, .perform(.openPairing(for: .seconds(300)))),
         (#"{"command":"open-pairing","seconds":7.5}"#, .perform(.openPairing(for: .milliseconds(7500)))),
         (#"{"command":"close-pairing"}"#, .perform(.closePairing)),
@@ -83,6 +97,10 @@ import Testing
         (#"{"command":"press"}"#, "“button” is missing"),
         (#"{"command":"press","button":"left"}"#, "“left” is no button; there are back, up, select, down"),
         (#"{"command":"press","button":"up","long":"yes"}"#, "“long” has the wrong type"),
+        (#"{"command":"launch","app":"watch"}"#, "“app” is a UUID, such as"),
+        (#"{"command":"send"}"#, "“entries” is missing"),
+        (#"{"command":"send","entries":[{"key":1,"type":"uint8","number":256}]}"#, "the entry 1 is none"),
+        (#"{"command":"send","entries":[{"key":1,"type":"text","string":"a"}]}"#, "the entry 1 is none"),
         (#"{"command":"hold"}"#, "“buttons” is missing"),
         (#"{"command":"tap","axis":"w"}"#, "“axis” is x, y or z"),
         (#"{"command":"tap","direction":9999}"#, "“direction” is a number from -128 to 127"),

@@ -1,8 +1,9 @@
 import BluetoothHCI
 import ByteCoding
 import PebbleProtocol
-import PebbleWatch
 import Testing
+
+@testable import PebbleWatch
 
 /// The developer's way in: the emulator's frames and the bare stream, byte by byte.
 @Suite struct DeveloperTests {

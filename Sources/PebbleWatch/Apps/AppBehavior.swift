@@ -4,7 +4,7 @@ import PebbleProtocol
 public enum AppBehavior: Sendable, Equatable {
     /// Sends every dictionary back.
     case echo
-    /// Takes every dictionary, and sends what it is told to from outside: see ``Firmware/sendAppMessage(_:at:)``.
+    /// Takes every dictionary, and sends what it is told to from outside: see ``WatchCommand/sendAppMessage(_:)``.
     case external
     /// Answers by rules.
     case scripted(AppScript)

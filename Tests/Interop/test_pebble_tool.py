@@ -1,0 +1,326 @@
+"""The SDK's tools on the developer's port: pebble-tool and pypkjs take Cairn for the emulator.
+
+The letters are the rows of the table in Tests/README.md.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import uuid
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+from rig import bundle, cairn
+from rig.control import Control
+from rig.process import Program
+from rig.waiting import within
+from watches import ADDRESS
+
+APP = uuid.UUID("6b1f5c2e-0f3a-4d0e-9b7a-1c2d3e4f5a6b")
+ECHO = "2c1d6f5e-8f3a-4c57-9d0e-ec0ec0ec0ec0"
+GOLF = "cf1e816a-9db0-4511-bbb8-f60c48ca8fac"
+
+
+@dataclass
+class Bench:
+    """A watch with a developer's port, and a desk in front of it."""
+
+    watch: Program
+    control: Control
+    port: int
+    folder: Path
+
+    def tool(self, *words: str, connection: tuple[str, ...] = ()) -> list[str]:
+        """The command line of pebble-tool. Connection options stand in front of what belongs to a subcommand."""
+        where = connection or ("--qemu", f"localhost:{self.port}")
+        return [script("pebble"), words[0], *where, *words[1:]]
+
+    async def pebble(self, *words: str, connection: tuple[str, ...] = ()) -> str:
+        """Runs pebble-tool to its end, which must be a good one; returns what it printed."""
+        process = await asyncio.create_subprocess_exec(
+            *self.tool(*words, connection=connection),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=self.environment,
+        )
+        output, _ = await within(60, f"pebble {' '.join(words)}", process.communicate())
+        assert process.returncode == 0, output.decode()
+        return output.decode()
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Whatever the tools want to keep, they keep in the test's folder."""
+        return {**os.environ, "HOME": str(self.folder), "XDG_CONFIG_HOME": str(self.folder)}
+
+    async def sensors(self) -> dict[str, Any]:
+        return (await self.control.status())["sensors"]
+
+
+def script(name: str) -> str:
+    """A program of the environment that the tests run in."""
+    path = Path(sys.executable).with_name(name)
+    assert path.exists(), f"{path} is missing: install Tests/Interop/requirements.txt"
+    return str(path)
+
+
+@pytest.fixture
+async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
+    async with watch_on(tmp_path) as bench:
+        yield bench
+
+
+@contextlib.asynccontextmanager
+async def watch_on(folder: Path, *options: str) -> AsyncIterator[Bench]:
+    control = folder / "control"
+    arguments = ("--controller", "virtual", "--address", ADDRESS, "--control", str(control), "--qemu-port", "0", *options)
+    async with cairn.running("run", *arguments, "--log-level", "debug", log=folder / "cairn.log") as watch:
+        port = await watch.wait_for_line(r"emulator's port is tcp:127\.0\.0\.1:(\d+)", cairn.START_SECONDS)
+        await watch.wait_for_line("advertises for", cairn.START_SECONDS)
+        async with Control.on(control) as person:
+            await person.listen()
+            yield Bench(watch, person, int(port[1]), folder)
+
+
+# a: pebble-tool
+
+
+async def test_ping(bench: Bench) -> None:
+    """a: twice, since the first may leave something behind."""
+    for _ in range(2):
+        assert "Pong!" in await bench.pebble("ping")
+        assert (await bench.control.event("session-opened"))["kind"] == "hybrid"
+
+
+async def test_ping_over_a_serial_port(tmp_path: Path) -> None:
+    """a: the same over a line that carries the bare stream."""
+    line = tmp_path / "tty"
+    async with watch_on(tmp_path, "--serial-port", str(line)) as bench:
+        for _ in range(2):
+            assert "Pong!" in await bench.pebble("ping", connection=("--serial", str(line)))
+    assert not line.is_symlink()
+
+
+async def test_sensors(bench: Bench) -> None:
+    """a: what the emulator's commands say is what the model knows."""
+    await bench.pebble("emu-battery", "--percent", "42", "--charging")
+    assert (await bench.control.status())["battery"] == {"percent": 42, "isCharging": True}
+    await bench.pebble("emu-tap", "--direction", "y-")
+    await bench.pebble("emu-compass", "--heading", "90", "--calibrated")
+    await bench.pebble("emu-time-format", "--format", "24h")
+    await bench.pebble("emu-bt-connection", "--connected", "no")
+    await bench.pebble("emu-set-content-size", "x-large")
+    await bench.pebble("emu-set-timeline-quick-view", "on")
+    await bench.pebble("emu-heart-rate", "61")
+    sensors = await bench.sensors()
+    assert (sensors["taps"], sensors["lastTap"]) == (1, "y-")
+    assert sensors["compassDegrees"] in (90, 270)
+    assert sensors["is24Hour"] and sensors["showsTimelinePeek"]
+    assert sensors["phoneConnection"] is False
+    assert (sensors["contentSize"], sensors["heartRate"]) == (3, 61)
+
+
+async def test_buttons(bench: Bench) -> None:
+    """a: a click is a press, and a button that is pushed stays down until it is released."""
+    await bench.pebble("emu-button", "click", "up")
+    event = await bench.control.event("button")
+    assert (event["button"], event["isLong"]) == ("up", False)
+    await bench.pebble("emu-button", "push", "select")
+    assert (await bench.control.status())["heldButtons"] == ["select"]
+    held = await bench.control.event("button")
+    assert (held["button"], held["isLong"]) == ("select", True)
+    await bench.pebble("emu-button", "release")
+    assert (await bench.control.status())["heldButtons"] == []
+    assert (await bench.control.status())["pairing"]["windowSeconds"] > 280
+
+
+async def test_install(bench: Bench) -> None:
+    """a: an app from a bundle is taken in whole, and runs."""
+    file = bundle.app_bundle(bench.folder / "rig.pbw", APP, "Rig app")
+    await bench.pebble("install", str(file))
+    await bench.control.events.take(10, "the app to run", lambda event: event.get("app") == str(APP))
+    assert (await bench.control.status())["app"] == {"uuid": str(APP), "name": "Rig app"}
+
+
+async def test_send_app_message(bench: Bench) -> None:
+    """a: integers, text and bytes, in the app's inbox as they were typed."""
+    await bench.control.ask("launch", app=ECHO)
+    words = ("--app-uuid", ECHO, "--int", "1=-5", "--uint", "2=7", "--string", "3=hi", "--bytes", "4=00ff")
+    await bench.pebble("send-app-message", *words)
+    entries = {entry["key"]: entry for entry in (await bench.control.event("app-message-received"))["entries"]}
+    assert entries[1]["number"] == -5 and entries[2]["number"] == 7
+    assert entries[3]["string"] == "hi" and entries[4]["bytes"].lower() == "00ff"
+
+
+async def test_logs(bench: Bench) -> None:
+    """a: what an app logs is printed; Golf cannot send while nobody has answered its last message, and says so."""
+    await bench.control.ask("launch", app=GOLF)
+    logs = await Program.start(bench.tool("logs"), bench.folder / "logs.log")
+    try:
+        await bench.watch.wait_for_line("session .* < AppLog", 30)
+        for _ in range(2):
+            await bench.control.ask("press", button="up")
+        await logs.wait_for_line("the command cannot be sent now", 20)
+    finally:
+        logs._process.send_signal(signal.SIGINT)
+        await logs.wait_for_exit(20)
+
+
+async def test_screenshot(bench: Bench) -> None:
+    """a: the watchface shows the time that was set: four digits alike at 11:11, and other pixels at any other time."""
+    shots = {}
+    for name, time in [("first", "11:11:30"), ("again", "11:11:30"), ("later", "12:34:30")]:
+        await bench.pebble("emu-time-format", "--format", "24h")
+        await bench.pebble("emu-set-time", time)
+        file = bench.folder / f"{name}.png"
+        await bench.pebble("screenshot", "--no-open", str(file))
+        with Image.open(file) as image:
+            assert image.size == (144, 168)
+            shots[name] = image.convert("1").tobytes()
+            shots[f"{name} digits"] = digits(image)
+    assert shots["first"] == shots["again"] != shots["later"]
+    assert len(shots["first digits"]) == 4 and len(set(shots["first digits"])) == 1
+    assert len(shots["later digits"]) == 4 and len(set(shots["later digits"])) == 4
+
+
+def digits(image: Image.Image) -> list[bytes]:
+    """The widest row of shapes on a watchface, without the colon."""
+    pixels = image.convert("L").point(lambda level: 255 if level > 127 else 0)
+    background = pixels.getpixel((0, 0))
+    rows = [any(pixels.getpixel((x, y)) != background for x in range(144)) for y in range(168)]
+    bands, start = [], None
+    for y, used in enumerate([*rows, False]):
+        if used and start is None:
+            start = y
+        elif not used and start is not None:
+            bands.append((start, y))
+            start = None
+    top, bottom = max(bands, key=lambda band: band[1] - band[0])
+    shapes, start = [], None
+    for x in range(145):
+        used = x < 144 and any(pixels.getpixel((x, y)) != background for y in range(top, bottom))
+        if used and start is None:
+            start = x
+        elif not used and start is not None:
+            shapes.append(pixels.crop((start, top, x, bottom)))
+            start = None
+    return [shape.tobytes() for shape in shapes if is_digit(shape, background)]
+
+
+def is_digit(shape: Image.Image, background: int) -> bool:
+    """A colon has a gap in every column of its middle; a digit has something there."""
+    middle = range(shape.height // 4, shape.height // 2)
+    return any(all(shape.getpixel((x, y)) != background for y in middle) for x in range(shape.width))
+
+
+async def test_firmware(bench: Bench) -> None:
+    """a: a firmware from a bundle is taken in, and the watch restarts with its version."""
+    file = bundle.firmware_bundle(bench.folder / "rig.pbz", "v4.9.142")
+    await bench.pebble("fw", "install", str(file))
+    await bench.control.event("restarting", 20)
+    await bench.watch.wait_for_line("advertises for", 20, after=len(bench.watch.lines) - 20)
+    assert "Pong!" in await bench.pebble("ping")
+    assert (await bench.control.status())["firmware"] == "v4.9.142"
+
+
+async def test_data_logging(bench: Bench) -> None:
+    """a: there is nothing yet, and the tool is told so; sending is switched off and on."""
+    assert "No data logging sessions found" in await bench.pebble("data-logging", "list")
+    await bench.pebble("data-logging", "disable-sends")
+    assert "DISABLED" in await bench.pebble("data-logging", "get-sends-enabled")
+    await bench.pebble("data-logging", "enable-sends")
+    assert "ENABLED" in await bench.pebble("data-logging", "get-sends-enabled")
+
+
+async def test_one_tool_at_a_time(bench: Bench) -> None:
+    """a: the second waits until the first has gone, as with QEMU."""
+    with socket.create_connection(("127.0.0.1", bench.port)) as first:
+        first.settimeout(10)
+        assert first.recv(100) == bytes.fromhex("feed 0001 0005 0001 0011 00 beef")
+        second = asyncio.create_task(bench.pebble("ping"))
+        await bench.control.status()
+        assert not second.done()
+    assert "Pong!" in await second
+
+
+# b: pypkjs
+
+JAVASCRIPT = """
+Pebble.addEventListener('ready', function() {
+    console.log('rig: ready');
+    var big = [];
+    for (var i = 0; i < 8192; i++) big.push(i & 255);
+    Pebble.sendAppMessage({small: 5, text: 'hello'}, function() {
+        console.log('rig: small acked');
+        Pebble.sendAppMessage({big: big}, function() {
+            console.log('rig: big acked');
+            var huge = big.concat(big.slice(0, 1000));
+            Pebble.sendAppMessage({big: huge}, function() { console.log('rig: huge acked'); },
+                                  function() { console.log('rig: huge nacked'); });
+        }, function() { console.log('rig: big nacked'); });
+    }, function() { console.log('rig: small nacked'); });
+});
+Pebble.addEventListener('appmessage', function(event) {
+    var big = event.payload.big, sum = 0;
+    if (big) for (var i = 0; i < big.length; i++) sum += big[i];
+    console.log('rig: got small=' + event.payload.small + ' length=' + (big ? big.length : 0) + ' sum=' + sum);
+});
+"""
+
+
+async def test_javascript(bench: Bench) -> None:
+    """b: an app's JavaScript runs on pypkjs; messages go both ways, and their outcome comes back."""
+    keys = {"small": 1, "text": 2, "big": 3}
+    file = bundle.app_bundle(bench.folder / "js.pbw", APP, "Rig JS", javascript=JAVASCRIPT, keys=keys)
+    port = free_port()
+    persist = bench.folder / "persist"
+    persist.mkdir()
+    phone = await Program.start(
+        [script("pypkjs"), "--qemu", f"127.0.0.1:{bench.port}", "--port", str(port), "--persist", str(persist)],
+        bench.folder / "pypkjs.log",
+    )
+    try:
+        await bench.watch.wait_for_line("session .* < AppRunState", 30)
+        where = ("--phone", f"127.0.0.1:{port}")
+        install = await Program.start(
+            bench.tool("install", str(file), "--logs", connection=where), bench.folder / "install.log"
+        )
+        try:
+            await install.wait_for_line("rig: ready", 60)
+            small = await bench.control.event("app-message-received", 20)
+            entries = {entry["key"]: entry for entry in small["entries"]}
+            assert entries[1]["number"] == 5 and entries[2]["string"] == "hello"
+            await install.wait_for_line("rig: small acked", 20)
+            big = await bench.control.event("app-message-received", 20)
+            assert big["entries"][0]["bytes"].lower() == (bytes(range(256)) * 32).hex()
+            await install.wait_for_line("rig: big acked", 20)
+            await install.wait_for_line("rig: huge nacked", 20)
+            answer = [
+                {"key": 1, "type": "int32", "number": -7},
+                {"key": 3, "type": "bytes", "bytes": (bytes(range(256)) * 31).hex()},
+            ]
+            await bench.control.ask("send", entries=answer)
+            await install.wait_for_line(f"rig: got small=-7 length={256 * 31} sum={255 * 128 * 31}", 20)
+            assert (await bench.control.event("app-message-sent", 20))["result"] == "ok"
+        finally:
+            install.kill()
+            await install.wait_for_exit(10)
+    finally:
+        phone.kill()
+        await phone.wait_for_exit(10)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
