@@ -133,17 +133,31 @@ extension Firmware {
         let wasCharging = sensors.isCharging
         try sensors.take(reading)
         emit(.sensed(reading))
-        if case .tap = reading { advertiser.receive(.activity(.motion), at: now) }
-        if sensors.isCharging != wasCharging { advertiser.receive(.activity(.charger), at: now) }
-        guard case .battery(let percent, _) = reading else { return }
+        switch reading {
+        case .tap: advertiser.receive(.activity(.motion), at: now)
+        case .phoneConnection(let isConnected):
+            _ = system.withApps(at: now) { apps, _ in apps.connectionChanged(isConnected: isConnected) }
+        case .battery(let percent, let isCharging):
+            if isCharging != wasCharging { advertiser.receive(.activity(.charger), at: now) }
+            publishCharge(percent)
+        default: break
+        }
+    }
+
+    /// Shows phones the battery's charge, and tells those that subscribed.
+    private mutating func publishCharge(_ percent: UInt8) {
         do {
             try host.gatt.setValue([percent], of: handles.batteryLevel)
-            for connection in links.keys.sorted() {
-                guard !host.gatt.subscription(to: handles.batteryLevel, on: connection).isEmpty else { continue }
-                try host.gatt.notify([percent], of: handles.batteryLevel, on: connection)
-            }
         } catch {
-            log(.info, "gatt", "a phone was not told the charge: \(error)")
+            log(.error, "gatt", "the battery level was not updated: \(error)")
+        }
+        for connection in links.keys.sorted() {
+            guard !host.gatt.subscription(to: handles.batteryLevel, on: connection).isEmpty else { continue }
+            do {
+                try host.gatt.notify([percent], of: handles.batteryLevel, on: connection)
+            } catch {
+                log(.info, "gatt", "\(connection): the battery level was not notified: \(error)")
+            }
         }
     }
 

@@ -14,9 +14,10 @@ from pathlib import Path
 
 import pytest
 from rig import cairn
+from rig import gatt as uuids
 from rig.control import Control, Refused
 from rig.controllers import controllers
-from rig.phone import Phone
+from rig.phone import ANDROID_ADDRESS, Phone
 from rig.process import Program
 from rig.security import pairing
 from watches import ADDRESS, NAME
@@ -141,6 +142,26 @@ async def test_a_file_is_never_replaced(tmp_path: Path) -> None:
     assert precious.read_text() == "mine"
     status, _, errors = await command("run", "--controller", "virtual", "--control", str(tmp_path / ("x" * 120)))
     assert status == CANNOT_CREATE and "at most 107 bytes" in errors
+
+
+async def test_charge_reaches_the_phone(tmp_path: Path) -> None:
+    """What is said of the battery is notified to a phone that subscribed, and read by any."""
+    async with controllers() as room:
+        path = tmp_path / "control"
+        arguments = ("--controller", room.watch.address, "--address", ADDRESS, "--control", str(path))
+        async with cairn.running("run", *arguments, log=tmp_path / "cairn.log") as program:
+            await program.wait_for_line("advertises for", cairn.START_SECONDS)
+            async with Phone.on(room.phone.port) as phone, Control.on(path) as control:
+                watch = await phone.connect(ADDRESS)
+                database = await watch.discover()
+                level = database.characteristic(uuids.BATTERY_SERVICE, uuids.BATTERY_LEVEL)
+                charges = watch.listen(level.handle)
+                await watch.subscribe(level)
+                await control.ask("battery", percent=42)
+                assert await charges.take(5, "the charge") == b"\x2a"
+                assert await watch.read(level.handle) == b"\x2a"
+                assert [link["phone"] for link in (await control.status())["links"]] == [ANDROID_ADDRESS]
+        await room.watch.detached()
 
 
 async def test_nonsense_is_answered(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ final class DeveloperPort: LoopMember {
             end(client, because: "\(error)", at: now)
             return false
         }
-        if !watch.host.firmware.isDeveloperConnectionOpen(client.id), !client.stream.wantsToWrite {
+        if !watch.host.firmware.isDeveloperConnectionOpen(client.id) {
             end(client, because: "a phone's session replaced it", at: now)
         }
         return false
