@@ -56,6 +56,12 @@ import Testing
         }
     }
 
+    @Test func theFirstMessageAfterTheBeaconIsInTime() async throws {
+        for result in try await Discovery.regions(seeds: 40) {
+            #expect(result.isGood, "\(result.policy.name), \(result.scanner.name): \(result.message.quantile(0.99)) s")
+        }
+    }
+
     @Test func aMissedTargetIsSaid() {
         let slow = Distribution([.seconds(1), .seconds(2)])
         var report = DiscoveryReport()

@@ -125,7 +125,7 @@ struct BondedPair {
         var configuration = WatchConfiguration(identity: WatchIdentity(address: .random(StoredWatch.address)))
         configuration.defaultApp = EchoApp()
         configuration.builtInApps = []
-        policy.apply(&configuration)
+        policy.apply(to: &configuration)
         watch = simulation.add(try StoredWatch(configuration))
         phone = simulation.add(try EagerPhone(Self.phoneConfiguration(scanner)))
         let outcome = simulation.run(until: Self.patience) { [phone] simulation in
@@ -180,4 +180,27 @@ extension BondedPair {
     var watchRadio: RadioUsage {
         mutating get { simulation.air.radioUsage(of: watch.controller) }
     }
+
+    /// Puts a phone's ear for beacons on the same air.
+    mutating func addMonitor(_ monitor: RegionMonitor) -> Simulation.HostID<RegionMonitor> { simulation.add(monitor) }
+
+    /// Lets time pass until the ear hears the beacon.
+    /// - Returns: whether it did, within a time.
+    mutating func runUntilHeard(by monitor: Simulation.HostID<RegionMonitor>, within limit: Duration) -> Bool {
+        simulation.run(until: simulation.now + limit) { simulation in
+            simulation.withHost(monitor) { $0.hasHeard } == true
+        } == .conditionMet
+    }
+
+    /// Carries the phone away, or back, with its ear.
+    mutating func setInRange(_ isInRange: Bool, _ monitor: Simulation.HostID<RegionMonitor>) {
+        setInRange(isInRange)
+        let quality = isInRange ? LinkQuality.perfect : .outOfRange
+        simulation.air.setLinkQuality(quality, between: watch.controller, and: monitor.controller)
+    }
+
+    mutating func withMonitor(
+        _ monitor: Simulation.HostID<RegionMonitor>,
+        _ body: (inout RegionMonitor) -> Void
+    ) { _ = simulation.withHost(monitor, body) }
 }

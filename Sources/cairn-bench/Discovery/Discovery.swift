@@ -9,6 +9,9 @@ enum Discovery {
     /// How long the phone is away: just now, and for so long that the watch has become slow.
     static let absences: [Duration] = [.seconds(10), .seconds(600)]
 
+    /// How long a phone is away after its app was force-quit: not at all, and for so long that the watch has become slow.
+    static let absencesAfterQuitting: [Duration] = [.zero, .seconds(600)]
+
     static func sightings(seeds: Int) async throws -> [DiscoveryReport.Sighting] {
         var results: [DiscoveryReport.Sighting] = []
         for scanner in ScannerProfile.all {
@@ -39,6 +42,32 @@ enum Discovery {
                             scanner: scanner,
                             absence: absence,
                             connected: Distribution(times.map(\.connected)),
+                            message: Distribution(times.map(\.acknowledged))
+                        )
+                    )
+                }
+            }
+        }
+        return results
+    }
+
+    static func regions(
+        seeds: Int,
+        policies: [WatchPolicy] = WatchPolicy.all,
+        scanners: [ScannerProfile] = [.foreground, .tenth]
+    ) async throws -> [DiscoveryReport.Region] {
+        var results: [DiscoveryReport.Region] = []
+        for policy in policies {
+            for absence in absencesAfterQuitting {
+                for scanner in scanners {
+                    let trial = RegionTrial(policy: policy.withBeacon, scanner: scanner, absence: absence)
+                    let times = try await Trials.run(seeds, prepare: trial.prepare, trial: trial.run)
+                    results.append(
+                        .init(
+                            policy: policy,
+                            scanner: scanner,
+                            absence: absence,
+                            entry: Distribution(times.map(\.entry)),
                             message: Distribution(times.map(\.acknowledged))
                         )
                     )

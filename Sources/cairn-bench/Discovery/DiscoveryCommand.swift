@@ -8,8 +8,8 @@ extension CairnBench {
             commandName: "discovery",
             abstract: "Measures how long phones need to find the watch and to talk to it, and what being found costs.",
             discussion: """
-                Thousands of trials on a simulated air: how long a phone needs to hear a watch; how long, back in range, \
-                until its app's first message is acknowledged, with the watch's firmware and a phone \
+                Thousands of trials on a simulated air: how long a phone needs to hear a watch; how long, back in range or \
+                woken by the beacon, until its app's first message is acknowledged, with the watch's firmware and a phone \
                 at both ends; and how long the watch's radio is on in a day. The exit status is 1 if a target is missed.
 
                 Scanners: \(ScannerProfile.all.map { "\($0.name), \($0.description)" }.joined(separator: "; ")).
@@ -37,6 +37,8 @@ extension CairnBench {
             try show(report.sightingText, "sighting.md")
             report.returns = try await Discovery.returns(seeds: seeds)
             try show(report.returnText, "return.md")
+            report.regions = try await Discovery.regions(seeds: seeds)
+            try show(report.regionText, "region.md")
             report.days = try Discovery.days()
             try show(report.dayText, "radio.md")
             for plot in report.plots { try output.write(plot.chart.svg.document, to: plot.name) }

@@ -28,11 +28,25 @@ struct DiscoveryReport {
         var isGood: Bool { target.map { message.quantile(0.99) <= $0 } ?? true }
     }
 
+    struct Region {
+        let policy: WatchPolicy
+        let scanner: ScannerProfile
+        let absence: Duration
+        let entry: Distribution
+        let message: Distribution
+
+        /// What iOS gives an app that it wakes, in seconds.
+        static let target = 10.0
+
+        var isGood: Bool { message.quantile(0.99) <= Self.target }
+    }
+
     var sightings: [Sighting] = []
     var returns: [Return] = []
+    var regions: [Region] = []
     var days: [RadioDay] = []
 
-    var isGood: Bool { returns.allSatisfy(\.isGood) }
+    var isGood: Bool { returns.allSatisfy(\.isGood) && regions.allSatisfy(\.isGood) }
 }
 
 // MARK: - Tables
@@ -62,13 +76,30 @@ extension DiscoveryReport {
         ])
         for one in returns {
             table.append(
-                [one.policy.name, "\(Int(one.absence / .seconds(1))) s", one.scanner.name]
+                [one.policy.name, one.absence.wholeSeconds, one.scanner.name]
                     + Self.quantiles(one.connected) + Self.quantiles(one.message)
                     + [one.target?.axisLabel ?? "", one.target == nil ? "" : one.isGood ? "ok" : "MISSED"]
             )
         }
         return Self.section(
             "Seconds from a phone's return into range to its connection, and to its app's first acknowledged AppMessage",
+            table
+        )
+    }
+
+    var regionText: String {
+        var table = TextTable([
+            "policy", "away for", "scanner", "region entry", "p95", "p99", "first message", "p95", "p99", "target", "",
+        ])
+        for one in regions {
+            table.append(
+                [one.policy.name, one.absence.wholeSeconds, one.scanner.name]
+                    + Self.quantiles(one.entry) + Self.quantiles(one.message)
+                    + [Region.target.axisLabel, one.isGood ? "ok" : "MISSED"]
+            )
+        }
+        return Self.section(
+            "Seconds from a force-quit, or the return after it, until the phone hears the beacon, and from then to the first message",
             table
         )
     }
@@ -100,6 +131,7 @@ extension DiscoveryReport {
             [
                 ("sighting-\(scanner.fileName).svg", sightingChart(scanner)),
                 ("return-\(scanner.fileName).svg", returnChart(scanner)),
+                ("region-\(scanner.fileName).svg", regionChart(scanner)),
             ]
         }
         .filter { !$0.1.curves.isEmpty }
@@ -121,9 +153,20 @@ extension DiscoveryReport {
             title: "First AppMessage after the phone's return, \(scanner.name)",
             axis: "seconds",
             curves: shown.map {
-                CurveChart.Curve("\($0.policy.name), away \(Int($0.absence / .seconds(1))) s", $0.message)
+                CurveChart.Curve("\($0.policy.name), away \($0.absence.wholeSeconds)", $0.message)
             },
             mark: shown.compactMap(\.target).first.map { .init(value: $0, label: "target after 10 s") }
+        )
+    }
+
+    private func regionChart(_ scanner: ScannerProfile) -> CurveChart {
+        CurveChart(
+            title: "First AppMessage after region entry, \(scanner.name)",
+            axis: "seconds",
+            curves: regions.filter { $0.scanner.name == scanner.name }.map {
+                CurveChart.Curve("\($0.policy.name), away \($0.absence.wholeSeconds)", $0.message)
+            },
+            mark: .init(value: Region.target, label: "what iOS grants")
         )
     }
 }
@@ -132,6 +175,10 @@ extension CurveChart.Curve {
     init(_ name: String, _ times: Distribution) {
         self.init(name: name, points: times.curve().map { (max($0.seconds, 0.001), $0.share) })
     }
+}
+
+extension Duration {
+    fileprivate var wholeSeconds: String { "\(components.seconds) s" }
 }
 
 extension AdvertisingInterval {

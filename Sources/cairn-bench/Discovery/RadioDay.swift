@@ -4,6 +4,7 @@ import AirSimulator
 struct RadioDay {
     enum Situation: String, CaseIterable {
         case away = "phone away"
+        case awayWithBeacon = "phone away, beacon"
         case connected = "connected, nothing to say"
     }
 
@@ -17,6 +18,7 @@ struct RadioDay {
     init(_ policy: WatchPolicy, _ situation: Situation) throws {
         self.policy = policy
         self.situation = situation
+        let policy = situation == .awayWithBeacon ? policy.withBeacon : policy
         var pair = try BondedPair(policy, .foreground)
         let before = pair.watchRadio
         if situation != .connected { pair.setInRange(false) }
