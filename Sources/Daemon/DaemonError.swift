@@ -21,6 +21,8 @@ public enum ExitStatus: Int32, Sendable {
     case refused = 75
     /// This user may not do that.
     case notPermitted = 77
+    /// The board file or the environment is wrong.
+    case configuration = 78
     /// A second signal ended it at once. The shell's number for SIGINT.
     case killed = 130
 }

@@ -7,7 +7,7 @@ struct AdvertisingOptions: ParsableArguments {
     @Option(
         help: """
             How the watch advertises: pebble as the real firmware, apple as Apple's guidelines have it, saver for small \
-            batteries, custom as --advertising-steps say.
+            batteries, custom as --advertising-steps say. With a board file that says nothing, it is apple.
             """
     )
     var advertising: Policy = .pebble
@@ -66,11 +66,8 @@ struct AdvertisingOptions: ParsableArguments {
 
     /// Refuses options that need others, once all that were given anywhere are there.
     func checkTogether() throws(ValidationError) {
-        switch (advertising, advertisingSteps) {
-        case (.custom, nil): throw ValidationError("--advertising custom needs --advertising-steps")
-        case (.pebble, _?), (.apple, _?), (.saver, _?):
-            throw ValidationError("--advertising-steps are for --advertising custom, not for \(advertising)")
-        default: break
+        if advertising == .custom, advertisingSteps == nil {
+            throw ValidationError("--advertising custom needs --advertising-steps")
         }
         guard beacon == nil else { return }
         let details = [
@@ -104,7 +101,10 @@ struct AdvertisingOptions: ParsableArguments {
 
     /// What is allowed, but unlikely to be meant.
     var advice: [String] {
-        guard advertising == .custom, let advertisingSteps else { return [] }
+        guard let advertisingSteps else { return [] }
+        guard advertising == .custom else {
+            return ["the advertising steps have no effect: they are for the policy custom, and this is \(advertising)"]
+        }
         return advertisingSteps.intervalsOffGrid.map { interval, nearest in
             "\(interval.inMilliseconds) is none of Apple's intervals, so that iPhones may take long to hear it; the nearest is "
                 + nearest.inMilliseconds

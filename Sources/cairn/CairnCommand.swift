@@ -29,7 +29,8 @@ struct CairnCommand: ParsableCommand {
 
             Every command ends with status 0 when it was asked to end, and otherwise with one that says why: 64 for a wrong \
             command line, 69 for something that is not there, 70 for a demonstration that failed, 73 for a file that cannot \
-            be created, 74 for a connection or a file that failed half-way, 75 for something that the watch refused, 77 for something that this user may not do.
+            be created, 74 for a connection or a file that failed half-way, 75 for something that the watch refused, 77 for something that this user may not do, \
+            78 for a wrong board file or environment.
             """,
         version: cairnVersion,
         subcommands: [RunCommand.self, DemoCommand.self],

@@ -16,13 +16,19 @@ struct PairingOptions: ParsableArguments {
     var phones = 1
 
     @Flag(
+        inversion: .prefixedNo,
+        exclusivity: .chooseLast,
         help: ArgumentHelp(
-            "Keep no keys: phones cannot pair, and the watch's database has no Service Changed and never changes."
+            "Keep keys, or none: then phones cannot pair, and the watch's database has no Service Changed and never changes."
         )
     )
-    var noBonding = false
+    var bonding = true
 
-    @Flag(help: "Pair with phones that lack LE Secure Connections too. Whoever listens to such a pairing has the keys.")
+    @Flag(
+        inversion: .prefixedNo,
+        exclusivity: .chooseLast,
+        help: "Pair with phones that lack LE Secure Connections too. Whoever listens to such a pairing has the keys."
+    )
     var legacyPairing = false
 
     @Option(help: "What the watch says it can show and take, which decides how phones pair.")
@@ -36,8 +42,8 @@ struct PairingOptions: ParsableArguments {
     )
     var privateAddress: Int?
 
-    @Flag(help: "Hide the battery service.")
-    var noBattery = false
+    @Flag(inversion: .prefixedNo, exclusivity: .chooseLast, help: "Show the battery service, or hide it.")
+    var battery = true
 
     @Option(
         help: ArgumentHelp(
@@ -81,11 +87,11 @@ struct PairingOptions: ParsableArguments {
     func apply(to watch: inout WatchConfiguration) {
         watch.pairing.confirmation = pairing
         watch.pairing.phoneLimit = phones
-        watch.pairing.isBondable = !noBonding
+        watch.pairing.isBondable = bonding
         watch.pairing.allowsLegacyPairing = legacyPairing
         watch.pairing.ioCapability = ioCapability.ioCapability
         if let privateAddress { watch.privacy = .resolvablePrivateAddress(lifetime: .seconds(privateAddress * 60)) }
-        watch.offersBattery = !noBattery
+        watch.offersBattery = battery
         watch.serviceChangedDelay = .seconds(serviceChangedDelay)
     }
 }

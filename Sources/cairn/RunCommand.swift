@@ -19,6 +19,12 @@ struct RunCommand: ParsableCommand {
               unix:PATH           H4 over a Unix socket
               serial:DEVICE,BAUD  H4 on a serial port with RTS/CTS flow control
 
+            BOARD FILES
+
+              What is the same every time can stand in a YAML file, see --board and
+              Boards/virtual/board.yaml. The command line comes before environment
+              variables such as CAIRN_ADVERTISING_POLICY, and they before the file.
+
             LOGGING
 
               --log-level debug                        everything in more detail
@@ -44,7 +50,15 @@ struct RunCommand: ParsableCommand {
         help: ArgumentHelp("Where the watch's Bluetooth controller is.", valueName: "controller"),
         transform: TransportAddress.argument
     )
-    var controller: TransportAddress
+    var controller: TransportAddress?
+
+    @Option(
+        help: ArgumentHelp(
+            "A file that describes the board: any of the options here, and its advertising. (default: $CAIRN_BOARD, else none)",
+            valueName: "file"
+        )
+    )
+    var board: String?
 
     @Option(help: "What to do when the controller cannot be reached or is lost: exit, or retry until it is back.")
     var controllerLost: RemoteController.LossPolicy = .exit
@@ -83,6 +97,8 @@ struct RunCommand: ParsableCommand {
     @OptionGroup(title: "DEVELOPMENT") var developer: DeveloperOptions
 
     @Flag(
+        inversion: .prefixedNo,
+        exclusivity: .chooseLast,
         help: ArgumentHelp(
             "Open the Pebble transport to anyone in range, without pairing or encryption. Only for test rigs that "
                 + "cannot pair."
@@ -96,12 +112,26 @@ struct RunCommand: ParsableCommand {
     )
     var logLevel = LogLevels(.info)
 
-    func validate() throws {
+    /// What has to be there, and what goes with what, once the command line, the environment and the board file are one.
+    private func checkTogether() throws -> TransportAddress {
+        guard let controller else {
+            throw ValidationError("Missing expected argument '--controller <controller>', or its like in a board file")
+        }
         try air.validate(for: controller)
+        try advertising.checkTogether()
+        return controller
     }
 
     func run() throws {
-        try advertising.checkTogether()
+        var complete = self
+        try Console.run { () throws(DaemonError) in
+            complete = try completed()
+            return .success
+        }
+        try complete.start(on: complete.checkTogether())
+    }
+
+    private func start(on controller: TransportAddress) throws {
         try Console.run { () throws(DaemonError) in
             let watch = watch
             let pairing = pairing

@@ -1,4 +1,4 @@
-import Glibc
+import Foundation
 import LinuxBluetooth
 import SystemTestSupport
 import Testing
@@ -52,10 +52,6 @@ import Testing
             "--advertising custom needs --advertising-steps"
         ),
         (
-            ["run", "--controller", "virtual", "--advertising-steps", "1285ms"],
-            "--advertising-steps are for --advertising custom, not for pebble"
-        ),
-        (
             ["run", "--controller", "virtual", "--advertising", "custom", "--advertising-steps", "20ms/30s"],
             "step 1, “20ms/30s”, is the last and has to last for ever"
         ),
@@ -75,6 +71,61 @@ import Testing
         #expect(try process.wait() == .exited(64))
         #expect(process.errorText.contains(beginning), "\(process.errorText)")
         #expect(process.outputText.isEmpty)
+    }
+
+    @Test(arguments: [
+        (
+            "advertising:\n  polcy: apple\n", 2,
+            "advertising.polcy: there is no such setting; in advertising there are policy, steps"
+        ),
+        ("beacon:\n\n  uuid: 42\n", 3, "beacon.uuid: The value '42' is invalid for '--beacon <uuid>': “42” is no UUID"),
+        ("name: A name\npairing:\n  phones: many\n", 3, "pairing.phones: The value 'many' is invalid for '--phones"),
+        ("pairing: {bonding: perhaps}\n", 1, "pairing.bonding: this is true or false"),
+        ("advertising:\n  steps: 1285ms\n", 2, "advertising.steps: this takes a list"),
+        (
+            "advertising:\n  policy: custom\n  steps: [20ms/30s]\n", 3,
+            "advertising.steps: The value '20ms/30s' is invalid for '--advertising-steps <steps>': step 1"
+        ),
+        ("a: [\n", 2, "this is not YAML: "),
+    ])
+    func aWrongBoardFileIsExplained(text: String, line: Int, words: String) throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("board.yaml")
+        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+        let (end, _, errors) = try cairn("run", "--controller", "virtual", "--board", path)
+        #expect(end == .exited(78), "\(errors)")
+        #expect(errors.contains("cairn: \(path):\(line): \(words)"), "\(errors)")
+    }
+
+    @Test func aBoardFileThatIsNotThereIsExplained() throws {
+        let (end, _, errors) = try cairn("run", "--board", "/nowhere/board.yaml")
+        #expect(end == .exited(69))
+        #expect(errors.contains("cairn: /nowhere/board.yaml: No such file or directory\n"), "\(errors)")
+    }
+
+    @Test func theCommandLineComesBeforeTheBoardFile() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("board.yaml")
+        let text = "controller: virtual\nname: From the file\nlog-level: info\nadvertising: {policy: saver}\n"
+        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+        let watch = try ChildProcess(
+            "cairn",
+            ["run", "--board", path, "--advertising=custom", "--advertising-steps=500ms"]
+        )
+        try watch.waitUntil("an advertisement") { $0.errorText.contains("advertises for discovery every 500 ms") }
+        #expect(watch.errorText.contains("500 ms is none of Apple's intervals"))
+        watch.send(SIGTERM)
+        #expect(try watch.wait() == .exited(0))
+    }
+
+    @Test func aBoardAdvertisesAsAppleLikesIt() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("board.yaml")
+        try Data("controller: virtual\n".utf8).write(to: URL(fileURLWithPath: path))
+        let watch = try ChildProcess("cairn", ["run", "--board", path])
+        try watch.waitUntil("an advertisement") { $0.errorText.contains("every 20 ms for 300 s, then every 152.5 ms") }
+        watch.send(SIGTERM)
+        #expect(try watch.wait() == .exited(0))
     }
 
     @Test func aControllerThatIsNotThereIsExplained() throws {
