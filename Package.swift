@@ -107,8 +107,7 @@ let package = Package(
             name: "cairn",
             dependencies: [
                 "Board", "Daemon", "ControlServer", "AirSimulator", "BluetoothHCI", "Bundles", "LinuxBluetooth",
-                "PebblePhone", "PebbleProtocol",
-                "PebbleWatch", logging,
+                "PebblePhone", "PebbleProtocol", "PebbleWatch", logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict

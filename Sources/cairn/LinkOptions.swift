@@ -12,6 +12,8 @@ struct LinkOptions: ParsableArguments {
     var linkProfile: Profile = .pebble
 
     @Flag(
+        inversion: .prefixedNo,
+        exclusivity: .chooseLast,
         help: ArgumentHelp(
             "Offer the characteristic by which companions of watches before 2025 manage the connection parameters."
         )

@@ -8,8 +8,10 @@ import Daemon
 /// A setting, and the option of `cairn run` that it stands for.
 struct RunSetting {
     enum Form {
-        /// `--option=value`
+        /// `--option=value`; a list is one value with commas.
         case value(option: String)
+        /// `--option=value` for each value of a list.
+        case each(option: String)
         /// `--option` and `--no-option`, for true and false.
         case flag(option: String)
     }
@@ -27,6 +29,9 @@ struct RunSetting {
     }
     static func list(_ key: String, _ option: String) -> RunSetting {
         RunSetting(SettingKey(key, isList: true), .value(option: option))
+    }
+    static func each(_ key: String, _ option: String) -> RunSetting {
+        RunSetting(SettingKey(key, isList: true), .each(option: option))
     }
     static func flag(_ key: String, _ option: String) -> RunSetting {
         RunSetting(SettingKey(key), .flag(option: option))
@@ -52,6 +57,10 @@ struct RunSetting {
         .value("pairing.service-changed-delay", "service-changed-delay"),
         .flag("pairing.battery", "battery"),
         .value("link.profile", "link-profile"),
+        .flag("link.connection-parameters", "connection-parameters"),
+        .value("link.loopback-streams", "loopback-streams"),
+        .each("apps.install", "app"),
+        .each("apps.behaviour", "behaviour"),
         .value("advertising.policy", "advertising"),
         .list("advertising.steps", "advertising-steps"),
         .value("beacon.uuid", "beacon"),
@@ -68,6 +77,7 @@ struct RunSetting {
     func arguments(for setting: Setting) throws(BoardError) -> [String] {
         switch form {
         case .value(let option): return ["--\(option)=\(setting.values.joined(separator: ","))"]
+        case .each(let option): return setting.values.map { "--\(option)=\($0)" }
         case .flag(let option):
             switch setting.values.first {
             case "true": return ["--\(option)"]
