@@ -91,11 +91,7 @@ extension OnAir.Entry: CustomStringConvertible {
         if let remaining { text += " for \(remaining.inSeconds)" }
         if let next { text += ", then every \(next.inMilliseconds)" }
         text += " (\(reason))"
-        switch state {
-        case .onAir, .waitingForTurn: break
-        case .starting: text += ", being started"
-        case .refused(let status): text += ", refused by the controller: \(status)"
-        }
+        if case .refused(let status) = state { text += ", refused by the controller: \(status)" }
         return text
     }
 }
