@@ -155,7 +155,9 @@ let package = Package(
         ),
         .testTarget(
             name: "WatchStorageTests",
-            dependencies: ["WatchStorage", "StorageWriter"],
+            dependencies: [
+                "WatchStorage", "StorageWriter", .product(name: "GRDB", package: "GRDB.swift"),
+            ],
             swiftSettings: strict
         ),
         .testTarget(
