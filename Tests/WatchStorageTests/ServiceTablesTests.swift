@@ -100,7 +100,7 @@ import Testing
             .loggingSession(LoggingSessionID(rawValue: 1), Self.session), .loggingEnded(LoggingSessionID(rawValue: 1)),
         ])
         #expect(memory.records.map(\.key) == [[2]])
-        #expect(memory.records.allSatisfy(\.record.isDirty))
+        #expect(memory.records.map(\.record.isDirty) == [true])
         #expect(memory.appParts.keys.map(\.application) == [Self.uuid(2)])
         #expect(memory.coreDump == CoreDump(bytes: [2]))
         #expect(!memory.isFaithful && memory.update.isEmpty && memory.logging.isEmpty)
