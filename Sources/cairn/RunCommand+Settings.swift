@@ -68,7 +68,6 @@ struct RunSetting {
         .value("beacon.minor", "beacon-minor"),
         .value("beacon.power", "beacon-power"),
         .value("beacon.hold-off", "beacon-hold-off"),
-        .value("development.qemu-port", "qemu-port"),
         .value("development.serial-port", "serial-port"),
         .value("air.port", "air-port"),
         .value("air.seed", "air-seed"),
