@@ -218,6 +218,16 @@ struct AppMessageTests {
             #expect(rig.calls.count == count + 1)
             #expect(rig.calls.last == .failed(.empty, .notConnected))
         }
+        // Once a phone has taken a message, it begins anew.
+        let phone = rig.open()
+        rig.sendFromApp(.empty)
+        rig.send(AppMessage.acknowledgement(10), on: phone)
+        #expect(rig.calls.last == .sent(.empty))
+        rig.close(phone)
+        let count = rig.calls.count
+        rig.sendFromApp(.empty)
+        rig.advance(by: .milliseconds(1))
+        #expect(rig.calls.count == count + 1)
     }
 
     @Test(
