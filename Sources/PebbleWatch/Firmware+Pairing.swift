@@ -1,5 +1,6 @@
 import BluetoothHCI
 import BluetoothHost
+import ByteCoding
 import PebbleProtocol
 
 // The Pebble Pairing Service at run time: what phones read of it, and what they ask for by writing.
@@ -12,6 +13,8 @@ extension Firmware {
             isBonded: security.isBonded,
             isEncrypted: security.isEncrypted,
             hasGateway: !storedBonds.isEmpty,
+            isReversedPPoGATT: configuration.personality.reversedTransport == .v1
+                && links[connection]?.transports[.reversed] != nil,
             lastPairingResult: links[connection]?.lastPairingResult ?? 0
         )
     }
@@ -38,6 +41,9 @@ extension Firmware {
         switch request.handle {
         case handles.connectivityStatus:
             host.gatt.respond(to: request, with: connectivity(on: request.connection).encoded[...])
+        case handles.pairingMTU:
+            let value = pairingServiceValue(of: request.handle, on: request.connection)
+            host.gatt.respond(to: request, with: value[...])
         case handles.triggerPairing:
             // Old companions read it to have a Security Request sent; there is nothing to read.
             if connectivity(on: request.connection).isEncrypted {
@@ -56,15 +62,64 @@ extension Firmware {
 
     mutating func answer(_ request: WriteRequest, at now: Duration) {
         if request.handle == handles.connectionParameters { return answerConnectionParameters(request, at: now) }
-        guard request.handle == handles.triggerPairing else {
-            host.gatt.refuse(request, with: .unlikelyError)
-            return
+        do throws(ATTError) {
+            switch request.handle {
+            case handles.triggerPairing: triggerPairing(request, at: now)
+            case handles.pairingMTU: try exchangeMTU(request, at: now)
+            default: throw .unlikelyError
+            }
+            host.gatt.respond(to: request)
+        } catch {
+            host.gatt.refuse(request, with: error)
         }
+    }
+
+    private mutating func triggerPairing(_ request: WriteRequest, at now: Duration) {
         let trigger = PairingTrigger(rawValue: request.value.first ?? 0)
         if trigger.wantsSecurityRequest(isEncrypted: connectivity(on: request.connection).isEncrypted) {
             requestSecurity(on: request.connection, at: now)
         }
-        host.gatt.respond(to: request)
+    }
+
+    /// The phone writes any value to GATT MTU: the watch is to ask for its largest. That can be done once in a connection,
+    /// and is done by itself sooner or later.
+    private mutating func exchangeMTU(_ request: WriteRequest, at now: Duration) throws(ATTError) {
+        guard request.value.count == 2 else { throw .invalidAttributeValueLength }
+        do {
+            _ = try host.gatt.start(.exchangeMTU, on: request.connection, at: now)
+        } catch {
+            log(.debug, "gatt", "\(request.connection): the MTU is not exchanged once more: \(error)")
+        }
+    }
+
+    /// What the pairing service's own characteristics say to the phone on a link.
+    private func pairingServiceValue(of handle: AttributeHandle, on connection: ConnectionHandle) -> [UInt8] {
+        switch handle {
+        case handles.connectivityStatus:
+            connectivity(on: connection).encoded
+        case handles.pairingMTU:
+            Self.littleEndian(UInt16(clamping: links[connection]?.mtu ?? ATT.defaultMTU))
+        default:
+            []
+        }
+    }
+
+    private static func littleEndian(_ value: UInt16) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.appendLittleEndian(value)
+        return bytes
+    }
+
+    /// Tells a phone that has subscribed one of the service's values that belong here; any other handle has none.
+    mutating func notifyPairingService(_ handle: AttributeHandle, on connection: ConnectionHandle) {
+        guard handle != .none, !host.gatt.subscription(to: handle, on: connection).isEmpty else { return }
+        let value = pairingServiceValue(of: handle, on: connection)
+        guard !value.isEmpty else { return }
+        do {
+            try host.gatt.notify(value[...], of: handle, on: connection)
+        } catch {
+            log(.info, "pairing", "\(connection): \(handle) was not notified: \(error)")
+        }
     }
 
     /// Asks the phone to encrypt or to pair; a refusal to ask is the log's affair, never the phone's.

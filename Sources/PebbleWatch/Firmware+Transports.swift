@@ -11,7 +11,7 @@ extension Firmware {
         switch event {
         case .mtuChanged(let connection, let mtu):
             mtuChanged(to: mtu, on: connection)
-        case .written(let write) where write.handle == handles.reversedDataWrite:
+        case .written(let write) where [handles.reversedDataWrite, handles.reversedData].contains(write.handle):
             receive(write.value, over: .reversed, on: write.connection, at: now)
         case .written(let write) where write.handle == handles.clientSupportedFeatures:
             rememberClient(on: write.connection)
@@ -60,6 +60,7 @@ extension Firmware {
         guard let carriers = links[connection]?.transports.keys else { return }
         links[connection]?.mtu = mtu
         emit(.link(connection, .mtu(mtu)))
+        notifyPairingService(handles.pairingMTU, on: connection)
         for carrier in Array(carriers) { links[connection]?.transports[carrier]?.link.attMTU = mtu }
     }
 }
@@ -83,14 +84,48 @@ extension Firmware {
         default:
             break
         }
+        if change.cause == .requested {
+            notifyPairingService(change.handle, on: change.connection)
+            host.gatt.respond(to: change)
+        }
         if change.cause != .restored { rememberClient(on: change.connection) }
     }
 
     private mutating func reversedSubscriptionChanged(_ change: SubscriptionChange, at now: Duration) {
-        if change.current.contains(.notifications) {
-            open(.reversed, with: .reversedV2, service: nil, on: change.connection, at: now)
-        } else {
-            close(.reversed, of: change.connection, reason: "the phone unsubscribed", at: now)
+        let isSubscribed = change.current.contains(.notifications)
+        // Subscribing once more begins anew. On V1, where the watch speaks first, a phone that only came back has to
+        // subscribe again: before that it does not listen.
+        let wasWritten = change.cause != .restored
+        let wantsTransport = isSubscribed && (wasWritten || reversedRules == .reversedV2)
+        links[change.connection]?.wantsReversedTransport = wantsTransport
+        if wasWritten || !isSubscribed {
+            let reason = isSubscribed ? "the phone subscribed again" : "the phone unsubscribed"
+            close(.reversed, of: change.connection, reason: reason, at: now)
+        }
+        openReversed(on: change.connection, at: now)
+    }
+
+    /// Opens the transport over the watch's own service, if the phone wants and may use it.
+    ///
+    /// V2 cannot be subscribed to on a plain link. V1 can, and waits for the encryption; a phone that hosts PPoGATT
+    /// itself does not need it.
+    mutating func openReversed(on connection: ConnectionHandle, at now: Duration) {
+        guard let rules = reversedRules, let link = links[connection], link.wantsReversedTransport,
+            link.transports[.reversed] == nil
+        else { return }
+        if rules == .reversedV1 {
+            let security = host.connection(connection)?.security ?? .none
+            let maySpeak = configuration.linkSecurity == .insecureTestLink || security.isEncrypted && security.isBonded
+            guard maySpeak, !link.transports.values.contains(where: { $0.service != nil }) else { return }
+        }
+        open(.reversed, with: rules, service: nil, on: connection, at: now)
+    }
+
+    private var reversedRules: PPoGATTConfiguration.Carrier? {
+        switch configuration.personality.reversedTransport {
+        case .v1: .reversedV1
+        case .v2: .reversedV2
+        case nil: nil
         }
     }
 
@@ -104,7 +139,12 @@ extension Firmware {
         guard let mtu = links[connection]?.mtu else { return }
         close(carrier, of: connection, reason: "opened again", at: now)
         var link = PPoGATTLink(
-            .watch(rules, serialNumber: configuration.identity.serialNumber),
+            .watch(
+                rules,
+                serialNumber: configuration.identity.serialNumber,
+                maximumATTMTU: configuration.personality.windowMTU,
+                rules: configuration.personality.transportRules
+            ),
             attMTU: mtu,
             disconnectHistory: disconnectHistory
         )
@@ -135,7 +175,8 @@ extension Firmware {
         let history = disconnectHistory
         defer { disconnectHistory = history }
         guard let service = links[connection]?.transports[carrier]?.service else {
-            open(carrier, with: .reversedV2, service: nil, on: connection, at: now)
+            close(carrier, of: connection, reason: reason, at: now)
+            if reversedRules == .reversedV2 { openReversed(on: connection, at: now) }
             return
         }
         close(carrier, of: connection, reason: reason, at: now)
@@ -259,6 +300,9 @@ extension Firmware {
             moved = true
             switch event {
             case .transportFound(let found):
+                if reversedRules == .reversedV1 {
+                    close(.reversed, of: connection, reason: "the phone hosts PPoGATT itself", at: now)
+                }
                 open(.forward(found.data), with: .forward, service: found, on: connection, at: now)
             case .transportGone(let gone):
                 close(.forward(gone.data), of: connection, reason: "the phone removed the service", at: now)

@@ -111,6 +111,7 @@ public struct Firmware: HCIHost, Sendable {
         host = LEHost(
             configuration: LEHost.Configuration(
                 ownAddress: configuration.identity.address,
+                gatt: GATTLayer.Configuration(maximumMTU: configuration.personality.maximumMTU),
                 security: configuration.isBondable
                     ? configuration.pairing.securityConfiguration(identity: identity) : nil
             ),
@@ -287,6 +288,7 @@ extension Firmware {
         guard security.isEncrypted, security.isBonded else { return }
         restorePhone(on: handle, at: now)
         if links[handle]?.isRestored == true { advertiser.receive(.bondedPhoneIsBack, at: now) }
+        openReversed(on: handle, at: now)
         findPhoneServices(on: handle, at: now)
     }
 }

@@ -19,6 +19,8 @@ public enum AddressPrivacy: Sendable, Equatable {
 /// Everything that is decided about a watch before it starts.
 public struct WatchConfiguration: Sendable {
     public var identity: WatchIdentity
+    /// What phones take the watch for.
+    public let personality: Personality
     public var linkSecurity: LinkSecurityPolicy
     public var pairing: PairingPolicy
     public var privacy: AddressPrivacy
@@ -49,19 +51,20 @@ public struct WatchConfiguration: Sendable {
     /// Percent of charge that the battery service shows at start.
     public var batteryLevel: UInt8
 
-    /// A watch of this identity, as it comes out of the box.
-    public init(identity: WatchIdentity) {
+    /// A watch of this identity, as it comes out of the box. The identity is best made for the same personality.
+    public init(identity: WatchIdentity, personality: Personality = .universal) {
         self.identity = identity
+        self.personality = personality
         linkSecurity = .required
         pairing = PairingPolicy()
         privacy = .identityAddress
         serviceChangedDelay = DatabaseChanges.iOSDelay
-        offersBattery = true
-        streams = [.pebble]
-        advertising = .pebble
+        offersBattery = personality.hasBattery
+        streams = personality.streams
+        advertising = personality.advertising
         beacon = nil
         link = .pebble
-        offersConnectionParameters = false
+        offersConnectionParameters = personality.hasConnectionParameters
         defaultApp = ClockFace()
         builtInApps = [EchoApp(), SportsApp(), GolfApp()]
         apps = []

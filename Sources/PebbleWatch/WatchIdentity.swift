@@ -68,18 +68,22 @@ public struct WatchIdentity: Sendable, Equatable {
     /// Length of every serial number, in bytes.
     public static let serialNumberLength = 12
 
-    /// A Pebble 2 Duo whose name and serial number follow from its address, as on the real watch.
-    public init(address: LEAddress) {
+    /// What the advertisement says the watch can be found by.
+    public var flags: AdvertisingFlags
+
+    /// A watch whose name and serial number follow from its address, as on the real one, and the rest from its model.
+    public init(address: LEAddress, personality: Personality = .universal) {
         self.address = address
         let suffix = Self.nameSuffix(of: address.address)
-        name = "Pebble \(suffix)"
+        name = "\(personality.namePrefix) \(suffix)"
         serialNumber = "CAIRN000\(suffix)"
-        company = .core
-        hardware = .asterix
-        boardName = "asterix"
-        color = .duo2Black
-        firmware = FirmwareVersion(major: 4, minor: 9, patch: 100)
-        recoveryFirmware = FirmwareVersion(major: 4, minor: 4, patch: 2, suffix: "PRF")
+        company = personality.company
+        hardware = personality.hardware
+        boardName = personality.boardName
+        color = personality.color
+        firmware = personality.firmware
+        recoveryFirmware = personality.recoveryFirmware
+        flags = personality.flags
         firmwareTimestamp = 1_735_689_600
         firmwareRevision = "cairn"
     }

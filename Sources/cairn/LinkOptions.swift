@@ -15,7 +15,8 @@ struct LinkOptions: ParsableArguments {
         inversion: .prefixedNo,
         exclusivity: .chooseLast,
         help: ArgumentHelp(
-            "Offer the characteristic by which companions of watches before 2025 manage the connection parameters."
+            "Offer the characteristic by which companions of watches before 2025 manage the connection parameters, even "
+                + "if the personality has none."
         )
     )
     var connectionParameters = false
@@ -36,6 +37,6 @@ struct LinkOptions: ParsableArguments {
     /// Says all this to a watch's configuration.
     func apply(to watch: inout WatchConfiguration) {
         watch.link = linkProfile.linkProfile
-        watch.offersConnectionParameters = connectionParameters
+        if connectionParameters { watch.offersConnectionParameters = true }
     }
 }

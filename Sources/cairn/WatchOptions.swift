@@ -25,6 +25,8 @@ struct WatchOptions: ParsableArguments {
     )
     var capture: String?
 
+    @OptionGroup var model: PersonalityOptions
+
     /// The kind of app that the watch runs.
     var platform: AppPlatform {
         let anyAddress = LEAddress.random(DeviceAddress(0xC000_0000_0001))
@@ -33,9 +35,10 @@ struct WatchOptions: ParsableArguments {
 
     /// Makes the watch that has an address.
     func watch(at address: LEAddress, linkSecurity: LinkSecurityPolicy) -> WatchConfiguration {
-        var identity = WatchIdentity(address: address)
+        let personality = model.personality.personality
+        var identity = WatchIdentity(address: address, personality: personality)
         if let name { identity.name = name }
-        var watch = WatchConfiguration(identity: identity)
+        var watch = WatchConfiguration(identity: identity, personality: personality)
         watch.linkSecurity = linkSecurity
         watch.startTime = LocalTime.now
         return watch

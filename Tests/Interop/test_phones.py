@@ -65,6 +65,12 @@ KINDS = [
     Kind("libpebble3-android-forward", Android, lambda phone: LibPebble3Android(phone, reversed_v2=False)),
     Kind("libpebble3-ios", IPhone, LibPebble3IOS),
     Kind("gadgetbridge", Android, Gadgetbridge),
+    Kind(
+        "gadgetbridge-client-only",
+        Android,
+        lambda phone: Gadgetbridge(phone, client_only=True),
+        ("--personality", "silk"),
+    ),
     Kind("pebblekit-ios", IPhone, lambda phone: IPhoneWithCompanions(phone, (SPORTS, GOLF))),
 ]
 
@@ -230,6 +236,38 @@ async def test_lossy_air(kind: Kind, air: World) -> None:
         for _ in range(2):
             await talk(client, await client.connect(address))
             await client.disconnect()
+
+
+#: The models that phones can take the watch for, and the clients that find there what they need. Android's libpebble3
+#: does not list a Pebble Time, and on iOS does not ask one for pairing.
+CLAIMS = [
+    *(("core", name) for name in ("libpebble3-android", "libpebble3-ios", "gadgetbridge", "pebblekit-ios")),
+    *(("silk", name) for name in ("libpebble3-android", "libpebble3-ios", "gadgetbridge", "pebblekit-ios")),
+    ("snowy", "gadgetbridge"),
+]
+
+
+@pytest.mark.parametrize(("personality", "name"), CLAIMS)
+async def test_personality(personality: str, name: str, world: World) -> None:
+    """m: a and b with each model that the client is made for."""
+    kind = next(kind for kind in KINDS if kind.name == name)
+    world.options = ("--personality", personality)
+    await world.start_watch()
+    async with phone_of(kind, world) as (_, client):
+        address = await client.scan()
+        for _ in range(2):
+            await talk(client, await client.connect(address))
+            await client.disconnect()
+
+
+async def test_gadgetbridge_learns_the_mtu(world: World) -> None:
+    """n: GATT MTU is notified before the subscription's response, and the exchange that follows is notified too."""
+    await world.start_watch()
+    async with Android.on(world.port, world.folder, world.detached) as android:
+        client = Gadgetbridge(android)
+        await client.connect(ADDRESS)
+        assert client.notified_mtus[0] == 23
+        assert client.notified_mtus[-1] == client.transport.mtu >= 339
 
 
 async def test_watch_that_refuses(world: World) -> None:

@@ -317,7 +317,7 @@ import Testing
     }
 
     @Test func aPhoneThatManagesIsAskedForNothing() {
-        var link = Link(abilities: LinkPolicy.Abilities())
+        var link = Link(timeout: 2000, abilities: LinkPolicy.Abilities())
         link.policy.setManagedByPhone(true, at: link.now)
         link.policy.need(.objectTransfer, at: link.now)
         link.run(toMilliseconds: 50_000)
@@ -336,6 +336,17 @@ import Testing
         link.policy.use(own, at: link.now)
         link.collect()
         #expect(link.did == [Self.at(5000, .requestParameters(slow))])
+    }
+
+    /// An app that says so cannot change the 720 ms that iOS begins with.
+    @Test func aPhoneThatManagesIsAskedForALongerTimeoutAllTheSame() {
+        var link = Link(timeout: 720, abilities: LinkPolicy.Abilities())
+        link.policy.setManagedByPhone(true, at: link.now)
+        link.run(toMilliseconds: 1500)
+        #expect(link.did == [Self.at(1000, Self.slow)])
+        link.set(interval: 60, latency: 0)
+        link.run(toMilliseconds: 50_000)
+        #expect(link.did == [Self.at(1000, Self.slow)], "the rest is up to the phone")
     }
 
     /// What a phone would refuse is not sent, and said once.

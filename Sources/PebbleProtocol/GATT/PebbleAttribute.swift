@@ -8,6 +8,8 @@ public enum PebbleAttribute {
     public static let connectivityStatus = based(0x0000_0001)
     /// Trigger Pairing: see ``PairingTrigger``.
     public static let triggerPairing = based(0x0000_0002)
+    /// GATT MTU: the ATT MTU of the reader's link, two bytes.
+    public static let pairingMTU = based(0x0000_0003)
     /// Connection Parameters, of watches before 2025: see ``ConnectionParametersCommand``.
     public static let connectionParameters = based(0x0000_0005)
 
@@ -17,6 +19,15 @@ public enum PebbleAttribute {
     public static let ppogattData = based(0x1000_0001)
     /// What the phone says of its sessions: see ``PPoGATTMeta``.
     public static let ppogattMeta = based(0x1000_0002)
+
+    /// PPoGATT, hosted by the watch: the first reversed form.
+    public static let reversedV1Service = based(0x3000_0003)
+    /// Packets both ways: notifications to the phone, Write Without Response from it.
+    public static let reversedV1Data = based(0x3000_0004)
+    /// One byte that means nothing.
+    public static let reversedV1Meta = based(0x3000_0005)
+    /// Packets from the phone, by Write Without Response.
+    public static let reversedV1DataWrite = based(0x3000_0006)
 
     /// PPoGATT, hosted by the watch: the second reversed form.
     public static let reversedService = based(0x4000_0000)

@@ -49,7 +49,7 @@ public struct Advertisement: Sendable, Equatable {
     /// In exactly this order: flags, services, name, power.
     private static func parts(of identity: WatchIdentity, transmitPower: Int8) -> [ADStructure] {
         [
-            .flags([.leGeneralDiscoverable, .brEDRNotSupported]),
+            .flags(identity.flags),
             .uuids16([PebbleAttribute.pairingService], .complete),
             .localName(identity.name, .complete),
             .txPowerLevel(dBm: transmitPower),

@@ -245,7 +245,9 @@ extension LinkPolicy {
 
     /// When the phone is asked next; nil if it has what it takes or was asked often enough.
     private var nextRequest: Duration? {
-        guard !isManagedByPhone, !hasGivenUp, !isAsWanted else { return nil }
+        // A phone may say that it manages the parameters and leave the timeout as short as iOS opens links with.
+        let isUpToPhone = isManagedByPhone && supervisionTimeout.duration >= Self.shortestSupervisionTimeout
+        guard !isUpToPhone, !hasGivenUp, !isAsWanted else { return nil }
         return max(connectedAt + Self.firstRequestDelay, retryAt ?? .zero)
     }
 

@@ -54,6 +54,8 @@ struct PhoneLink: Sendable {
     /// The channels that the phone has opened to loopback streams.
     var loopbacks: [Channel.ID: WatchStream] = [:]
     var procedures: [GATTProcedureID: Purpose] = [:]
+    /// Whether the phone has subscribed to the watch's own PPoGATT service.
+    var wantsReversedTransport = false
     /// Whether the services that could not be used were looked for once more.
     var hasLookedAgain = false
     var mtu = ATT.defaultMTU

@@ -3,15 +3,16 @@ import PebbleProtocol
 
 /// The GATT database that the watch offers to phones.
 ///
-/// Services stand in the order of the watches of 2025: those with 16-bit UUIDs first, so that a phone discovers them in
-/// the fewest round trips. Nothing in the standard services or in the pairing service needs encryption, because a
+/// What it has depends on the personality; the order is that of all real watches, with 16-bit UUIDs first, so that a phone
+/// discovers them in the fewest round trips. Nothing in the standard services or in the pairing service needs encryption, because a
 /// phone must be able to use them before it pairs.
 struct WatchDatabase: Sendable {
     /// The attributes that the firmware has to do with at run time.
     struct Handles: Sendable, Equatable {
         let connectivityStatus: AttributeHandle
         let triggerPairing: AttributeHandle
-        /// `.none` when the watch does not offer it.
+        /// `.none` when the personality has none.
+        let pairingMTU: AttributeHandle
         let connectionParameters: AttributeHandle
         let batteryLevel: AttributeHandle
         /// `.none` when the watch is not bondable.
@@ -32,39 +33,50 @@ struct WatchDatabase: Sendable {
     /// Lays out the database.
     init(_ configuration: WatchConfiguration) throws(GATTDatabaseError) {
         let identity = configuration.identity
+        let personality = configuration.personality
         let transport: AttributePermissions = configuration.linkSecurity == .required ? .encrypted : .open
         let layout = try GATTDatabase {
             Service(.genericAccess) {
                 Characteristic(.deviceName, .read, value: .text(identity.name))
-                Characteristic(.appearance, .read, value: [0x00, 0x00])
+                Characteristic(.appearance, .read, value: Self.number(personality.appearance))
+                if let parameters = personality.preferredParameters {
+                    Characteristic(.preferredConnectionParameters, .read, value: .bytes(parameters))
+                }
             }
             Service(.genericAttribute) {
                 // A phone may cache the database for good unless it finds Service Changed; one that it is bonded to
                 // must therefore have it, and one that it is not bonded to must not.
                 if configuration.isBondable {
                     Characteristic(.serviceChanged, .indicate, name: "service changed")
-                    Characteristic(
-                        .clientSupportedFeatures,
-                        [.read, .write],
-                        name: "client supported features",
-                        value: .clientSupportedFeatures
-                    )
-                    Characteristic(.databaseHash, .read, name: "database hash")
+                    if personality.caching == .features {
+                        // None: neither enhanced bearers nor several notifications in one PDU.
+                        Characteristic(.serverSupportedFeatures, .read, value: [0x00])
+                    }
+                    if personality.caching != .none {
+                        Characteristic(
+                            .clientSupportedFeatures,
+                            [.read, .write],
+                            name: "client supported features",
+                            value: .clientSupportedFeatures
+                        )
+                    }
+                    if personality.caching == .databaseHash {
+                        Characteristic(.databaseHash, .read, name: "database hash")
+                    }
                 }
             }
             Service(.deviceInformation) {
-                Characteristic(.modelNumber, .read, value: .text(identity.boardName))
-                Characteristic(.serialNumber, .read, value: .text(identity.serialNumber))
-                Characteristic(.firmwareRevision, .read, value: .text(identity.firmware.description))
-                Characteristic(.softwareRevision, .read, value: .text(SDKVersion.current.softwareRevision))
-                Characteristic(.manufacturerName, .read, value: .text(identity.company.name))
+                for uuid in personality.deviceInformation {
+                    Characteristic(uuid, .read, value: Self.information(uuid, of: identity))
+                }
             }
             Service(.uuid16(PebbleAttribute.pairingService)) {
                 Characteristic(
                     .uuid128(PebbleAttribute.connectivityStatus),
                     [.read, .notify],
                     name: "connectivity status",
-                    value: .askOwner(maximumLength: 4)
+                    value: .askOwner(maximumLength: 4),
+                    ownerAnswersSubscriptions: personality.notifiesSubscribers
                 )
                 Characteristic(
                     .uuid128(PebbleAttribute.triggerPairing),
@@ -72,37 +84,37 @@ struct WatchDatabase: Sendable {
                     name: "trigger pairing",
                     value: .askOwner
                 )
+                if personality.hasPairingMTU {
+                    Characteristic(
+                        .uuid128(PebbleAttribute.pairingMTU),
+                        [.read, .write, .notify],
+                        name: "pairing mtu",
+                        value: .askOwner,
+                        ownerAnswersSubscriptions: true
+                    )
+                }
                 if configuration.offersConnectionParameters {
                     Characteristic(
                         .uuid128(PebbleAttribute.connectionParameters),
                         [.read, .write, .notify],
                         name: "connection parameters",
-                        value: .askOwner
+                        value: .askOwner,
+                        ownerAnswersSubscriptions: true
                     )
                 }
             }
-            Service(.battery, name: Self.batteryService, isPublished: configuration.offersBattery) {
-                Characteristic(
-                    .batteryLevel,
-                    [.read, .notify],
-                    name: "battery level",
-                    value: [configuration.batteryLevel]
-                )
+            if personality.hasBattery {
+                Service(.battery, name: Self.batteryService, isPublished: configuration.offersBattery) {
+                    Characteristic(
+                        .batteryLevel,
+                        [.read, .notify],
+                        name: "battery level",
+                        value: [configuration.batteryLevel]
+                    )
+                }
             }
-            Service(.uuid128(PebbleAttribute.reversedService)) {
-                Characteristic(
-                    .uuid128(PebbleAttribute.reversedData),
-                    .notify,
-                    name: "reversed data",
-                    permissions: transport
-                )
-                Characteristic(
-                    .uuid128(PebbleAttribute.reversedDataWrite),
-                    .writeWithoutResponse,
-                    name: "reversed data write",
-                    permissions: transport,
-                    value: .askOwner
-                )
+            if let reversed = personality.reversedTransport {
+                Self.service(for: reversed, permissions: transport)
             }
             for stream in WatchStream.allCases {
                 Service(stream.service, name: stream.serviceName, isPublished: configuration.streams.contains(stream)) {
@@ -122,6 +134,7 @@ struct WatchDatabase: Sendable {
         handles = Handles(
             connectivityStatus: handle("connectivity status"),
             triggerPairing: handle("trigger pairing"),
+            pairingMTU: handle("pairing mtu"),
             connectionParameters: handle("connection parameters"),
             batteryLevel: handle("battery level"),
             serviceChanged: handle("service changed"),
@@ -133,10 +146,77 @@ struct WatchDatabase: Sendable {
     }
 }
 
+extension WatchDatabase {
+    private static func number(_ value: UInt16) -> AttributeValue {
+        .bytes([UInt8(truncatingIfNeeded: value), UInt8(truncatingIfNeeded: value >> 8)])
+    }
+
+    /// A value of the Device Information service. What a watch has no word for is empty, as on the real one.
+    private static func information(_ uuid: BluetoothUUID, of identity: WatchIdentity) -> AttributeValue {
+        switch uuid {
+        case .modelNumber: .text(identity.boardName)
+        case .serialNumber: .text(identity.serialNumber)
+        case .firmwareRevision: .text(identity.firmware.description)
+        case .softwareRevision: .text(SDKVersion.current.softwareRevision)
+        case .manufacturerName: .text(identity.company.name)
+        default: []
+        }
+    }
+
+    /// The watch's own PPoGATT service.
+    private static func service(
+        for transport: Personality.ReversedTransport,
+        permissions: AttributePermissions
+    ) -> Service {
+        switch transport {
+        case .v1:
+            // Where Pebble 2 has it, far behind the rest. Nothing in it needs encryption; the watch ignores a plain link.
+            Service(
+                .uuid128(PebbleAttribute.reversedV1Service),
+                at: AttributeHandle(rawValue: 0xE000)
+            ) {
+                Characteristic(
+                    .uuid128(PebbleAttribute.reversedV1Data),
+                    [.writeWithoutResponse, .notify],
+                    name: "reversed data",
+                    value: .askOwner
+                )
+                Characteristic(.uuid128(PebbleAttribute.reversedV1Meta), .read, value: [0xAA])
+                Characteristic(
+                    .uuid128(PebbleAttribute.reversedV1DataWrite),
+                    .writeWithoutResponse,
+                    name: "reversed data write",
+                    value: .askOwner
+                )
+            }
+        case .v2:
+            Service(.uuid128(PebbleAttribute.reversedService)) {
+                Characteristic(
+                    .uuid128(PebbleAttribute.reversedData),
+                    .notify,
+                    name: "reversed data",
+                    permissions: permissions
+                )
+                Characteristic(
+                    .uuid128(PebbleAttribute.reversedDataWrite),
+                    .writeWithoutResponse,
+                    name: "reversed data write",
+                    permissions: permissions,
+                    value: .askOwner
+                )
+            }
+        }
+    }
+}
+
 extension BluetoothUUID {
     static let deviceName = uuid16(0x2A00)
     static let appearance = uuid16(0x2A01)
+    static let preferredConnectionParameters = uuid16(0x2A04)
+    static let serverSupportedFeatures = uuid16(0x2B3A)
     static let deviceInformation = uuid16(0x180A)
+    static let systemID = uuid16(0x2A23)
+    static let hardwareRevision = uuid16(0x2A27)
     static let modelNumber = uuid16(0x2A24)
     static let serialNumber = uuid16(0x2A25)
     static let firmwareRevision = uuid16(0x2A26)

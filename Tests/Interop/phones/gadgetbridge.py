@@ -102,6 +102,8 @@ class Gadgetbridge:
     def __init__(self, android: Android, *, client_only: bool = False) -> None:
         self.transport: PebbleLESupport
         self.violations: list[Violation] = []
+        #: What GATT MTU said, in order.
+        self.notified_mtus: list[int] = []
         self._android = android
         self._client_only = client_only
         self._server: ForwardChannel | None = None
@@ -110,12 +112,9 @@ class Gadgetbridge:
         """`PebblePairingActivity`, by name alone; the names of dual-mode watches lead to Bluetooth Classic."""
 
         def accept(record: AdvertisingData) -> bool:
+            # Android's device type must be LE too, which follows from the watch's random address (section 10, 4).
             name = record.get(AdvertisingData.COMPLETE_LOCAL_NAME)
-            flags = record.get(AdvertisingData.FLAGS)
-            if not name or not name.startswith("Pebble ") or name.startswith("Pebble Time LE "):
-                return False
-            # Android's device type LE: not a dual-mode device, which gets RFCOMM (section 10, 4).
-            return flags is not None and bool(flags & AdvertisingData.Flags.BR_EDR_NOT_SUPPORTED)
+            return bool(name) and name.startswith("Pebble ") and not name.startswith("Pebble Time LE ")
 
         return await self._android.scan(accept, SCAN_SECONDS)
 
@@ -189,15 +188,16 @@ class Gadgetbridge:
             if self._client_only:
                 raise ClientFailure("NullPointerException", "there is no GATT MTU characteristic")
             return
-        notified: list[bytes] = []
-        link.client.notification_subscribers[mtu.handle] = {notified.append, self._mtu_notified}
+        self.notified_mtus.clear()
+        link.client.notification_subscribers[mtu.handle] = {self._mtu_notified}
         await link.subscribe(mtu)
+        held = list(self.notified_mtus)
         if self._client_only:
             await link.subscribe(self._characteristic(database, uuids.REVERSED_V1_DATA, uuids.REVERSED_V1_SERVICE))
         # 7. Writes back the value that was notified before the response to the subscription; without one, nothing.
-        if not notified:
+        if not held:
             return
-        await link.write(mtu.handle, notified[-1])
+        await link.write(mtu.handle, held[-1].to_bytes(2, "little"))
         # 8. The watch may have made the exchange itself by now; then Android has nothing to do.
         await link.exchange_mtu(TARGET_MTU)
 
@@ -221,6 +221,7 @@ class Gadgetbridge:
 
     def _mtu_notified(self, value: bytes) -> None:
         self.transport.mtu = int.from_bytes(value[:2], "little")
+        self.notified_mtus.append(self.transport.mtu)
 
     def _mtu_changed(self, link: WatchLink) -> None:
         """`PebbleGATTServer.onMtuChanged`, which there is only with a server."""

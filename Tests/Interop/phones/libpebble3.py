@@ -54,8 +54,6 @@ COMPANIES = (0x0154, 0x0EEA)
 PAYLOAD_LENGTHS = (13, 19)
 #: APLITE, BASALT and CHALK, which the app reaches by Bluetooth Classic (section 1.4).
 CLASSIC_HARDWARE = range(1, 12)
-#: The colours of BASALT and CHALK, which need no trigger.
-COLOURS_WITHOUT_TRIGGER = range(11, 24)
 
 
 def scan_filter(record: AdvertisingData, *, hides_classic: bool) -> bool:

@@ -1,0 +1,208 @@
+import BluetoothHCI
+import BluetoothHost
+import PebbleProtocol
+
+/// Which model a watch is, as far as phones can tell: everything in which the generations of Pebbles differ, as data.
+///
+/// A client that knows only one generation finds that generation's services, values and habits. ``universal`` is no
+/// model: it is the superset that every client accepts.
+public struct Personality: Sendable {
+    /// What the watch hosts itself of PPoGATT.
+    public enum ReversedTransport: Sendable, Equatable {
+        /// Watches of Pebble 2: the watch begins, and any link may subscribe.
+        case v1
+        /// Watches of 2025: the phone begins, on an encrypted link.
+        case v2
+    }
+
+    /// What the Generic Attribute service has besides Service Changed.
+    public enum Caching: Sendable, Equatable {
+        case none
+        /// The features of server and client.
+        case features
+        /// The client's features and the Database Hash, by which a phone sees in one round trip that nothing changed.
+        case databaseHash
+    }
+
+    /// What people call it.
+    public let name: String
+
+    // MARK: Who it is
+
+    /// What stands before the four digits in its name.
+    public let namePrefix: String
+    public let company: WatchIdentity.Company
+    public let hardware: HardwarePlatform
+    public let boardName: String
+    public let color: WatchColor
+    public let firmware: WatchIdentity.FirmwareVersion
+    public let recoveryFirmware: WatchIdentity.FirmwareVersion
+
+    // MARK: How it is found
+
+    public let flags: AdvertisingFlags
+    /// How it advertises unless it is told otherwise.
+    public let advertising: AdvertisingProfile
+
+    // MARK: Its database
+
+    /// GAP's Appearance.
+    public let appearance: UInt16
+    /// GAP's Peripheral Preferred Connection Parameters, if it has any.
+    public let preferredParameters: [UInt8]?
+    public let caching: Caching
+    /// The characteristics of Device Information in their order.
+    public let deviceInformation: [BluetoothUUID]
+    /// Whether the pairing service has GATT MTU.
+    public let hasPairingMTU: Bool
+    /// Whether the pairing service has Connection Parameters.
+    public let hasConnectionParameters: Bool
+    /// Whether a phone that subscribes within the pairing service is told the value in front of the response.
+    public let notifiesSubscribers: Bool
+    public let hasBattery: Bool
+    public let reversedTransport: ReversedTransport?
+    /// The streams that phones can open; no real watch has any.
+    public let streams: Set<WatchStream>
+
+    // MARK: Its transport
+
+    /// The largest ATT MTU that it agrees to.
+    public let maximumMTU: Int
+    /// The ATT MTU from which its PPoGATT receive window follows.
+    public let windowMTU: Int
+    public let transportRules: PPoGATTRules
+}
+
+// MARK: - The personalities
+
+extension Personality {
+    /// All of them.
+    public static let all = [universal, core, silk, snowy]
+
+    /// What every client accepts: a Pebble 2 Duo that has the characteristics and habits of its ancestors too.
+    public static let universal = Personality(
+        name: "universal",
+        namePrefix: "Pebble",
+        company: .core,
+        hardware: .asterix,
+        boardName: "asterix",
+        color: .duo2Black,
+        firmware: .core,
+        recoveryFirmware: .coreRecovery,
+        flags: [.leGeneralDiscoverable, .brEDRNotSupported],
+        advertising: .pebble,
+        appearance: 0x0000,
+        preferredParameters: nil,
+        caching: .databaseHash,
+        deviceInformation: [.modelNumber, .serialNumber, .firmwareRevision, .softwareRevision, .manufacturerName],
+        hasPairingMTU: true,
+        hasConnectionParameters: true,
+        notifiesSubscribers: true,
+        hasBattery: true,
+        reversedTransport: .v2,
+        streams: [.pebble],
+        maximumMTU: ATT.maximumMTU,
+        windowMTU: 256,
+        transportRules: .pebbleOS
+    )
+
+    /// The watches of 2025: Pebble 2 Duo.
+    public static let core = Personality(
+        name: "core",
+        namePrefix: "Pebble",
+        company: .core,
+        hardware: .asterix,
+        boardName: "asterix",
+        color: .duo2Black,
+        firmware: .core,
+        recoveryFirmware: .coreRecovery,
+        flags: [.leGeneralDiscoverable, .brEDRNotSupported],
+        advertising: .pebble,
+        appearance: 0x0000,
+        preferredParameters: nil,
+        caching: .features,
+        deviceInformation: [
+            .modelNumber, .serialNumber, .hardwareRevision, .firmwareRevision, .softwareRevision, .manufacturerName,
+            .systemID,
+        ],
+        hasPairingMTU: false,
+        hasConnectionParameters: false,
+        notifiesSubscribers: false,
+        hasBattery: true,
+        reversedTransport: .v2,
+        streams: [],
+        maximumMTU: 256,
+        windowMTU: 256,
+        transportRules: .pebbleOS
+    )
+
+    /// Pebble 2 HR: Dialog's radio.
+    public static let silk = Personality(
+        name: "silk",
+        namePrefix: "Pebble",
+        company: .pebble,
+        hardware: .silk,
+        boardName: "silk",
+        color: .pebble2HRBlack,
+        firmware: .original,
+        recoveryFirmware: .originalRecovery,
+        flags: .leGeneralDiscoverable,
+        advertising: .pebble,
+        appearance: genericWatch,
+        preferredParameters: preferredParameters,
+        caching: .none,
+        deviceInformation: originalInformation,
+        hasPairingMTU: true,
+        hasConnectionParameters: true,
+        notifiesSubscribers: true,
+        hasBattery: false,
+        reversedTransport: .v1,
+        streams: [],
+        maximumMTU: 339,
+        windowMTU: 339,
+        transportRules: .originalFirmware
+    )
+
+    /// Pebble Time: PPoGATT forward only.
+    public static let snowy = Personality(
+        name: "snowy",
+        namePrefix: "Pebble Time",
+        company: .pebble,
+        hardware: .snowyS3,
+        boardName: "snowy_s3",
+        color: .timeBlack,
+        firmware: .original,
+        recoveryFirmware: .originalRecovery,
+        flags: .leGeneralDiscoverable,
+        advertising: .pebble,
+        appearance: genericWatch,
+        preferredParameters: preferredParameters,
+        caching: .none,
+        deviceInformation: originalInformation,
+        hasPairingMTU: true,
+        hasConnectionParameters: false,
+        notifiesSubscribers: true,
+        hasBattery: false,
+        reversedTransport: nil,
+        streams: [],
+        maximumMTU: 158,
+        windowMTU: 158,
+        transportRules: .originalFirmware
+    )
+
+    /// Generic Watch (Bluetooth Assigned Numbers, 2.6).
+    private static let genericWatch: UInt16 = 0x00C0
+    /// 7.5 to 30 ms, latency 4, supervision timeout 6 s.
+    private static let preferredParameters: [UInt8] = [0x06, 0x00, 0x18, 0x00, 0x04, 0x00, 0x58, 0x02]
+    private static let originalInformation: [BluetoothUUID] = [
+        .manufacturerName, .modelNumber, .serialNumber, .firmwareRevision, .softwareRevision,
+    ]
+}
+
+extension WatchIdentity.FirmwareVersion {
+    fileprivate static let core = Self(major: 4, minor: 9, patch: 100)
+    fileprivate static let coreRecovery = Self(major: 4, minor: 4, patch: 2, suffix: "PRF")
+    /// The last that Pebble published.
+    fileprivate static let original = Self(major: 4, minor: 3, patch: 0)
+    fileprivate static let originalRecovery = Self(major: 3, minor: 14, patch: 0, suffix: "PRF")
+}
