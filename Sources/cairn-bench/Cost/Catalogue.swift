@@ -53,6 +53,18 @@ enum Catalogue {
                 make: { try SimulatedEchoWorkload(.reversed) }
             ),
             Benchmark(
+                name: "upload-simulated",
+                operation: "64 KiB by PutBytes over PPoGATT, with the phone, both controllers and the air",
+                payloadByteCount: UploadWorkload.byteCount,
+                make: { try UploadWorkload(.reversed) }
+            ),
+            Benchmark(
+                name: "upload-simulated-stream",
+                operation: "the same over the stream's L2CAP channel",
+                payloadByteCount: UploadWorkload.byteCount,
+                make: { try UploadWorkload(.stream) }
+            ),
+            Benchmark(
                 name: "simulated-hour",
                 operation: "an hour of a connected watch and phone that have nothing to say",
                 timeTarget: .nanoseconds(60e6),

@@ -68,8 +68,15 @@ struct WatchAndPhone {
         }
     }
 
+    /// Forgets what the watch reports, and stores what it wants stored, at once.
     private static func discardEvents(_ simulation: inout Simulation, of watch: Simulation.HostID<Firmware>) {
-        _ = simulation.withHost(watch) { $0.discardEvents() }
+        let now = simulation.now
+        _ = simulation.withHost(watch) { firmware in
+            while let (id, _) = firmware.nextMemoryChange() {
+                firmware.memoryChangeFinished(id, failure: nil, at: now)
+            }
+            firmware.discardEvents()
+        }
     }
 
     /// Sends a dictionary and waits for its echo.
@@ -92,6 +99,28 @@ struct WatchAndPhone {
             return isAcknowledged && isEchoed
         }
         guard isAcknowledged, isEchoed else { throw WorkloadFailure("the echo did not come") }
+    }
+
+    /// Sends a message and waits for the answer that `read` makes something of.
+    mutating func ask<Answer>(
+        _ message: PebbleMessage,
+        _ read: (PebbleMessage) -> Answer?
+    ) throws(WorkloadFailure) -> Answer {
+        let now = simulation.now
+        let wasSent = simulation.withHost(phone) { phone in (try? phone.send(message, at: now)) != nil }
+        guard wasSent == true else { throw WorkloadFailure("\(message.endpoint) was not sent") }
+        var answer: Answer?
+        _ = simulation.run(until: now + Self.patience) { [watch, phone] simulation in
+            Self.discardEvents(&simulation, of: watch)
+            _ = simulation.withHost(phone) {
+                while let event = $0.nextEvent() {
+                    if case .message(.fromWatch, let message) = event, answer == nil { answer = read(message) }
+                }
+            }
+            return answer != nil
+        }
+        guard let answer else { throw WorkloadFailure("\(message.endpoint) was not answered") }
+        return answer
     }
 
     /// The watch, taken out of the simulation, and its connection.
