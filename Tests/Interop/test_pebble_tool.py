@@ -244,6 +244,25 @@ async def test_data_logging(bench: Bench) -> None:
     assert "ENABLED" in await bench.pebble("data-logging", "get-sends-enabled")
 
 
+async def test_logged_data(bench: Bench) -> None:
+    """a: what an app logged is downloaded as it was logged, and the watch keeps none of it.
+
+    The session's number is the control socket's: the tool's own list cannot print a session (it gives the app's UUID a
+    width).
+    """
+    items = bytes(range(1, 241))
+    await bench.control.ask("log-data", app=ECHO, tag=7, itemSize=4, data=items.hex())
+    [spool] = (await bench.control.status())["services"]["logging"]
+    assert (spool["tag"], spool["byteCount"]) == (7, len(items))
+    file = bench.folder / "items.bin"
+    session = ("--session-id", str(spool["session"]))
+    assert "Saved 60.0 items of size 4" in await bench.pebble("data-logging", "download", str(file), *session)
+    assert file.read_bytes() == items
+    assert sum(spool["byteCount"] for spool in (await bench.control.status())["services"]["logging"]) == 0
+    other = ("--session-id", str(spool["session"] ^ 1))
+    assert "not found" in await bench.pebble("data-logging", "download", str(file), *other)
+
+
 async def test_one_tool_at_a_time(bench: Bench) -> None:
     """a: the second waits until the first has gone, as with QEMU."""
     with socket.create_connection(("127.0.0.1", bench.port)) as first:
