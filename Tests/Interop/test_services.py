@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 import watches
+from bumble.keys import MemoryKeyStore
 from libpebble2.exceptions import GetBytesError, PutBytesError
 from libpebble2.protocol.apps import AppRunState, AppRunStateStart
 from libpebble2.protocol.blobdb import BlobDatabaseID, BlobStatus
@@ -38,13 +39,17 @@ from libpebble2.services.putbytes import PutBytes, PutBytesType
 from libpebble2.services.screenshot import Screenshot
 from libpebble2.util.stm32_crc import crc32
 from rig import bundles, control
+from rig import gatt as uuids
 from rig.libpebble import Companion
 from rig.phone import Phone, WatchLink
 from rig.ppogatt import PhoneTransport
+from rig.security import IoCapability, Person, pairing
 
 APP = uuid.UUID("5ec1ce00-0000-4000-8000-000000000001")
 #: What the watch says when its link ends because it restarts (Core Vol 1, Part F: Power Off).
 POWER_OFF = 0x15
+#: Service Changed over every handle.
+EVERYTHING = bytes.fromhex("0100FFFF")
 
 
 @dataclass
@@ -159,6 +164,36 @@ async def test_firmware_update(watch: Watch) -> None:
             assert await link.disconnected() == POWER_OFF
         async with connected(phone) as (_, companion):
             assert companion.connection.firmware_version == (5, 1, 7, "rig")
+
+
+async def test_an_update_that_changes_the_database(tmp_path: Path) -> None:
+    """d: a bonded phone installs firmware without a battery service; it is told Service Changed, and finds none."""
+    pairs = pairing(Person(IoCapability.DISPLAY_OUTPUT_AND_YES_NO_INPUT))
+    arguments = ("--air-port", "0", "--state", str(tmp_path / "state"), "--service-changed-delay", "0")
+    async with watches.cairn_on("virtual", tmp_path, *arguments) as program:
+        port = int((await program.wait_for_line(r"hosts at tcp:127\.0\.0\.1:(\d+)", 10))[1])
+        async with Phone.on(port, keystore=MemoryKeyStore(), pairs=pairs) as phone:
+            transport = PhoneTransport(phone.host_ppogatt())
+            companion = Companion(transport)
+            transport.start()
+            link = await phone.connect(watches.ADDRESS)
+            database = await link.discover()
+            changed = database.characteristic(uuids.GATT_SERVICE, uuids.SERVICE_CHANGED)
+            assert uuids.BATTERY_SERVICE in {service.uuid for service in database.services}
+            await link.pair()
+            await link.subscribe(changed, bits=2)
+            await transport.opened()
+            await companion.start()
+            await send_firmware(companion, bundles.firmware("v4.8.0"), bytes(1000))
+            assert await link.disconnected() == POWER_OFF
+            companion.close()
+
+            link = await phone.connect(watches.ADDRESS)
+            indications = link.listen(changed.handle)
+            await link.encrypt()
+            assert await indications.take(10, "Service Changed") == EVERYTHING
+            database = await link.discover()
+            assert uuids.BATTERY_SERVICE not in {service.uuid for service in database.services}
 
 
 async def test_firmware_needs_a_start(watch: Watch) -> None:
