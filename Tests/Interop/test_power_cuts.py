@@ -47,7 +47,7 @@ from rig.phone import Phone
 from rig.ppogatt import PhoneTransport
 from rig.process import Program
 
-KILLS = int(os.environ.get("CAIRN_KILLS", "100"))
+KILLS = int(os.environ.get("CAIRN_KILLS", "40"))
 SEED = int(os.environ.get("CAIRN_SEED", "20261121"))
 
 #: Any of the databases whose keys are text: health preferences.
