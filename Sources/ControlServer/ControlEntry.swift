@@ -14,7 +14,7 @@ public struct ControlEntry: Codable, Sendable, Equatable {
     public var bytes: String?
 
     /// What an entry can be.
-    static let types = "bytes, string, uint8, uint16, uint32, int8, int16, int32"
+    public static let types = "bytes, string, uint8, uint16, uint32, int8, int16, int32"
 
     /// The entry for programs.
     init(_ tuple: AppMessageTuple) {
@@ -36,6 +36,23 @@ public struct ControlEntry: Codable, Sendable, Equatable {
         case .int16: type = "int16"
         case .int32: type = "int32"
         }
+    }
+
+    /// Reads an entry as a person writes it, `key=type:value`; nil if it is none, or its value does not fit its type.
+    public init?(_ text: String) {
+        let halves = text.split(separator: "=", maxSplits: 1)
+        guard let keyText = halves.first, halves.count == 2, let key = UInt32(keyText) else { return nil }
+        let parts = halves[1].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let typeText = parts.first, parts.count == 2 else { return nil }
+        self.key = key
+        type = String(typeText)
+        let value = String(parts[1])
+        switch type {
+        case "bytes": bytes = value
+        case "string": string = value
+        default: number = Int64(value)
+        }
+        guard tuple != nil else { return nil }
     }
 
     /// The entry for the watch; nil if it is none.

@@ -39,7 +39,8 @@ struct CairnCommand: ParsableCommand {
                 name: "At a running watch",
                 subcommands: [
                     StatusCommand.self, EventsCommand.self, PressCommand.self, TapCommand.self, BatteryCommand.self,
-                    PublishCommand.self, WithdrawCommand.self, DisconnectCommand.self, AdvertiseCommand.self,
+                    LaunchCommand.self, StopCommand.self, SendCommand.self, PublishCommand.self, WithdrawCommand.self,
+                    DisconnectCommand.self, AdvertiseCommand.self, AskCommand.self,
                 ]
             ),
             CommandGroup(

@@ -76,9 +76,50 @@ async def test_commands(tmp_path: Path) -> None:
         assert (await command("oob", output.strip(), *here))[0] == 0
 
 
+ECHO_APP = "2c1d6f5e-8f3a-4c57-9d0e-ec0ec0ec0ec0"
+
+
+async def test_a_script_has_an_app_send_and_waits_for_what_comes_of_it(tmp_path: Path) -> None:
+    """The commands of a shell script: launch, send, wait for an event; the raw request; and back to the watchface."""
+    state = tmp_path / "state"
+    here = ("--state", str(state))
+    async with watch_in(state):
+        assert (await command("launch", ECHO_APP, *here))[0] == 0
+        waiting = asyncio.create_task(
+            command("events", "--json", "--until", "app-message-sent", "--for", "30", *here)
+        )
+        async with contextlib.AsyncExitStack() as stack:
+            stack.callback(waiting.cancel)
+            while not waiting.done():
+                # Until the waiting program listens, what comes of a message goes to nobody.
+                status, _, errors = await command("send", "1=string:a=b:c", "2=bytes:00ff", "3=int8:-1", *here)
+                assert status == 0 or "under way" in errors or "busy" in errors, errors
+            status, output, _ = await waiting
+        event = json.loads(output.splitlines()[-1])
+        assert status == 0 and event["event"] == "app-message-sent" and event["app"] == ECHO_APP
+        assert event["entries"] == [
+            {"key": 1, "type": "string", "string": "a=b:c"},
+            {"key": 2, "type": "bytes", "bytes": "00ff"},
+            {"key": 3, "type": "int8", "number": -1},
+        ]
+        status, output, _ = await command("ask", '{"command":"status"}', *here)
+        assert status == 0 and json.loads(output)["status"]["app"]["uuid"] == ECHO_APP
+        assert (await command("stop", *here))[0] == 0
+        facts = json.loads((await command("status", "--json", *here))[1])
+        assert facts["app"]["uuid"] != ECHO_APP
+        status, output, errors = await command("events", "--until", "paired", "--for", "0.2", *here)
+        assert status == REFUSED and "no event “paired” came in 0.2 seconds" in errors
+
+
 @pytest.mark.parametrize(
     ("words", "status", "complaint"),
     [
+        (["launch", "echo"], USAGE, "is no UUID"),
+        (["launch", "00000000-0000-4000-8000-000000000001"], REFUSED, "app"),
+        (["send"], USAGE, "key=type:value"),
+        (["send", "1=uint8:256"], USAGE, "is no tuple"),
+        (["ask", "status"], REFUSED, "no JSON"),
+        (["events", "--for", "0"], USAGE, "--for"),
         (["confirm"], REFUSED, "no pairing waits"),
         (["refuse"], REFUSED, "no pairing waits"),
         (["passkey", "123456"], REFUSED, "no pairing waits for a passkey"),

@@ -63,36 +63,64 @@ public struct ControlClient: ~Copyable {
     /// Sends a request, a JSON object, and returns the answer to it.
     /// - Throws: also when the watch refused.
     public mutating func ask(_ request: String) throws(DaemonError) -> ControlAnswer {
+        try askForLine(request).answer
+    }
+
+    /// Sends a request, a JSON object, and returns the answer as the watch wrote it.
+    /// - Throws: also when the watch refused.
+    public mutating func answerLine(to request: String) throws(DaemonError) -> String {
+        String(decoding: try askForLine(request).line, as: UTF8.self)
+    }
+
+    private mutating func askForLine(_ request: String) throws(DaemonError) -> (answer: ControlAnswer, line: [UInt8]) {
         do throws(SystemError) {
             try connection.write(Array(request.utf8) + [UInt8(ascii: "\n")])
         } catch {
             // A watch that takes no more programs says so before it hangs up.
             guard error.code == EPIPE || error.code == ECONNRESET else { throw address.explain(error) }
         }
-        while let line = try nextLine(patience: Self.patience) {
-            guard let answer = ControlAnswer(parsing: line) else { continue }
-            if let failure = answer.error {
-                throw DaemonError(.refused, failure.message, advice: Self.advice[failure.code] ?? Self.usualAdvice)
+        while true {
+            switch try nextLine(within: Self.patience) {
+            case .line(let line):
+                guard let answer = ControlAnswer(parsing: line) else { continue }
+                if let failure = answer.error {
+                    throw DaemonError(.refused, failure.message, advice: Self.advice[failure.code] ?? Self.usualAdvice)
+                }
+                return (answer, line)
+            case .nothingYet: throw address.explain(SystemError(code: ETIMEDOUT))
+            case .ended: throw DaemonError(.unavailable, "the watch ended before it answered", advice: "see its log")
             }
-            return answer
         }
-        throw DaemonError(.unavailable, "the watch ended before it answered", advice: "see its log")
     }
 
-    /// The next line, without its end; nil when the watch has ended.
-    public mutating func nextLine(patience: Duration? = nil) throws(DaemonError) -> [UInt8]? {
+    /// What there is to read.
+    public enum Reading: Sendable {
+        /// A line, without its end.
+        case line([UInt8])
+        /// Nothing in the time that was given.
+        case nothingYet
+        /// The watch has ended.
+        case ended
+    }
+
+    /// Waits for the next line.
+    /// - Parameter patience: how long to wait for more bytes; nil for as long as it takes.
+    public mutating func nextLine(within patience: Duration? = nil) throws(DaemonError) -> Reading {
         while true {
             if let end = inbound.firstIndex(of: UInt8(ascii: "\n")) {
                 defer { inbound.removeSubrange(...end) }
-                return Array(inbound[..<end])
+                return .line(Array(inbound[..<end]))
             }
             do throws(SystemError) {
                 let bytes = try connection.read(patience: patience)
-                if bytes.isEmpty { return nil }
+                if bytes.isEmpty { return .ended }
                 inbound += bytes
             } catch {
-                if error.code == ECONNRESET { return nil }
-                throw address.explain(error)
+                switch error.code {
+                case ECONNRESET: return .ended
+                case ETIMEDOUT: return .nothingYet
+                default: throw address.explain(error)
+                }
             }
         }
     }

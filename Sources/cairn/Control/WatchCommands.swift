@@ -121,33 +121,3 @@ struct AdvertiseCommand: ParsableCommand {
 
     func run() throws { try watch.ask("advertise") }
 }
-
-/// `cairn events`
-struct EventsCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "events",
-        abstract: "Print what happens on the watch, until Ctrl-C or until it ends."
-    )
-
-    @Flag(help: "As JSON, an object a line, for programs.")
-    var json = false
-
-    @OptionGroup var watch: WatchReference
-
-    func run() throws {
-        try Console.run { () throws(DaemonError) in
-            var client = try watch.connect()
-            _ = try client.ask(RequestValue.line("events", [:]))
-            while let line = try client.nextLine() {
-                if json {
-                    Console.print(String(decoding: line, as: UTF8.self))
-                } else if let event = ControlEventLine(parsing: line) {
-                    let milliseconds = Int64(event.at * 1000)
-                    let fraction = String(1000 + milliseconds % 1000).dropFirst()
-                    Console.print("\(milliseconds / 1000).\(fraction)  \(event.text.printable)")
-                }
-            }
-            return .success
-        }
-    }
-}

@@ -60,19 +60,26 @@ enum RequestValue {
     case text(String)
     case number(Double)
     case flag(Bool)
+    case list([RequestValue])
+    case object([String: RequestValue])
 
     private var json: String {
         switch self {
         case .text(let text): Self.quoted(text)
         case .number(let number): number == number.rounded() ? "\(Int(number))" : "\(number)"
         case .flag(let flag): "\(flag)"
+        case .list(let values): "[" + values.map(\.json).joined(separator: ",") + "]"
+        case .object(let fields): Self.object(fields.map { ($0.key, $0.value.json) })
         }
     }
 
     /// A request as JSON.
     static func line(_ command: String, _ fields: [String: RequestValue]) -> String {
-        let all = [("command", quoted(command))] + fields.map { ($0.key, $0.value.json) }
-        return "{" + all.map { "\"\($0.0)\":\($0.1)" }.joined(separator: ",") + "}"
+        object([("command", quoted(command))] + fields.map { ($0.key, $0.value.json) })
+    }
+
+    private static func object(_ fields: [(name: String, json: String)]) -> String {
+        "{" + fields.map { "\"\($0.name)\":\($0.json)" }.joined(separator: ",") + "}"
     }
 
     private static func quoted(_ text: String) -> String {

@@ -1,0 +1,33 @@
+import ArgumentParser
+import Daemon
+
+/// `cairn ask`
+struct AskCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "ask",
+        abstract: "Give the watch any command as JSON, and print its answer.",
+        discussion: """
+            What the other commands leave out is here too: sensors, music, calls, notifications' actions, settings, data logging, \
+            restarts. Docs/control.md lists everything.
+
+              cairn ask '{"command":"music","key":"next"}'
+            """
+    )
+
+    @Argument(help: "A JSON object on one line.")
+    var request: String
+
+    @OptionGroup var watch: WatchReference
+
+    func validate() throws {
+        guard !request.contains(where: \.isNewline) else { throw ValidationError("a request is one line") }
+    }
+
+    func run() throws {
+        try Console.run { () throws(DaemonError) in
+            var client = try watch.connect()
+            Console.print(try client.answerLine(to: request))
+            return .success
+        }
+    }
+}
