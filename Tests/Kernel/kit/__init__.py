@@ -1,0 +1,1 @@
+"""What the subjects share: they run in the guest, as root, with nothing else in it."""
