@@ -39,15 +39,7 @@ extension Firmware {
         }
     }
 
-    private mutating func received(_ value: ReceivedValue, at now: Duration) {
-        if links[value.connection]?.finder.isServiceChanged(value) == true {
-            links[value.connection]?.finder.databaseChanged(value.value)
-        } else {
-            receive(value.value, over: .forward(value.handle), on: value.connection, at: now)
-        }
-    }
-
-    private mutating func receive(
+    mutating func receive(
         _ packet: ArraySlice<UInt8>,
         over carrier: PhoneLink.Carrier,
         on connection: ConnectionHandle,
@@ -68,11 +60,6 @@ extension Firmware {
 // MARK: - Opening transports
 
 extension Firmware {
-    /// Looks for what the phone offers; a second call does nothing.
-    mutating func findPhoneServices(on connection: ConnectionHandle, at now: Duration) {
-        links[connection]?.finder.start()
-    }
-
     private mutating func subscriptionChanged(_ change: SubscriptionChange, at now: Duration) {
         switch change.handle {
         case handles.reversedData:
@@ -121,7 +108,7 @@ extension Firmware {
         open(.reversed, with: rules, service: nil, on: connection, at: now)
     }
 
-    private var reversedRules: PPoGATTConfiguration.Carrier? {
+    var reversedRules: PPoGATTConfiguration.Carrier? {
         switch configuration.personality.reversedTransport {
         case .v1: .reversedV1
         case .v2: .reversedV2
@@ -129,10 +116,10 @@ extension Firmware {
         }
     }
 
-    private mutating func open(
+    mutating func open(
         _ carrier: PhoneLink.Carrier,
         with rules: PPoGATTConfiguration.Carrier,
-        service: PhoneServiceFinder.FoundTransport?,
+        service: PPoGATTService?,
         on connection: ConnectionHandle,
         at now: Duration
     ) {
@@ -152,7 +139,7 @@ extension Firmware {
         links[connection]?.transports[carrier] = PhoneLink.Transport(link: link, service: service)
     }
 
-    private mutating func close(
+    mutating func close(
         _ carrier: PhoneLink.Carrier,
         of connection: ConnectionHandle,
         reason: String,
@@ -180,7 +167,7 @@ extension Firmware {
             return
         }
         close(carrier, of: connection, reason: reason, at: now)
-        links[connection]?.finder.forget(service)
+        links[connection]?.finder.forget(service.service)
         let unsubscribe = GATTProcedure.subscribe(clientConfiguration: service.configuration, [])
         run(unsubscribe, for: .farewell, on: connection, at: now)
     }
@@ -236,7 +223,7 @@ extension Firmware {
         }
     }
 
-    private mutating func run(
+    mutating func run(
         _ procedure: GATTProcedure,
         for purpose: PhoneLink.Purpose,
         on connection: ConnectionHandle,
@@ -290,34 +277,6 @@ extension Firmware {
             pumpStreams(of: connection, at: now)
             pumpLoopbacks(of: connection, at: now)
             moved = pumpFinder(of: connection, at: now) || moved
-        }
-        return moved
-    }
-
-    private mutating func pumpFinder(of connection: ConnectionHandle, at now: Duration) -> Bool {
-        var moved = false
-        while let event = links[connection]?.finder.nextEvent() {
-            moved = true
-            switch event {
-            case .transportFound(let found):
-                if reversedRules == .reversedV1 {
-                    close(.reversed, of: connection, reason: "the phone hosts PPoGATT itself", at: now)
-                }
-                open(.forward(found.data), with: .forward, service: found, on: connection, at: now)
-            case .transportGone(let gone):
-                close(.forward(gone.data), of: connection, reason: "the phone removed the service", at: now)
-            case .problem(let text):
-                log(.info, "gatt", "\(connection): \(text)")
-            }
-        }
-        noteSearching(on: connection, at: now)
-        // The finder begins with the MTU, which waits for long packets.
-        guard links[connection]?.policy.isReadyForMTUExchange == true else { return moved }
-        // What a transport needs to open goes first: somebody waits for its first message.
-        guard !moved, links[connection]?.procedures.isEmpty == true else { return moved }
-        if let procedure = links[connection]?.finder.nextProcedure() {
-            moved = true
-            run(procedure, for: .finder, on: connection, at: now)
         }
         return moved
     }
@@ -391,11 +350,11 @@ extension Firmware {
     }
 
     /// A service that could not be used counts as new when it is seen again, and is looked for again once in a connection.
-    private mutating func retry(_ service: PhoneServiceFinder.FoundTransport, on connection: ConnectionHandle) {
-        links[connection]?.finder.forget(service)
+    private mutating func retry(_ service: PPoGATTService, on connection: ConnectionHandle) {
+        links[connection]?.finder.forget(service.service)
         guard links[connection]?.hasLookedAgain == false else { return }
         links[connection]?.hasLookedAgain = true
-        links[connection]?.finder.lookAgain()
+        links[connection]?.finder.lookAgain(for: service.service.uuid)
     }
 
     /// Gives the link what the session has to say, as far as it takes it.

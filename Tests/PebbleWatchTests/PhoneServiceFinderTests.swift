@@ -7,8 +7,6 @@ import Testing
 
 /// What the watch makes of a phone's database that changes under its eyes.
 @Suite struct PhoneServiceFinderTests {
-    private typealias Found = PhoneServiceFinder.FoundTransport
-
     /// A phone's database as far as the finder asks about it: PPoGATT services of six handles each, by their first handle.
     private struct Phone {
         var services: Set<UInt16>
@@ -22,8 +20,25 @@ import Testing
 
         static func handle(_ value: UInt16) -> AttributeHandle { AttributeHandle(rawValue: value) }
 
-        static func transport(_ start: UInt16) -> Found {
-            Found(data: handle(start + 2), configuration: handle(start + 3), meta: handle(start + 5))
+        static func transport(_ start: UInt16) throws -> PhoneService {
+            PhoneService(
+                uuid: WantedService.ppogatt.uuid,
+                range: try #require(AttributeHandleRange(handle(start), handle(start + 5))),
+                characteristics: [
+                    PhoneService.Characteristic(
+                        uuid: .uuid128(PebbleAttribute.ppogattData),
+                        properties: [.writeWithoutResponse, .notify],
+                        value: handle(start + 2),
+                        configuration: handle(start + 3)
+                    ),
+                    PhoneService.Characteristic(
+                        uuid: .uuid128(PebbleAttribute.ppogattMeta),
+                        properties: .read,
+                        value: handle(start + 5),
+                        configuration: nil
+                    ),
+                ]
+            )
         }
 
         mutating func answer(_ procedure: GATTProcedure) throws -> Result<GATTResponse, GATTProcedureError> {
@@ -38,7 +53,7 @@ import Testing
                     AttributeHandleRange(Self.handle(start), Self.handle(start + 5))
                 }
                 return .success(.services(ranges.map { DiscoveredService(uuid: uuid, range: $0) }))
-            case .discoverCharacteristics(_, .serviceChanged?):
+            case .discoverCharacteristics(let range, _) where range.start == Self.handle(1):
                 return .success(
                     .characteristics([
                         DiscoveredCharacteristic(
@@ -96,8 +111,8 @@ import Testing
     private func started(_ phone: inout Phone) throws -> PhoneServiceFinder {
         var finder = PhoneServiceFinder()
         finder.start()
-        let events = try run(&finder, on: &phone)
-        #expect(events == phone.services.sorted().map { .transportFound(Phone.transport($0)) })
+        let expected = try phone.services.sorted().map { PhoneServiceFinder.Event.found(try Phone.transport($0)) }
+        #expect(try run(&finder, on: &phone) == expected)
         phone.subscribed = phone.services
         return finder
     }
@@ -107,7 +122,7 @@ import Testing
         var finder = try started(&phone)
         phone.services.insert(0x30)
         finder.databaseChanged([0x30, 0x00, 0x35, 0x00])
-        #expect(try run(&finder, on: &phone) == [.transportFound(Phone.transport(0x30))])
+        #expect(try run(&finder, on: &phone) == [.found(try Phone.transport(0x30))])
         #expect(phone.reads.isEmpty, "a service outside of the range is nobody's concern")
     }
 
@@ -117,7 +132,7 @@ import Testing
         phone.services.remove(0x30)
         phone.subscribed.remove(0x30)
         finder.databaseChanged([0x30, 0x00, 0x35, 0x00])
-        #expect(try run(&finder, on: &phone) == [.transportGone(Phone.transport(0x30))])
+        #expect(try run(&finder, on: &phone) == [.vanished(try Phone.transport(0x30))])
     }
 
     @Test func aServiceThatIsAddedAgainAtTheSameHandlesIsANewOne() throws {
@@ -125,8 +140,8 @@ import Testing
         var finder = try started(&phone)
         phone.subscribed.remove(0x30)
         finder.databaseChanged([0x01, 0x00, 0xFF, 0xFF])
-        let again = Phone.transport(0x30)
-        #expect(try run(&finder, on: &phone) == [.transportGone(again), .transportFound(again)])
+        let again = try Phone.transport(0x30)
+        #expect(try run(&finder, on: &phone) == [.vanished(again), .found(again)])
     }
 
     @Test func androidIsNotAskedWhetherTheSubscriptionIsThere() throws {
@@ -151,7 +166,7 @@ import Testing
             }
         }
         events += try run(&finder, on: &phone)
-        #expect(events == [.transportFound(Phone.transport(0x30)), .transportFound(Phone.transport(0x40))])
+        #expect(events == [.found(try Phone.transport(0x30)), .found(try Phone.transport(0x40))])
     }
 
     private func indication(_ handle: UInt16, isIndication: Bool = true) -> ReceivedValue {
@@ -175,7 +190,7 @@ import Testing
         #expect(!finder.isServiceChanged(indication(3, isIndication: false)), "that is a transport's packet")
         phone.services = [0x20]
         finder.databaseChanged([0x01, 0x00, 0xFF, 0xFF])
-        #expect(try run(&finder, on: &phone) == [.transportFound(Phone.transport(0x20))])
+        #expect(try run(&finder, on: &phone) == [.found(try Phone.transport(0x20))])
         #expect(finder.isServiceChanged(indication(3)))
         #expect(!finder.isServiceChanged(indication(4)), "an indication of something else")
     }
@@ -189,7 +204,7 @@ import Testing
             finder.finish(try phone.answer(try #require(procedure)))
         }
         phone.services = [0x20]
-        #expect(try run(&finder, on: &phone) == [.transportFound(Phone.transport(0x20))])
+        #expect(try run(&finder, on: &phone) == [.found(try Phone.transport(0x20))])
     }
 
     @Test(
@@ -205,8 +220,8 @@ import Testing
     @Test func aTransportThatCameToNothingCountsAsNew() throws {
         var phone = Phone(services: [0x20])
         var finder = try started(&phone)
-        finder.forget(Phone.transport(0x20))
+        finder.forget(try Phone.transport(0x20))
         finder.lookAgain()
-        #expect(try run(&finder, on: &phone) == [.transportFound(Phone.transport(0x20))])
+        #expect(try run(&finder, on: &phone) == [.found(try Phone.transport(0x20))])
     }
 }

@@ -24,7 +24,7 @@ struct PhoneLink: Sendable {
     struct Transport: Sendable {
         var link: PPoGATTLink
         /// Where the phone's service is; nil for the watch's own.
-        let service: PhoneServiceFinder.FoundTransport?
+        let service: PPoGATTService?
         var session: SessionID?
         /// Of what the session gave, how much had not been acknowledged when the link was last looked at.
         var undeliveredCount = 0

@@ -1,0 +1,65 @@
+import BluetoothHCI
+import BluetoothHost
+
+// What the phone offers to the watch, and the clients that use it.
+//
+// A client joins in here. It describes its service in `WantedService.all`; `found` hands it the service's handles and
+// `vanished` takes them back; `received` gives it the values that the phone notifies. Its GATT procedures go through
+// `run(_:for:on:at:)` with a purpose of its own, and their results come back by that.
+
+extension Firmware {
+    /// Looks for what the phone offers; a second call on one connection does nothing.
+    mutating func findPhoneServices(on connection: ConnectionHandle, at now: Duration) {
+        links[connection]?.finder.start()
+    }
+
+    /// The phone notified or indicated a value.
+    mutating func received(_ value: ReceivedValue, at now: Duration) {
+        if links[value.connection]?.finder.isServiceChanged(value) == true {
+            links[value.connection]?.finder.databaseChanged(value.value)
+        } else {
+            receive(value.value, over: .forward(value.handle), on: value.connection, at: now)
+        }
+    }
+
+    /// Moves what can be moved between a link's finder, the clients and the GATT layer.
+    /// - Returns: whether anything did, so that there may be more to do.
+    mutating func pumpFinder(of connection: ConnectionHandle, at now: Duration) -> Bool {
+        var moved = false
+        while let event = links[connection]?.finder.nextEvent() {
+            moved = true
+            switch event {
+            case .found(let service): found(service, on: connection, at: now)
+            case .vanished(let service): vanished(service, on: connection, at: now)
+            case .problem(let text): log(.info, "gatt", "\(connection): \(text)")
+            }
+        }
+        noteSearching(on: connection, at: now)
+        // The finder begins with the MTU, which waits for long packets.
+        guard links[connection]?.policy.isReadyForMTUExchange == true else { return moved }
+        // What a transport needs to open goes first: somebody waits for its first message.
+        guard !moved, links[connection]?.procedures.isEmpty == true else { return moved }
+        if let procedure = links[connection]?.finder.nextProcedure() {
+            moved = true
+            run(procedure, for: .finder, on: connection, at: now)
+        }
+        return moved
+    }
+
+    /// A service that a client wants is there, with these handles.
+    private mutating func found(_ service: PhoneService, on connection: ConnectionHandle, at now: Duration) {
+        if let transport = PPoGATTService(service) {
+            if reversedRules == .reversedV1 {
+                close(.reversed, of: connection, reason: "the phone hosts PPoGATT itself", at: now)
+            }
+            open(.forward(transport.data), with: .forward, service: transport, on: connection, at: now)
+        }
+    }
+
+    /// A service that was found is there no more, or not as it was: its handles mean nothing from now on.
+    private mutating func vanished(_ service: PhoneService, on connection: ConnectionHandle, at now: Duration) {
+        if let transport = PPoGATTService(service) {
+            close(.forward(transport.data), of: connection, reason: "the phone removed the service", at: now)
+        }
+    }
+}
