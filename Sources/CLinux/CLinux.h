@@ -5,6 +5,7 @@
 #ifndef CLINUX_H
 #define CLINUX_H
 
+#include <linux/sock_diag.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>

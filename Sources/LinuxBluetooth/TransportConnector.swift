@@ -41,7 +41,7 @@ public final class TransportConnector {
 
     /// Goes on as far as is possible without waiting.
     /// - Returns: the connection, or nil if `descriptor` has to become writable first.
-    public func proceed() throws(TransportError) -> H4Stream? {
+    public func proceed() throws(TransportError) -> (any HCIConnection)? {
         if case .serial(let device, let rate) = address {
             do {
                 return H4Stream(
@@ -68,7 +68,7 @@ public final class TransportConnector {
     }
 
     /// Takes the address that is being tried as one that does not answer, and goes on with the next.
-    public func giveUpWaiting() throws(TransportError) -> H4Stream? {
+    public func giveUpWaiting() throws(TransportError) -> (any HCIConnection)? {
         attempt = nil
         failure = .noAnswer
         return try proceed()

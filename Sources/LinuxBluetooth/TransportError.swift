@@ -77,6 +77,8 @@ public enum ConnectionLoss: Error, Hashable, Sendable, CustomStringConvertible {
     case failed(SystemError)
     /// The other side has not read for so long that what waits for it no longer fits its queue.
     case stalled(waitingBytes: Int)
+    /// This process has not read for so long that the kernel has dropped packets.
+    case overrun(packets: Int)
 
     public var description: String {
         switch self {
@@ -84,8 +86,12 @@ public enum ConnectionLoss: Error, Hashable, Sendable, CustomStringConvertible {
         case .closed(let count):
             "the other side closed the connection in the middle of a packet, of which \(count) bytes had come"
         case .failed(let error) where error.code == EIO: "the line was hung up"
+        case .failed(let error) where error.code == EPIPE || error.code == ENODEV: "it was unplugged"
+        case .failed(let error) where error.code == ENETDOWN: "it was switched off"
         case .failed(let error): "\(error)"
         case .stalled(let count): "it does not read: \(count) bytes are waiting for it"
+        case .overrun(let count):
+            "the kernel has dropped \(count) packets, because this process was held up for too long to read them"
         }
     }
 }

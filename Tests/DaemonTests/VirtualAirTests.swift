@@ -1,10 +1,10 @@
 import AirSimulator
 import Glibc
-import LinuxBluetooth
 import SystemTestSupport
 import Testing
 
 @testable import Daemon
+@testable import LinuxBluetooth
 
 @Suite struct VirtualAirTests {
     private static let resetComplete: [UInt8] = [0x04, 0x0E, 0x04, 0x01, 0x03, 0x0C, 0x00]
@@ -94,6 +94,51 @@ import Testing
         #expect(received.isEmpty, "its connection was closed")
         #expect(recorder.lines.contains("warning: guest 17 turned away: 16 hosts are attached already"))
         #expect(recorder.lines.contains("info: guest 16 attached to controller 15"))
+    }
+
+    @Test func anAdapterOfTheKernelMeetsAGuest() throws {
+        let port = try air.listen(on: 0)
+        let (descriptor, kernel) = try RawSocket.packetPair()
+        air.attach(try VirtualAdapter.create(on: FileDescriptor(owning: descriptor)))
+        #expect(try kernel.readPacket() == [0xFF, 0x00])
+        var adapters: [String] = []
+        air.adapterIsReady = { adapters.append("\($0) \($1)") }
+        let scanner = try RawSocket.connecting(port: port)
+        try scanner.write(bytes("01030c00 01010c08 ffffffffffffffff 010b2007 00 1000 1000 00 00 010c2002 01 00"))
+        for packet in [
+            "ff000300", "01030c00", "01052006 0100000000c0", "0106200f 20002000 03 01 00 000000000000 07 00",
+            "01082020 04 03094869" + String(repeating: "00", count: 27), "010a2001 01",
+        ] {
+            try kernel.write(bytes(packet))
+        }
+        let report = bytes("043e 10 02 01 03 01 0100000000c0 04 03094869")
+        var heard: [UInt8] = []
+        loop.add(
+            Reader(scanner) { received in
+                heard += received
+                if heard.contains(report) { loop.requestStop() }
+            }
+        )
+        #expect(try loop.run() == .stopped)
+        // The kernel reads one packet at a time: the answers to reset, address, parameters, data, enable.
+        #expect(try kernel.readPacket() == Self.resetComplete)
+        #expect(try kernel.readPacket() == bytes("040e04 01 0520 00"))
+        #expect(try kernel.readPacket() == bytes("040e04 01 0620 00"))
+        #expect(try kernel.readPacket() == bytes("040e04 01 0820 00"))
+        #expect(try kernel.readPacket() == bytes("040e04 01 0a20 00"))
+        let adapter = try #require(adapters.first)
+        #expect(adapter.hasPrefix("hci3 00:A1:B2:"))
+        #expect(
+            recorder.lines.contains {
+                $0.hasPrefix("notice: hci3 is an adapter of this machine, with the address 00:A1")
+            }
+        )
+    }
+
+    @Test func adaptersNeedTheDriver() throws {
+        let error = try #require(throws: DaemonError.self) { try air.makeAdapters(1, path: "/dev/nothing/vhci") }
+        #expect(error.status == .unavailable)
+        #expect(error.advice.contains("modprobe hci_vhci"))
     }
 
     @Test func saysThatThePortIsBusy() throws {

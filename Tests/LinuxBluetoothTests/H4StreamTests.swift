@@ -11,7 +11,7 @@ import Testing
     private static let event: [UInt8] = [0x04, 0x0E, 0x04, 0x01, 0x03, 0x0C, 0x00]
     private static let data: [UInt8] = [0x02, 0x40, 0x20, 0x05, 0x00, 0x01, 0x00, 0x04, 0x00, 0x0A]
 
-    private func connectedPair() throws -> (H4Stream, RawSocket) {
+    private func connectedPair() throws -> (any HCIConnection, RawSocket) {
         let (listener, port) = try RawSocket.listening()
         let stream = try connect(to: .tcp(host: "127.0.0.1", port: port))
         return (stream, try listener.accepting())
@@ -168,7 +168,7 @@ import Testing
 }
 
 /// Connects the way the daemon does, waiting where it polls.
-func connect(to address: TransportAddress) throws -> H4Stream {
+func connect(to address: TransportAddress) throws -> any HCIConnection {
     let connector = try TransportConnector(to: address)
     while true {
         if let stream = try connector.proceed() { return stream }

@@ -76,7 +76,7 @@ private struct PseudoTerminal {
 
     @Test func noticesAHangUp() throws {
         let device: String
-        let stream: H4Stream
+        let stream: any HCIConnection
         do {
             let line = try PseudoTerminal()
             device = line.device

@@ -21,7 +21,7 @@ public final class RemoteController: LoopMember {
 
     private enum State {
         case connecting(TransportConnector, patienceEnds: Duration)
-        case connected(H4Stream)
+        case connected(any HCIConnection)
         case waiting(until: Duration)
     }
 
@@ -142,7 +142,7 @@ public final class RemoteController: LoopMember {
     }
 
     /// A controller goes on with what it was told although nobody listens any more: a reset ends its advertising.
-    private func sayFarewell(on stream: H4Stream) {
+    private func sayFarewell(on stream: any HCIConnection) {
         guard !hasSaidFarewell, stream.hasRoom else { return }
         stream.send(Reset().packet)
         hasSaidFarewell = true
@@ -157,7 +157,10 @@ public final class RemoteController: LoopMember {
         }
     }
 
-    private func attempt(at now: Duration, _ step: () throws(TransportError) -> H4Stream?) throws(DaemonError) {
+    private func attempt(
+        at now: Duration,
+        _ step: () throws(TransportError) -> (any HCIConnection)?
+    ) throws(DaemonError) {
         do {
             guard let stream = try step() else { return }
             log.notice("connected to the controller at \(address)")
@@ -204,7 +207,7 @@ public final class RemoteController: LoopMember {
         backOff = min(backOff * 2, Self.longestBackOff)
     }
 
-    private func reportGarbage(on stream: H4Stream) {
+    private func reportGarbage(on stream: any HCIConnection) {
         guard let garbage = stream.takeGarbage() else { return }
         log.warning("the controller at \(address): \(garbage)")
     }

@@ -3,8 +3,8 @@ import BluetoothHCI
 import LinuxBluetooth
 import Logging
 
-/// The virtual radio in step with the clock, with any number of hosts on it: those of this process, and guests that
-/// attach to a loopback port and see an ordinary controller there.
+/// The virtual radio in step with the clock, with any number of hosts on it: those of this process, guests that
+/// attach to a loopback port and see an ordinary controller there, and this machine's kernel, to which it can be adapters.
 public final class VirtualAir: LoopMember {
     /// How many guests may be attached at once.
     public static let guestLimit = 16
@@ -22,13 +22,13 @@ public final class VirtualAir: LoopMember {
     }
 
     private final class Guest {
-        let number: Int
         let controller: ControllerID
-        let stream: H4Stream
+        let stream: any HCIConnection
+        var name: String
         var pollToken: PollSet.Token?
 
-        init(number: Int, controller: ControllerID, stream: H4Stream) {
-            self.number = number
+        init(name: String, controller: ControllerID, stream: any HCIConnection) {
+            self.name = name
             self.controller = controller
             self.stream = stream
         }
@@ -46,6 +46,8 @@ public final class VirtualAir: LoopMember {
     private var acceptPauseEnds: Duration?
     private var buffer: [UInt8] = []
     private let log: Logger
+    /// Is told which adapters this air has become.
+    public var adapterIsReady: (_ name: String, DeviceAddress) -> Void = { _, _ in }
 
     /// An air without controllers.
     public init(_ air: Air, log: Logger) {
@@ -72,6 +74,23 @@ public final class VirtualAir: LoopMember {
         }
     }
 
+    /// Becomes that many adapters of this machine. What has been made is given back when the air goes away.
+    public func makeAdapters(
+        _ count: Int,
+        path: String = VirtualAdapter.devicePath
+    ) throws(DaemonError) {
+        do {
+            for _ in 0..<count { attach(try VirtualAdapter.create(path: path)) }
+        } catch {
+            throw DaemonError(error.isPermission ? .notPermitted : .unavailable, "\(error)", advice: error.advice)
+        }
+    }
+
+    /// Puts a controller on the air for an adapter.
+    func attach(_ adapter: PacketConnection) {
+        guests.append(Guest(name: "an adapter", controller: air.addController(.modern), stream: adapter))
+    }
+
     public func start(at now: Duration) {
         time = now
         for station in stations { station.runner.start(at: now) }
@@ -95,8 +114,14 @@ public final class VirtualAir: LoopMember {
         for guest in guests {
             guard let token = guest.pollToken, set.isReadable(token) else { continue }
             do {
-                try guest.stream.receive { air.receive($0, from: guest.controller, at: time) }
-                if let garbage = guest.stream.takeGarbage() { log.warning("guest \(guest.number): \(garbage)") }
+                try guest.stream.receive { packet in
+                    if VirtualAdapter.isVendorPacket(packet) {
+                        becomeAdapter(guest, as: packet)
+                    } else {
+                        air.receive(packet, from: guest.controller, at: time)
+                    }
+                }
+                if let garbage = guest.stream.takeGarbage() { log.warning("\(guest.name): \(garbage)") }
             } catch {
                 remove(guest, because: error)
             }
@@ -195,9 +220,10 @@ public final class VirtualAir: LoopMember {
                     log.warning("guest \(guestCount) turned away: \(Self.guestLimit) hosts are attached already")
                     continue
                 }
-                let guest = Guest(number: guestCount, controller: air.addController(.modern), stream: stream)
+                let name = "guest \(guestCount)"
+                let guest = Guest(name: name, controller: air.addController(.modern), stream: stream)
                 guests.append(guest)
-                log.info("guest \(guest.number) attached to \(guest.controller)")
+                log.info("\(guest.name) attached to \(guest.controller)")
             }
         } catch {
             log.error("cannot take the next guest: \(error); the next attempt is in \(Self.acceptPause)")
@@ -212,8 +238,19 @@ public final class VirtualAir: LoopMember {
         }
     }
 
+    private func becomeAdapter(_ guest: Guest, as answer: ArraySlice<UInt8>) {
+        guard let index = VirtualAdapter.index(from: answer) else {
+            log.warning("\(guest.name): the driver's answer makes no sense")
+            return
+        }
+        guest.name = "hci\(index)"
+        let address = air.publicAddress(of: guest.controller) ?? .zero
+        log.notice("\(guest.name) is an adapter of this machine, with the address \(address)")
+        adapterIsReady(guest.name, address)
+    }
+
     private func remove(_ guest: Guest, because loss: ConnectionLoss) {
-        log.info("guest \(guest.number) is gone: \(loss)")
+        log.info("\(guest.name) is gone: \(loss)")
         air.removeController(guest.controller)
         guests.removeAll { $0 === guest }
     }

@@ -35,6 +35,19 @@ public final class StopSignals {
         pthread_sigmask(SIG_BLOCK, &mask, &previousMask)
     }
 
+    /// The same, for a process that cannot do without.
+    static func catching() throws(DaemonError) -> StopSignals {
+        do {
+            return try StopSignals()
+        } catch {
+            throw DaemonError(
+                .systemError,
+                "cannot watch for signals: \(error)",
+                advice: "see the limits of open files"
+            )
+        }
+    }
+
     deinit { pthread_sigmask(SIG_SETMASK, &previousMask, nil) }
 
     /// What to poll for reading.

@@ -68,7 +68,7 @@ public final class WatchDaemon {
         let clock = MonotonicClock()
         let loggers = Loggers(configuration.logLevels)
         self.loggers = loggers
-        loop = EventLoop(clock: clock, signals: try Self.catchSignals(), log: loggers[.daemon])
+        loop = EventLoop(clock: clock, signals: try .catching(), log: loggers[.daemon])
 
         let capture: PacketCapture? =
             if let path = configuration.capturePath {
@@ -133,18 +133,6 @@ public final class WatchDaemon {
     /// Runs until a signal, `loop.requestStop()`, or something that the watch cannot go on after.
     public func run() throws(DaemonError) -> EventLoop.Outcome {
         try loop.run()
-    }
-
-    private static func catchSignals() throws(DaemonError) -> StopSignals {
-        do {
-            return try StopSignals()
-        } catch {
-            throw DaemonError(
-                .systemError,
-                "cannot watch for signals: \(error)",
-                advice: "see the limits of open files"
-            )
-        }
     }
 
     private static func openStore(_ directory: String) throws(DaemonError) -> SQLiteStore {

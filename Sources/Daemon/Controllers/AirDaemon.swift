@@ -1,0 +1,46 @@
+import AirSimulator
+import BluetoothHCI
+import LinuxBluetooth
+
+/// Everything that is decided about a process that is nothing but a virtual radio.
+public struct AirDaemonConfiguration: Sendable {
+    /// How many adapters of this machine it becomes.
+    public var adapterCount = 0
+    /// A loopback port that offers controllers to other hosts; nil for none.
+    public var port: UInt16?
+    /// Determines what the radio leaves to chance, the adapters' addresses among it.
+    public var seed: UInt64 = 0
+    /// How well controllers hear each other.
+    public var quality = LinkQuality.perfect
+    /// What is logged.
+    public var logLevels = LogLevels()
+    /// The kernel's driver for virtual adapters.
+    public var adapterDevice = VirtualAdapter.devicePath
+
+    public init() {}
+}
+
+/// A process that is a virtual radio: controllers that share one air, for this machine's kernel and for other hosts.
+public final class AirDaemon {
+    /// The port for other hosts, if there is one.
+    public let port: UInt16?
+    private let loop: EventLoop
+
+    /// Makes the adapters and opens the port, so that whatever is wrong shows at once.
+    /// - Parameter adapterIsReady: is told the name and the address of each adapter as soon as the kernel has it.
+    public init(
+        _ configuration: AirDaemonConfiguration,
+        adapterIsReady: @escaping (_ name: String, DeviceAddress) -> Void = { _, _ in }
+    ) throws(DaemonError) {
+        let loggers = Loggers(configuration.logLevels)
+        loop = EventLoop(clock: MonotonicClock(), signals: try .catching(), log: loggers[.daemon])
+        let air = VirtualAir(Air(seed: configuration.seed, quality: configuration.quality), log: loggers[.air])
+        air.adapterIsReady = adapterIsReady
+        port = if let wanted = configuration.port { try air.listen(on: wanted) } else { nil }
+        try air.makeAdapters(configuration.adapterCount, path: configuration.adapterDevice)
+        loop.add(air)
+    }
+
+    /// Runs until a signal. The adapters are gone when the process is.
+    public func run() throws(DaemonError) -> EventLoop.Outcome { try loop.run() }
+}

@@ -1,0 +1,85 @@
+import AirSimulator
+import ArgumentParser
+import Daemon
+import LinuxBluetooth
+
+/// `cairn air`: the virtual radio by itself.
+struct AirCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "air",
+        abstract: "Be a virtual radio: Bluetooth adapters for this machine and for other hosts, without hardware.",
+        discussion: """
+            With --vhci, the kernel of this machine gets Bluetooth LE adapters that hear each other: hci0, hci1... as if so many \
+            dongles were plugged in, for BlueZ, for cairn run --controller hci0, for anything else. With --port, hosts that \
+            speak H4 get theirs on the same radio. Each adapter's name and address go to standard output when the kernel \
+            has it; all of them are gone when the command ends, by Ctrl-C or SIGTERM.
+
+            The kernel needs its driver for virtual adapters (as root: modprobe hci_vhci), and the command the right to use \
+            /dev/vhci, which is root's.
+
+            EXAMPLES
+
+              sudo cairn air --vhci 2
+              sudo cairn air --vhci 1 --port 6402 --seed 7
+              cairn air --port 6402 --loss 5
+            """
+    )
+
+    @Option(
+        help: ArgumentHelp(
+            "Become so many adapters of this machine, up to \(VirtualAir.guestLimit). (default: 0)",
+            valueName: "count"
+        )
+    )
+    var vhci = 0
+
+    @Option(
+        help: ArgumentHelp(
+            "Offer H4 controllers to other Bluetooth hosts on this port of 127.0.0.1; 0 takes any free one and logs it.",
+            valueName: "port"
+        ),
+        transform: portArgument
+    )
+    var port: UInt16?
+
+    @Option(
+        help: ArgumentHelp(
+            "What the radio leaves to chance follows from this number, and so do the adapters' addresses. (default: another "
+                + "every time)",
+            valueName: "number"
+        )
+    )
+    var seed: UInt64?
+
+    @Option(help: ArgumentHelp("How many packets get lost on the way, from 0 to 99.", valueName: "percent"))
+    var loss: Double = 0
+
+    @Option(
+        help: ArgumentHelp("What to log: LEVEL or LAYER=LEVEL, separated by commas.", valueName: "levels"),
+        transform: LogLevels.argument(over: LogLevels(.info))
+    )
+    var logLevel = LogLevels(.info)
+
+    func validate() throws {
+        guard (0...VirtualAir.guestLimit).contains(vhci) else {
+            throw ValidationError("--vhci takes a number of adapters from 0 to \(VirtualAir.guestLimit)")
+        }
+        guard vhci > 0 || port != nil else {
+            throw ValidationError("nobody could use this radio: add --vhci COUNT, --port PORT, or both")
+        }
+        guard (0...99).contains(loss) else { throw ValidationError("--loss takes a number of percent from 0 to 99") }
+    }
+
+    func run() throws {
+        try Console.run { () throws(DaemonError) in
+            var configuration = AirDaemonConfiguration()
+            configuration.adapterCount = vhci
+            configuration.port = port
+            configuration.seed = seed ?? .random(in: .min ... .max)
+            if loss > 0 { configuration.quality = LinkQuality(loss: .uniform(probability: loss / 100)) }
+            configuration.logLevels = logLevel
+            let daemon = try AirDaemon(configuration) { name, address in Console.print("\(name) \(address)") }
+            return try daemon.run().exitStatus
+        }
+    }
+}
