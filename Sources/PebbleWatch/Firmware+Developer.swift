@@ -89,12 +89,12 @@ extension Firmware {
     var nextDeveloperDeadline: Duration? { developers.values.compactMap(\.deframer.nextDeadline).min() }
 
     mutating func advanceDevelopers(to now: Duration) {
-        for id in Array(developers.keys) { developers[id]?.deframer.advance(to: now) }
+        for id in developers.keys { developers[id]?.deframer.advance(to: now) }
     }
 
     /// The watch has restarted: its tools are still connected, and get new sessions.
     mutating func reopenDeveloperSessions(at now: Duration) {
-        for (id, connection) in developers.sorted(by: { $0.key.number < $1.key.number }) {
+        for (id, connection) in developers {
             let session = openSession(for: connection.carrier, at: now)
             developers[id]?.session = session
         }

@@ -63,7 +63,7 @@ extension Firmware {
     }
 
     private func connection(of session: SessionID) -> ConnectionHandle? {
-        links.first { $0.value.sessions.contains(session) }?.key
+        links.keys.first { links[$0]?.has(session) ?? false }
     }
 }
 
@@ -129,7 +129,7 @@ extension Firmware {
 // MARK: - Pumping
 
 extension Firmware {
-    var nextLinkPolicyDeadline: Duration? { links.values.lazy.compactMap(\.policy.nextDeadline).min() }
+    var nextLinkPolicyDeadline: Duration? { links.keys.lazy.compactMap { links[$0]?.policy.nextDeadline }.min() }
 
     mutating func advanceLinkPolicies(to now: Duration) {
         for connection in links.keys { links[connection]?.policy.advance(to: now) }

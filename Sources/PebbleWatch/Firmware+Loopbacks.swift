@@ -7,7 +7,7 @@ extension Firmware {
     /// does not listen cannot go on talking.
     mutating func pumpLoopbacks(of connection: ConnectionHandle, at now: Duration) {
         guard let ids = links[connection]?.loopbacks.keys, !ids.isEmpty else { return }
-        for id in Array(ids) {
+        for id in ids {
             streamBuffer.removeAll(keepingCapacity: true)
             host.read(host.writableCount(of: id), from: id, into: &streamBuffer)
             guard !streamBuffer.isEmpty else { continue }

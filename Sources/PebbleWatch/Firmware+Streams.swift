@@ -150,7 +150,7 @@ extension Firmware {
 extension Firmware {
     /// When a companion that opened a channel must have said who it is.
     var nextStreamDeadline: Duration? {
-        links.values.lazy.flatMap { $0.streams.values.lazy.compactMap(\.deadline) }.min()
+        links.keys.lazy.compactMap { links[$0]?.streamDeadline }.min()
     }
 
     mutating func advanceStreams(to now: Duration) {
@@ -166,7 +166,7 @@ extension Firmware {
     /// Gives channels what their sessions have to say, a message or a part of one in each SDU.
     mutating func pumpStreams(of connection: ConnectionHandle, at now: Duration) {
         guard let ids = links[connection]?.streams.keys, !ids.isEmpty else { return }
-        for id in Array(ids) {
+        for id in ids {
             guard let session = links[connection]?.streams[id]?.session else { continue }
             // A newer session of the same companion has taken its place.
             guard system.isOpen(session) else {

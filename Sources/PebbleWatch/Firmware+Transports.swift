@@ -53,7 +53,7 @@ extension Firmware {
         links[connection]?.mtu = mtu
         emit(.link(connection, .mtu(mtu)))
         notifyPairingService(handles.pairingMTU, on: connection)
-        for carrier in Array(carriers) { links[connection]?.transports[carrier]?.link.attMTU = mtu }
+        for carrier in carriers { links[connection]?.transports[carrier]?.link.attMTU = mtu }
     }
 }
 
@@ -192,7 +192,7 @@ extension Firmware {
     /// The connection is gone, and every transport with it.
     mutating func closeTransports(of connection: ConnectionHandle, reason: String, at now: Duration) {
         guard let carriers = links[connection]?.transports.keys else { return }
-        for carrier in Array(carriers) { close(carrier, of: connection, reason: reason, at: now) }
+        for carrier in carriers { close(carrier, of: connection, reason: reason, at: now) }
     }
 
     private mutating func leaveSession(
@@ -247,9 +247,9 @@ extension Firmware {
 extension Firmware {
     var nextTransportDeadline: Duration? {
         var earliest: Duration?
-        for link in links.values {
-            for transport in link.transports.values {
-                guard let deadline = transport.link.nextDeadline else { continue }
+        for connection in links.keys {
+            for carrier in links[connection]?.transports.keys ?? [] {
+                guard let deadline = links[connection]?.transports[carrier]?.link.nextDeadline else { continue }
                 earliest = min(earliest ?? deadline, deadline)
             }
         }
@@ -257,8 +257,8 @@ extension Firmware {
     }
 
     mutating func advanceTransports(to now: Duration) {
-        for (connection, link) in links {
-            for carrier in link.transports.keys {
+        for connection in links.keys {
+            for carrier in links[connection]?.transports.keys ?? [] {
                 links[connection]?.transports[carrier]?.link.advance(to: now)
             }
         }
@@ -268,8 +268,8 @@ extension Firmware {
     /// - Returns: whether anything did, so that there may be more to do.
     mutating func pumpTransports(at now: Duration) -> Bool {
         var moved = false
-        for connection in Array(links.keys) {
-            for carrier in Array((links[connection]?.transports ?? [:]).keys) {
+        for connection in links.keys {
+            for carrier in links[connection]?.transports.keys ?? [] {
                 moved = pumpEvents(of: carrier, on: connection, at: now) || moved
                 pumpStream(of: carrier, on: connection, at: now)
                 pumpPackets(of: carrier, on: connection, at: now)

@@ -23,7 +23,7 @@ public struct Firmware: HCIHost, Sendable {
     /// What was last told of the air.
     var lastOnAir = OnAir(entries: [], silence: .controllerNotReady)
     var system: WatchSystem
-    var links: [ConnectionHandle: PhoneLink] = [:]
+    var links = SmallTable<ConnectionHandle, PhoneLink>()
     /// The streams that are published, and where.
     var spsms: [WatchStream: SPSM] = [:]
     /// What is read from channels, kept for its storage.
@@ -60,7 +60,7 @@ public struct Firmware: HCIHost, Sendable {
 
     // MARK: Developers
 
-    var developers: [DeveloperConnectionID: DeveloperConnection] = [:]
+    var developers = SmallTable<DeveloperConnectionID, DeveloperConnection>()
     var lastDeveloperConnection: UInt64 = 0
 
     /// A watch that has not been started.

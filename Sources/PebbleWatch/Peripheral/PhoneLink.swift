@@ -48,11 +48,11 @@ struct PhoneLink: Sendable {
     var finder = PhoneServiceFinder()
     /// Whether the finder was at work when it was last looked at.
     var wasSearching = false
-    var transports: [Carrier: Transport] = [:]
+    var transports = SmallTable<Carrier, Transport>()
     /// The channels that the phone has opened to the Pebble stream.
-    var streams: [Channel.ID: SessionStream] = [:]
+    var streams = SmallTable<Channel.ID, SessionStream>()
     /// The channels that the phone has opened to loopback streams.
-    var loopbacks: [Channel.ID: WatchStream] = [:]
+    var loopbacks = SmallTable<Channel.ID, WatchStream>()
     var procedures: [GATTProcedureID: Purpose] = [:]
     /// Whether the phone has subscribed to the watch's own PPoGATT service.
     var wantsReversedTransport = false
@@ -68,6 +68,15 @@ struct PhoneLink: Sendable {
 
     /// The sessions over this link, some of them twice.
     var sessions: [SessionID] { transports.values.compactMap(\.session) + streams.values.compactMap(\.session) }
+
+    /// Whether a session runs over this link.
+    func has(_ session: SessionID) -> Bool {
+        transports.keys.contains { transports[$0]?.session == session }
+            || streams.keys.contains { streams[$0]?.session == session }
+    }
+
+    /// When the next companion that opened a channel must have introduced itself.
+    var streamDeadline: Duration? { streams.keys.lazy.compactMap { streams[$0]?.deadline }.min() }
 
     init(identity: LEAddress, policy: LinkPolicy) {
         self.identity = identity

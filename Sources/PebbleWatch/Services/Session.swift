@@ -52,7 +52,7 @@ struct Session: Sendable {
     var hasAnnouncedCapabilities = false
 
     /// What the session runs over, and the message that each is bringing.
-    private var deframers: [SessionTransport: MessageDeframer]
+    private var deframers = SmallTable<SessionTransport, MessageDeframer>()
     /// What takes the session's messages now.
     private(set) var carrier: SessionTransport
 
@@ -76,7 +76,7 @@ struct Session: Sendable {
         self.kind = kind
         self.application = application
         carrier = transport
-        deframers = [transport: MessageDeframer()]
+        deframers[transport] = MessageDeframer()
     }
 
     // MARK: Transports

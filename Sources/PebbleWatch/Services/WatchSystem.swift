@@ -18,9 +18,8 @@ struct WatchSystem: Sendable {
     /// Whether recovery firmware runs, which knows fewer endpoints.
     let isRecovery: Bool
     var clock: WatchClock
-    private var sessions: [SessionID: Session] = [:]
-    /// Sessions in the order in which they were opened.
-    private var order: [SessionID] = []
+    /// In the order in which they were opened.
+    private var sessions = SmallTable<SessionID, Session>()
     private var lastSession: UInt64 = 0
     private(set) var apps: AppManager
     /// Of the last message to a phone that knows the legacy launcher only.
@@ -85,16 +84,14 @@ extension WatchSystem {
         at now: Duration
     ) -> SessionID {
         let kind = destination.kind
-        let older = order.first { id in
-            guard let session = sessions[id] else { return false }
-            return kind == .app
+        let older = sessions.values.first { session in
+            kind == .app
                 ? session.kind == .app && session.application == destination.application : session.kind != .app
         }
-        if let older { closeSession(older, reason: "a newer session replaced it", at: now) }
+        if let older { closeSession(older.id, reason: "a newer session replaced it", at: now) }
         lastSession += 1
         let id = SessionID(number: lastSession)
         sessions[id] = Session(id: id, kind: kind, transport: transport, application: destination.application)
-        order.append(id)
         handle(at: now) { system, context in
             system.apps.connectionChanged(isConnected: system.hasSystemSession)
             context.events.append(.sessionOpened(id, kind, transport))
@@ -138,7 +135,6 @@ extension WatchSystem {
     /// The last transport is gone: whatever was half received or not yet sent is dropped.
     mutating func closeSession(_ id: SessionID, reason: String, at now: Duration) {
         guard let session = sessions.removeValue(forKey: id) else { return }
-        order.removeAll { $0 == id }
         emit(.sessionClosed(id, reason: reason))
         handle(at: now) { system, context in
             system.services.sessionClosed(id, wasSystem: session.kind != .app, in: &context)
@@ -151,14 +147,14 @@ extension WatchSystem {
     private var hasSystemSession: Bool { sessions.values.contains { $0.kind != .app } }
 
     /// Every session, in the order in which they were opened.
-    var sessionIDs: [SessionID] { order }
+    var sessionIDs: [SessionID] { sessions.keys }
 
     /// Whether a session still exists.
     func isOpen(_ id: SessionID) -> Bool { sessions[id] != nil }
 
     /// The sessions that are open, oldest first.
     var openSessions: [WatchStatus.Session] {
-        order.compactMap { sessions[$0] }.map { session in
+        sessions.values.map { session in
             WatchStatus.Session(
                 id: session.id,
                 kind: session.kind,
@@ -339,7 +335,7 @@ extension WatchSystem {
         runningApp: Bool = true,
         _ step: (inout WatchSystem, inout ServiceContext) -> Void
     ) {
-        let systemSession = order.last { sessions[$0]?.kind != .app }
+        let systemSession = newestSession { $0.kind != .app }
         var context = ServiceContext(
             now: now,
             identity: identity,
@@ -363,7 +359,7 @@ extension WatchSystem {
             apps.run(phone: currentPhoneCapabilities, in: &context)
             deliver(&context)
         }
-        for session in order { pumpTransfers(on: session) }
+        for session in sessions.keys { pumpTransfers(on: session) }
     }
 
     /// What services mean for apps, and apps for services.
@@ -407,7 +403,7 @@ extension WatchSystem {
 
     /// Tells the Pebble app which app started or stopped, in the words that it knows.
     private mutating func announce(_ state: ServiceContext.RunState) {
-        for id in order {
+        for id in sessions.keys {
             guard let session = sessions[id], session.kind != .app else { continue }
             let message: PebbleMessage
             if session.phoneCapabilities.contains(.appRunState) {
@@ -472,12 +468,15 @@ extension WatchSystem {
     /// The session that AppMessages of the running app go to. One that allows JavaScript talks to the Pebble app, where the
     /// JavaScript runs; any other to its own companion app, or to whoever serves all.
     private var currentAppSession: SessionID? {
-        let newestFirst = order.reversed().compactMap { sessions[$0] }
         let app = apps.runningApp
-        guard app.uuid.isLaunchable else { return nil }
-        if app.flags.contains(.allowsJavaScript) { return newestFirst.first { $0.kind != .app }?.id }
-        let own = newestFirst.first { $0.kind == .app && $0.application == app.uuid }
-        let shared = newestFirst.first { $0.kind == .hybrid || $0.kind == .app && !$0.application.isLaunchable }
-        return (own ?? shared)?.id
+        let uuid = app.uuid
+        guard uuid.isLaunchable else { return nil }
+        if app.flags.contains(.allowsJavaScript) { return newestSession { $0.kind != .app } }
+        return newestSession { $0.kind == .app && $0.application == uuid }
+            ?? newestSession { $0.kind == .hybrid || $0.kind == .app && !$0.application.isLaunchable }
+    }
+
+    private func newestSession(where isWanted: (Session) -> Bool) -> SessionID? {
+        sessions.keys.last { id in sessions[id].map(isWanted) ?? false }
     }
 }

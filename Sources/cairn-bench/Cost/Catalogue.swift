@@ -45,6 +45,7 @@ enum Catalogue {
                 name: "echo-watch",
                 operation:
                     "AppMessage to the watch and back through the watch's whole stack, with all acknowledgements",
+                allocationTarget: 30,
                 make: { try EchoWorkload() }
             ),
             Benchmark(
