@@ -33,7 +33,7 @@ struct CairnCommand: ParsableCommand {
             78 for a wrong board file or environment.
             """,
         version: cairnVersion,
-        subcommands: [RunCommand.self, DemoCommand.self, AirCommand.self],
+        subcommands: [RunCommand.self, DemoCommand.self, PersonalitiesCommand.self, AirCommand.self],
         groupedSubcommands: [
             CommandGroup(
                 name: "At a running watch",

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import watches
 from fake_watch import FakeWatch
+from phones import matrix
 from rig.controllers import Controllers, controllers
 from watches import cairn_on
 
@@ -91,6 +92,22 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         for log in sorted(folder.glob("*.log")):
             report.sections.append((log.name, log.read_text(encoding="utf-8", errors="replace")[-20_000:]))
     return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """The matrix of companions as one table, for whoever wants to see it whole."""
+    words = {
+        (personality, client, situation): word
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        for name, value in getattr(report, "user_properties", ())
+        if name == matrix.PROPERTY
+        for personality, client, situation, word in (value,)
+    }
+    if words:
+        terminalreporter.section("companions, by personality and situation")
+        for line in matrix.table(words):
+            terminalreporter.line(line)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

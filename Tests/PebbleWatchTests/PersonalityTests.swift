@@ -241,6 +241,22 @@ import Testing
         #expect(4500 / (personality.windowMTU - 3) == window)
     }
 
+    /// Who is served by whom: sections 5.2 (the scan filter), 5.4 and 5.6, and the services of section 3.8.
+    @Test func promises() {
+        let promised = Dictionary(
+            uniqueKeysWithValues: Personality.all.map { personality in
+                (personality.name, CompanionClient.allCases.filter { personality.support(for: $0).isPromised })
+            }
+        )
+        let forward: [CompanionClient] = [
+            .libPebble3Android, .libPebble3AndroidForward, .libPebble3IOS, .gadgetbridge, .pebbleKitIOS,
+        ]
+        #expect(promised["universal"] == forward)
+        #expect(promised["core"] == forward)
+        #expect(promised["silk"] == CompanionClient.allCases)
+        #expect(promised["snowy"] == [.libPebble3IOS, .gadgetbridge, .pebbleKitIOS])
+    }
+
     @Test func everyPersonalityIsUsable() throws {
         #expect(Set(Personality.all.map(\.name)).count == Personality.all.count)
         for personality in Personality.all {

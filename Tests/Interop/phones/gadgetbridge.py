@@ -151,7 +151,9 @@ class Gadgetbridge:
         )
         await or_fail("mute", FIRST_PACKET_SECONDS, self.transport.may_send.wait())
         await self._negotiate(session)
-        await within(FIRST_PACKET_SECONDS, "Gadgetbridge to end its configuration", asyncio.shield(chain))
+        await within(FIRST_PACKET_SECONDS, "Gadgetbridge to end its configuration", asyncio.wait((chain,)))
+        if chain.cancelled():
+            raise ClientFailure("IOException: the link was lost")
         return session
 
     async def disconnect(self) -> None:
@@ -164,6 +166,9 @@ class Gadgetbridge:
         if self._server is not None:
             self._android.phone.remove(self._server)
             self._server = None
+
+    def link_lost(self) -> None:
+        """It waits until it is told to connect again, and begins from the beginning."""
 
     def phone_restarted(self) -> None:
         self._server = None

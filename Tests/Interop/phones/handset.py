@@ -16,6 +16,9 @@ from rig.waiting import GaveUp, Mailbox, within
 
 T = TypeVar("T")
 
+#: How often a system tries by itself when the watch did not hear of the connection.
+CONNECTION_ATTEMPTS = 3
+
 #: What a scanner heard of one device: its advertisement and its scan response, as one record.
 ScanFilter = Callable[[AdvertisingData], bool]
 
@@ -55,6 +58,8 @@ class Handset:
         #: How each pairing ended: None, or what was refused.
         self.pairings: Mailbox[PairingRefused | None] = Mailbox("how pairings ended")
         self.person = Person()
+        #: The longest that an app may scan here, where it is known that it will list nothing.
+        self.scan_limit: float | None = None
         self._port = port
         self._folder = folder
         self._detached = detached
@@ -91,19 +96,23 @@ class Handset:
 
     async def switch_off(self) -> None:
         """The radio goes without a word, as a battery does; every app goes with it."""
-        for chore in list(self._chores):
-            chore.cancel()
+        self._cancel_chores()
         self.link = None
         await self._power.aclose()
         if self._detached:
             await self._detached()
 
     def begin(self, chore: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Lets something go on beside what is being awaited. It may fail when the link does."""
+        """Lets something go on beside what is being awaited, for as long as the link lasts."""
         task = asyncio.create_task(chore)
         self._chores.add(task)
-        task.add_done_callback(self._chores.discard)
+        task.add_done_callback(self._ended)
         return task
+
+    def _ended(self, chore: asyncio.Task[None]) -> None:
+        self._chores.discard(chore)
+        if not chore.cancelled() and isinstance(error := chore.exception(), Exception):
+            self.troubles.append(error)
 
     # The watch
 
@@ -116,16 +125,24 @@ class Handset:
             halves[report.is_scan_response] = report.data
             return len(halves) == 2 and accept(AdvertisingData.from_bytes(halves[False] + halves[True]))
 
+        seconds = min(seconds, self.scan_limit or seconds)
         await within(10, "the scan to start", self.phone.device.start_scanning(active=True))
         try:
             found = await self.phone.reports.take(seconds, "a watch that the app would list", accepts)
+        except GaveUp:
+            raise ClientFailure("the list of watches is empty", f"{len(heard)} devices were heard") from None
         finally:
             await within(10, "the scan to stop", self.phone.device.stop_scanning())
         return found.address.to_string(False)
 
     async def connect(self, address: str, seconds: float = 60) -> WatchLink:
         """Connects, and encrypts the link if the watch is bonded: the system does that, no app asks for it."""
-        link = await self.phone.connect(address, parameters=self.parameters, seconds=seconds)
+        for _ in range(CONNECTION_ATTEMPTS):
+            link = await self.phone.connect(address, parameters=self.parameters, seconds=seconds)
+            if await link.is_established():
+                break
+        else:
+            raise GaveUp(f"none of {CONNECTION_ATTEMPTS} connections was established")
         self.link = link
         link.connection.on(Connection.EVENT_DISCONNECTION, lambda _: self._lost(link))
         link.connection.on(Connection.EVENT_SECURITY_REQUEST, lambda _: self.begin(self._secure(link)))
@@ -148,6 +165,11 @@ class Handset:
     def _lost(self, link: WatchLink) -> None:
         if self.link is link:
             self.link = None
+            self._cancel_chores()
+
+    def _cancel_chores(self) -> None:
+        for chore in list(self._chores):
+            chore.cancel()
 
     async def _secure(self, link: WatchLink) -> None:
         """Encrypts with the key that there is, or pairs; what both systems do on a Security Request."""
@@ -161,9 +183,9 @@ class Handset:
                 self.pairings.put(None)
         except PairingRefused as refusal:
             self.pairings.put(refusal)
-        except (EncryptionRefused, GaveUp, ConnectionError) as error:
+        except (EncryptionRefused, GaveUp, ConnectionError):
             if self.link is link:
-                self.troubles.append(error)
+                raise
 
 
 class Android(Handset):
@@ -215,6 +237,14 @@ class IPhone(Handset):
     )
     #: What iPhones have asked for since the iPhone 7.
     mtu = 185
+
+    async def pair_in_settings(self, address: str) -> None:
+        """Its owner pairs the watch in iOS's own settings, without any app."""
+        link = await self.connect(address)
+        await self._secure(link)
+        refusal = await self.pairings.take(10, "the pairing")
+        if refusal is not None:
+            raise ClientFailure("iOS cannot pair", refusal)
 
     async def _connected(self, link: WatchLink) -> None:
         await link.exchange_mtu(self.mtu)

@@ -54,6 +54,8 @@ COMPANIES = (0x0154, 0x0EEA)
 PAYLOAD_LENGTHS = (13, 19)
 #: APLITE, BASALT and CHALK, which the app reaches by Bluetooth Classic (section 1.4).
 CLASSIC_HARDWARE = range(1, 12)
+#: BASALT and CHALK, which are not asked for pairing (`WatchColor`, section 1.4).
+COLORS_WITHOUT_TRIGGER = range(11, 24)
 
 
 def scan_filter(record: AdvertisingData, *, hides_classic: bool) -> bool:
@@ -121,14 +123,23 @@ class LibPebble3:
         self.transport: PhoneTransport | None = None
         self._handset = handset
         self._server: ForwardChannel | None = None
-
-    @property
-    def address_filter(self) -> Callable[[AdvertisingData], bool]:
-        return lambda record: scan_filter(record, hides_classic=isinstance(self._handset, Android))
+        #: What the advertisement said of the watch's colour.
+        self._color: int | None = None
 
     async def scan(self) -> str:
         """The watch that its user taps in the list."""
-        return await self._handset.scan(self.address_filter, SCAN_SECONDS)
+
+        def accept(record: AdvertisingData) -> bool:
+            if not scan_filter(record, hides_classic=isinstance(self._handset, Android)):
+                return False
+            payload = record.get(AdvertisingData.MANUFACTURER_SPECIFIC_DATA)[1]
+            self._color = payload[14] if len(payload) > 14 else None
+            return True
+
+        return await self._handset.scan(accept, SCAN_SECONDS)
+
+    def link_lost(self) -> None:
+        self._unregister()
 
     async def _watch_the_rest(self, link: WatchLink, database: Database) -> None:
         """`BatteryWatcher`: reads the level, and subscribes two seconds later; failures are only logged."""
@@ -149,6 +160,8 @@ class LibPebble3:
 
     async def _trigger(self, link: WatchLink, database: Database, flags: int) -> None:
         """`PebblePairing.requestBlePairing`: writes the trigger with response; an error is only logged."""
+        if self._color in COLORS_WITHOUT_TRIGGER:
+            return
         trigger = database.find(uuids.PAIRING_SERVICE, uuids.TRIGGER_PAIRING)
         if trigger is None:
             raise ClientFailure("NoPairingTrigger")

@@ -91,8 +91,7 @@ class IPhoneWithCompanions:
     async def disconnect(self) -> None:
         """The user turns the watch off in iOS's own settings: the link ends for everybody."""
         await self.system._iphone.disconnect()
-        for each in self.companions:
-            each.link_lost()
+        self.link_lost()
 
     async def restart(self) -> None:
         """Every app is killed and started again, the system app last; the link stays."""
@@ -100,6 +99,11 @@ class IPhoneWithCompanions:
             each.force_quit()
             each.run()
         await self.system.restart()
+
+    def link_lost(self) -> None:
+        self.system.link_lost()
+        for each in self.companions:
+            each.link_lost()
 
     def phone_restarted(self) -> None:
         self.system.phone_restarted()

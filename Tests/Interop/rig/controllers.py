@@ -317,6 +317,12 @@ class Controllers:
     watch: HostPort
     phone: HostPort
 
+    def out_of_range(self) -> None:
+        """The two are too far from each other for a moment: both lose the link by supervision timeout."""
+        for controller in (self.watch.controller, self.phone.controller):
+            for connection in list(controller.le_connections.values()):
+                controller.on_le_disconnected(connection, hci.HCI_ErrorCode.CONNECTION_TIMEOUT_ERROR)
+
     @property
     def faults(self) -> list[str]:
         return [f"watch: {fault}" for fault in self.watch.faults] + [f"phone: {fault}" for fault in self.phone.faults]

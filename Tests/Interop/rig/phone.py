@@ -20,7 +20,7 @@ from . import gatt as uuids
 from .pebble import PebbleSession
 from .ppogatt import PhoneTransport
 from .security import ATT_CID, PairingRefused, encrypt, pairing
-from .waiting import Mailbox, within
+from .waiting import GaveUp, Mailbox, within
 
 #: An attribute value has at most this many octets, whatever the MTU (Core 5.4, Vol 3, Part F, 3.2.9).
 MAXIMUM_ATTRIBUTE_VALUE = 512
@@ -265,6 +265,22 @@ class WatchLink:
         transport.start()
         await transport.opened()
         return transport, session
+
+    async def is_established(self) -> bool:
+        """Reads the watch's features, as hosts do first of all: false if the watch never heard of the connection.
+
+        A central takes a connection for made when it has asked for it, and learns from the silence that its request was
+        lost (Core 5.4, Vol 6, Part B, 4.5.2). Raises GaveUp if the link was lost in another way.
+        """
+        reading = asyncio.ensure_future(self.connection.get_remote_le_features())
+        await asyncio.wait((reading, self._disconnected), timeout=10, return_when=asyncio.FIRST_COMPLETED)
+        if reading.done() and not reading.cancelled() and reading.exception() is None:
+            return True
+        reading.cancel()
+        reason = await self.disconnected()
+        if reason == hci.HCI_ErrorCode.CONNECTION_FAILED_TO_BE_ESTABLISHED_ERROR:
+            return False
+        raise GaveUp(f"the connection ended at once, {hci.HCI_ErrorCode(reason).name}")
 
     async def disconnect(self) -> None:
         await within(10, "the disconnection", self.connection.disconnect())

@@ -1,0 +1,81 @@
+"""Where a watch and a phone meet: two of Bumble's controllers, or the watch's own virtual air."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rig.controllers import Controllers, controllers
+from rig.process import Program
+from watches import cairn_on
+
+
+@dataclass
+class World:
+    """A watch that can be switched off and on again, and the place where a phone's radio is.
+
+    `port`: where the phone's host attaches; `detached`: returns when that radio is free again.
+    """
+
+    port: int
+    detached: Callable[[], Awaitable[None]] | None
+    folder: Path
+    controller: str
+    options: tuple[str, ...] = ()
+    #: The controllers, where they are Bumble's.
+    room: Controllers | None = None
+    _watch: contextlib.AsyncExitStack = field(default_factory=contextlib.AsyncExitStack)
+
+    @property
+    def state(self) -> Path:
+        """Where the watch keeps what it remembers."""
+        return self.folder / "watch"
+
+    @property
+    def log(self) -> str:
+        """What every watch has printed that ran here."""
+        path = self.folder / "cairn.log"
+        return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+
+    async def start_watch(self, *, log_level: str = "debug") -> Program:
+        arguments = ("--state", str(self.state), *self.options)
+        return await self._watch.enter_async_context(
+            cairn_on(self.controller, self.folder, *arguments, log_level=log_level)
+        )
+
+    async def stop_watch(self) -> None:
+        await self._watch.aclose()
+
+    def check(self) -> None:
+        """The watch has sent its controller nothing that a controller cannot take."""
+        if self.room is not None:
+            assert self.room.faults == []
+            assert self.room.watch.controller.refused == []
+
+
+@contextlib.asynccontextmanager
+async def quiet_room(folder: Path, *options: str) -> AsyncIterator[World]:
+    """Bumble's controllers, between which nothing gets lost. The watch is off."""
+    async with controllers() as room:
+        world = World(room.phone.port, room.phone.detached, folder, room.watch.address, options, room)
+        try:
+            yield world
+        finally:
+            await world.stop_watch()
+            await room.watch.detached()
+        world.check()
+
+
+@contextlib.asynccontextmanager
+async def lossy_air(folder: Path, loss: float, *options: str) -> AsyncIterator[World]:
+    """A radio of the watch's own, which loses `loss` percent of all packets. The watch is on: the air is its own."""
+    air = ("--air-port", "0", "--air-loss", f"{loss:g}", "--air-seed", "7")
+    world = World(0, None, folder, "virtual", (*air, *options))
+    try:
+        program = await world.start_watch()
+        world.port = int((await program.wait_for_line(r"hosts at tcp:127\.0\.0\.1:(\d+)", 10))[1])
+        yield world
+    finally:
+        await world.stop_watch()
