@@ -48,16 +48,20 @@ public struct ControlClient: ~Copyable {
 
     private let address: ControlAddress
     private let connection: UnixConnection
-    private var inbound: [UInt8] = []
+    private var inbound: [UInt8]
 
     /// Connects to a running watch.
     public init(_ address: ControlAddress) throws(DaemonError) {
-        self.address = address
+        // Swift 6.2 destroys twice what is initialized before a `catch` throws on: nothing is.
+        let connection: UnixConnection
         do throws(SystemError) {
             connection = try UnixConnection(path: address.path)
         } catch {
             throw address.explain(error)
         }
+        self.address = address
+        self.connection = connection
+        inbound = []
     }
 
     /// Sends a request, a JSON object, and returns the answer to it.
