@@ -132,6 +132,21 @@ public struct ControlEvent: Encodable, Sendable {
         case .link(let connection, _):
             self.init("link", text, at: now)
             self.connection = Int(connection.rawValue)
+        case .phoneService(let connection, let event):
+            self.init("phone-service", text, at: now)
+            self.connection = Int(connection.rawValue)
+            switch event {
+            case .began(let service):
+                name = service.rawValue
+                result = "began"
+            case .ended(let service):
+                name = service.rawValue
+                result = "ended"
+            case .problem(let problem):
+                name = problem.service.rawValue
+                result = "problem"
+                reason = problem.description
+            }
         case .streamPublished(let stream, let psm):
             self.init("stream-published", text, at: now)
             self.stream = stream.rawValue

@@ -16,7 +16,10 @@ public struct ControlServices: Codable, Sendable, Equatable {
     /// Something that is shown.
     public struct Notification: Codable, Sendable, Equatable {
         public let id: String
+        /// The app that it is from, as the phone calls it.
+        public let app: String?
         public let title: String?
+        public let subtitle: String?
         public let body: String?
         /// The numbers of what can be done with it, and what that is called.
         public let actions: [String: String]
@@ -119,7 +122,9 @@ extension ControlServices.Notification {
             attributes.first { $0.id == id }?.text
         }
         id = "\(item.id)"
+        app = text(.appName, of: item.attributes)
         title = text(.title, of: item.attributes)
+        subtitle = text(.subtitle, of: item.attributes)
         body = text(.body, of: item.attributes)
         actions = Dictionary(
             item.actions.map { ("\($0.id)", text(.title, of: $0.attributes) ?? "") }

@@ -13,6 +13,8 @@ public struct ControlStatus: Codable, Sendable, Equatable {
         public let isAuthenticated: Bool
         public let isBonded: Bool
         public let mtu: Int
+        /// Which of the phone's own services the watch uses: `notifications`, `media`, `time`.
+        public let services: [String]
     }
 
     /// A companion's session.
@@ -145,7 +147,8 @@ extension ControlStatus {
                 isEncrypted: link.security.isEncrypted,
                 isAuthenticated: link.security.isAuthenticated,
                 isBonded: link.security.isBonded,
-                mtu: link.mtu
+                mtu: link.mtu,
+                services: link.services.map(\.rawValue)
             )
         }
         sessions = status.sessions.map { session in

@@ -218,6 +218,8 @@ extension Firmware {
             links[ended.connection]?.transports[carrier]?.link.subscribed(at: now)
         case (.subscription(let carrier), .failure):
             links[ended.connection]?.transports[carrier]?.link.subscriptionRefused()
+        case (.client(let kind), _):
+            links[ended.connection]?.clients.finish(kind, ended.result, at: now)
         case (.farewell, _):
             break
         }
@@ -236,6 +238,7 @@ extension Firmware {
             log(.warning, "gatt", "\(connection): \(procedure) could not be started: \(error)")
             switch purpose {
             case .finder: links[connection]?.finder.finish(.failure(.disconnected))
+            case .client(let kind): links[connection]?.clients.finish(kind, .failure(.disconnected), at: now)
             case .meta, .subscription, .farewell: break
             }
         }
@@ -277,6 +280,7 @@ extension Firmware {
             pumpStreams(of: connection, at: now)
             pumpLoopbacks(of: connection, at: now)
             moved = pumpFinder(of: connection, at: now) || moved
+            moved = pumpPhoneClients(of: connection, at: now) || moved
         }
         return moved
     }

@@ -177,6 +177,7 @@ extension Firmware {
         system.advance(to: now)
         advertiser.advance(to: now)
         advanceTransports(to: now)
+        advancePhoneClients(to: now)
         advanceStreams(to: now)
         advanceLinkPolicies(to: now)
         advanceButtons(to: now)
@@ -192,6 +193,7 @@ extension Firmware {
             host.nextDeadline, system.nextDeadline, advertiser.nextDeadline, nextTransportDeadline,
             nextStreamDeadline, nextLinkPolicyDeadline, databaseChanges.nextDeadline, pairingWindowEnd,
             privateAddress?.nextDeadline, restart?.deadline, nextButtonDeadline, nextDeveloperDeadline,
+            nextPhoneClientDeadline,
         ]
         .compactMap(\.self).min()
     }
@@ -208,7 +210,7 @@ extension Firmware {
                 noteNeed(for: event, at: now)
                 emit(event)
             }
-        } while pumpTransports(at: now) || pumpLinkPolicies(at: now)
+        } while pumpTransports(at: now) || pumpPhoneRequests(at: now) || pumpLinkPolicies(at: now)
         if let cause = system.takeRestart() { beginRestart(cause, at: now) }
         if restart != nil { finishRestart(at: now) } else { updateAdvertising(at: now) }
     }
@@ -271,6 +273,7 @@ extension Firmware {
     private mutating func disconnected(_ handle: ConnectionHandle, reason: HCIStatus, at now: Duration) {
         guard links[handle] != nil else { return }
         closeTransports(of: handle, reason: "\(reason)", at: now)
+        phoneServicesLost(on: handle, at: now)
         links[handle] = nil
         pairingPrompts[handle] = nil
         databaseChanges.disconnected(handle)

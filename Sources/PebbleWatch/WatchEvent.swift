@@ -28,6 +28,8 @@ public enum WatchEvent: Sendable {
     case securityChanged(ConnectionHandle, LinkSecurity)
     /// Something about a link's speed changed, or was asked for.
     case link(ConnectionHandle, LinkEvent)
+    /// One of the phone's own services is used from now on, or not any more, or does not work.
+    case phoneService(ConnectionHandle, PhoneServiceEvent)
     /// A stream can be opened with this PSM from now on, or not any more.
     case streamPublished(WatchStream, SPSM?)
     /// A phone opened a channel to a stream.

@@ -12,6 +12,8 @@ public struct WatchStatus: Sendable {
         public let security: LinkSecurity
         /// The MTU of its ATT bearer.
         public let mtu: Int
+        /// Which of the phone's own services the watch uses.
+        public let services: [PhoneServiceKind]
     }
 
     /// A companion's session.
@@ -92,7 +94,8 @@ extension Firmware {
                         connection: handle,
                         phone: link.identity,
                         security: host.connection(handle)?.security ?? .none,
-                        mtu: link.mtu
+                        mtu: link.mtu,
+                        services: link.clients.used
                     )
                 }
             },

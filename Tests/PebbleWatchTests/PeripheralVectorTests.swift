@@ -12,7 +12,8 @@ import Testing
         let hex: String
     }
 
-    private static let vectors: [String: [UInt8]] = {
+    /// The bytes by name.
+    static let vectors: [String: [UInt8]] = {
         guard let url = Bundle.module.url(forResource: "Vectors/ble-watch", withExtension: "json"),
             let data = try? Data(contentsOf: url),
             let list = try? JSONDecoder().decode([Vector].self, from: data)

@@ -48,6 +48,8 @@ import Testing
             case .discoverPrimaryServices(.genericAttribute):
                 let range = try #require(AttributeHandleRange(Self.handle(1), Self.handle(4)))
                 return .success(.services([DiscoveredService(uuid: .genericAttribute, range: range)]))
+            case .discoverPrimaryServices(let uuid) where uuid != WantedService.ppogatt.uuid:
+                return .success(.services([]))
             case .discoverPrimaryServices(let uuid):
                 let ranges = services.sorted().compactMap { start in
                     AttributeHandleRange(Self.handle(start), Self.handle(start + 5))

@@ -72,6 +72,12 @@ extension WatchEvent {
             return StoryLine(.smp, .info, "the link is \(state), \(handle)")
         case .link(let handle, let event):
             return StoryLine(.gap, event.isRoutine ? .debug : .info, "link: \(event), \(handle)")
+        case .phoneService(let handle, .began(let kind)):
+            return StoryLine(.gatt, .info, "the phone's \(kind.name): used from now on, \(handle)")
+        case .phoneService(let handle, .ended(let kind)):
+            return StoryLine(.gatt, .info, "the phone's \(kind.name): not used any more, \(handle)")
+        case .phoneService(let handle, .problem(let problem)):
+            return StoryLine(.gatt, .info, "\(problem), \(handle)")
         case .streamPublished(let stream, let spsm?):
             return StoryLine(.watch, .info, "\(stream) can be opened, PSM \(spsm)")
         case .streamPublished(let stream, nil):
@@ -113,6 +119,17 @@ extension WatchEvent {
             return StoryLine(.watch, .debug, "sensed \(reading)")
         case .diagnostic(let diagnostic):
             return StoryLine(diagnostic)
+        }
+    }
+}
+
+extension PhoneServiceKind {
+    /// What the service is for.
+    fileprivate var name: String {
+        switch self {
+        case .notifications: "notifications (ANCS)"
+        case .media: "player (AMS)"
+        case .time: "clock"
         }
     }
 }

@@ -34,6 +34,8 @@ public struct TimelineAttribute: Equatable, Sendable {
         public static let backgroundColor = ID(rawValue: 28)
         public static let secondaryColor = ID(rawValue: 29)
         public static let appName = ID(rawValue: 30)
+        public static let iOSAppIdentifier = ID(rawValue: 32)
+        public static let ancsID = ID(rawValue: 34)
     }
 
     /// A property.
@@ -107,6 +109,9 @@ public struct TimelineItemAction: Equatable, Sendable {
         public static let empty = Kind(rawValue: 8)
         public static let remove = Kind(rawValue: 9)
         public static let openPin = Kind(rawValue: 10)
+        public static let ancsPositive = Kind(rawValue: 11)
+        public static let ancsDial = Kind(rawValue: 12)
+        public static let ancsDelete = Kind(rawValue: 15)
     }
 
     /// An action.

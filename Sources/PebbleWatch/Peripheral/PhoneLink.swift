@@ -37,6 +37,8 @@ struct PhoneLink: Sendable {
         case finder
         case meta(Carrier)
         case subscription(Carrier)
+        /// One of the clients of the phone's own services.
+        case client(PhoneServiceKind)
         /// Nobody: the transport is gone already.
         case farewell
     }
@@ -46,6 +48,8 @@ struct PhoneLink: Sendable {
     /// The phone's identity, once the Security Manager knows it, else the address that it uses.
     var identity: LEAddress
     var finder = PhoneServiceFinder()
+    /// What is used of the phone's own services.
+    var clients = PhoneClients()
     /// Whether the finder was at work when it was last looked at.
     var wasSearching = false
     var transports = SmallTable<Carrier, Transport>()

@@ -17,7 +17,7 @@ extension Firmware {
     mutating func received(_ value: ReceivedValue, at now: Duration) {
         if links[value.connection]?.finder.isServiceChanged(value) == true {
             links[value.connection]?.finder.databaseChanged(value.value)
-        } else {
+        } else if links[value.connection]?.clients.receive(value.value, of: value.handle, at: now) != true {
             receive(value.value, over: .forward(value.handle), on: value.connection, at: now)
         }
     }
@@ -53,6 +53,9 @@ extension Firmware {
                 close(.reversed, of: connection, reason: "the phone hosts PPoGATT itself", at: now)
             }
             open(.forward(transport.data), with: .forward, service: transport, on: connection, at: now)
+        } else if !system.isRecovery {
+            // Recovery firmware has no use for anything but a session.
+            links[connection]?.clients.found(service, at: now)
         }
     }
 
@@ -60,6 +63,8 @@ extension Firmware {
     private mutating func vanished(_ service: PhoneService, on connection: ConnectionHandle, at now: Duration) {
         if let transport = PPoGATTService(service) {
             close(.forward(transport.data), of: connection, reason: "the phone removed the service", at: now)
+        } else {
+            links[connection]?.clients.vanished(service, at: now)
         }
     }
 }

@@ -212,6 +212,24 @@ extension BlobDBService {
         context.remember(.record(StoredRecord(database: database, key: key, record: record)))
     }
 
+    /// Adds a record of the watch's own to a database whose oldest records make way.
+    mutating func insert(
+        _ database: BlobDBDatabase,
+        _ key: [UInt8],
+        _ record: BlobDatabases.Record,
+        in context: inout ServiceContext
+    ) {
+        guard let rules = DatabaseRules(database), record.value.count <= rules.byteLimit else { return }
+        databases[database, key] = nil
+        for oldest in databases.keys(of: database) {
+            let byteCount = databases.byteCount(of: database) + record.value.count
+            guard databases.count(of: database) >= rules.recordLimit || byteCount > rules.byteLimit else { break }
+            databases[database, oldest] = nil
+            context.remember(.recordRemoved(database, key: oldest))
+        }
+        set(database, key, record, in: &context)
+    }
+
     /// All of a database's records count as changed by the watch.
     mutating func markAllDirty(_ database: BlobDBDatabase, in context: inout ServiceContext) {
         for key in databases.keys(of: database) { databases[database, key]?.isDirty = true }

@@ -1,3 +1,4 @@
+import BluetoothHCI
 import BluetoothHost
 import PebbleProtocol
 
@@ -46,6 +47,8 @@ struct ServiceContext: Sendable {
     var wantedApps: [PebbleUUID] = []
     /// Apps of which everything is there now; they were wanted, and are to start.
     var fetchedApps: [PebbleUUID] = []
+    /// What is to be done on phones, by the watch's clients of their services.
+    var phoneRequests: [PhoneRequest] = []
     /// Set when the watch is to restart.
     var restart: RestartCause?
 
@@ -69,6 +72,14 @@ struct ServiceContext: Sendable {
     mutating func log(_ severity: Diagnostic.Severity, _ layer: String, _ message: String) {
         events.append(.diagnostic(Diagnostic(severity: severity, layer: layer, message: message)))
     }
+}
+
+/// Something to be done on a phone.
+enum PhoneRequest: Sendable, Equatable {
+    /// With a notification.
+    case act(ANCSAction, on: AppleNotificationService.Source)
+    /// By its player.
+    case music(AMSRemoteCommand, on: ConnectionHandle)
 }
 
 /// Which service waits until the store has a change.

@@ -6,6 +6,18 @@ public struct WatchClock: Sendable, Equatable {
         public let offsetMinutes: Int
         /// The name that the phone gave, such as `Europe/Paris`.
         public let name: String
+
+        init(offsetMinutes: Int, name: String) {
+            self.offsetMinutes = offsetMinutes
+            self.name = name
+        }
+
+        /// A zone of which no more is known: its name is such as `UTC+1` or `UTC-3:30`.
+        init(offsetMinutes: Int) {
+            let (hours, minutes) = abs(offsetMinutes).quotientAndRemainder(dividingBy: 60)
+            let rest = minutes == 0 ? "" : ":\(minutes < 10 ? "0" : "")\(minutes)"
+            self.init(offsetMinutes: offsetMinutes, name: "UTC\(offsetMinutes < 0 ? "-" : "+")\(hours)\(rest)")
+        }
     }
 
     /// What the clock showed, in seconds since 1970, when it was last set (or at start).
@@ -29,6 +41,11 @@ public struct WatchClock: Sendable, Equatable {
 
     /// Seconds since 1970 that a clock on the wall would show.
     func localSeconds(at now: Duration) -> Int64 { Int64(seconds(at: now)) + Int64(zone?.offsetMinutes ?? 0) * 60 }
+
+    /// What the clock shows when a clock on the wall shows this.
+    func seconds(ofLocal local: UInt32) -> UInt32 {
+        UInt32(clamping: Int64(local) - Int64(zone?.offsetMinutes ?? 0) * 60)
+    }
 
     /// When local time will next be a multiple of so many seconds.
     func nextMultiple(ofSeconds step: Int64, after now: Duration) -> Duration {

@@ -10,12 +10,13 @@ struct WatchServices: Sendable {
     private(set) var apps = InstalledApps()
     private(set) var fetch = AppFetchService()
     private(set) var files: [String: StoredObject]
-    private(set) var blobDB: BlobDBService
+    var blobDB: BlobDBService
     private(set) var blobDB2 = BlobDB2Service()
     private(set) var appOrder: AppOrderService
     private(set) var timeline = TimelineService()
-    private(set) var music = MusicService()
-    private(set) var phoneControl = PhoneControlService()
+    var appleNotifications = AppleNotificationService()
+    var music = MusicService()
+    var phoneControl = PhoneControlService()
     private(set) var appLog = AppLogService()
     private(set) var logDump = LogDumpService()
     private(set) var screenshot = ScreenshotService()
@@ -124,7 +125,7 @@ extension WatchServices {
     /// A phone has said what it is. One whose system can be asked for its music is asked.
     mutating func phoneAnnounced(_ phone: PhoneVersion, on session: SessionID, in context: inout ServiceContext) {
         guard session == context.systemSession, phone.platform.operatingSystem == .android else { return }
-        _ = music.send(.getAll, in: &context)
+        music.sessionAnnounced(in: &context)
     }
 
     /// The next message of what is handed over piece by piece, as the session has room for it.
@@ -252,7 +253,11 @@ extension WatchServices {
         guard let (_, found) = self.item(item), let action = found.actions.first(where: { $0.id == action }) else {
             return false
         }
-        timeline.perform(action, of: found, text: text, in: &context)
+        if found.isFromOwnANCS {
+            performANCS(action, of: found, in: &context)
+        } else {
+            timeline.perform(action, of: found, text: text, in: &context)
+        }
         return true
     }
 
@@ -268,16 +273,21 @@ extension WatchServices {
 
     /// The phone agreed to an action: what was dismissed or removed is not shown any more.
     private mutating func actionDone(_ done: TimelineService.Pending, in context: inout ServiceContext) {
-        guard [.dismiss, .remove, .ancsNegative].contains(done.action.kind), let (database, found) = item(done.item)
+        guard [.dismiss, .remove, .ancsNegative].contains(done.action.kind) else { return }
+        dismiss(done.item, in: &context)
+    }
+
+    /// Something is not shown any more.
+    mutating func dismiss(_ id: PebbleUUID, in context: inout ServiceContext) {
+        guard let (database, found) = item(id), !found.status.contains(.dismissed),
+            var record = blobDB.databases[database, id.key]
         else { return }
         var item = found
         item.status.insert(.dismissed)
-        var value: [UInt8] = []
-        item.encode(to: &value)
-        guard var record = blobDB.databases[database, done.item.key] else { return }
-        record.value = value
-        blobDB.set(database, done.item.key, record, in: &context)
-        context.emit(.notificationRemoved(done.item))
+        record.value = []
+        item.encode(to: &record.value)
+        blobDB.set(database, id.key, record, in: &context)
+        context.emit(.notificationRemoved(id))
     }
 
     /// Asks the phone's player for something.

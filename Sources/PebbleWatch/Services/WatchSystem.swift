@@ -30,6 +30,7 @@ struct WatchSystem: Sendable {
     private(set) var randomness: any RandomNumberGenerator & Sendable
     private var events: Deque<WatchEvent> = []
     private var changes: Deque<ServiceContext.Change> = []
+    private var phoneRequests: Deque<PhoneRequest> = []
     /// Set when the watch is to restart.
     private var restart: RestartCause?
 
@@ -246,6 +247,9 @@ extension WatchSystem {
     /// The next change for the store.
     mutating func nextChange() -> ServiceContext.Change? { changes.popFirst() }
 
+    /// The next thing to be done on a phone.
+    mutating func nextPhoneRequest() -> PhoneRequest? { phoneRequests.popFirst() }
+
     /// The store has carried out a change, or could not.
     mutating func changeFinished(for owner: ChangeOwner, failure: WatchStoreError?, at now: Duration) {
         handle(at: now) { system, context in system.services.changeFinished(for: owner, failure: failure, in: &context)
@@ -386,10 +390,12 @@ extension WatchSystem {
         randomness = context.randomness
         restart = context.restart ?? restart
         changes.append(contentsOf: context.changes)
+        phoneRequests.append(contentsOf: context.phoneRequests)
         context.events = []
         context.replies = []
         context.runStates = []
         context.changes = []
+        context.phoneRequests = []
     }
 
     /// Hands over more of a screenshot and its like, as long as the transport keeps up.

@@ -68,7 +68,8 @@ extension ControlStatus.Link {
             case (true, false): "encrypted"
             case (true, true): "encrypted, authenticated"
             }
-        return "\(phone), \(security)\(isBonded ? "" : ", not bonded"), MTU \(mtu)"
+        let used = services.isEmpty ? "" : ", its \(services.joined(separator: ", "))"
+        return "\(phone), \(security)\(isBonded ? "" : ", not bonded"), MTU \(mtu)\(used)"
     }
 }
 
