@@ -316,13 +316,17 @@ class Device:
         """By UUID: the service's path."""
         return {self.bluez.get(each, SERVICE, "UUID"): each for each in self.bluez.having(SERVICE, self.path)}
 
-    def characteristic(self, service: str, uuid: str) -> Characteristic:
-        below = self.services().get(service)
-        assert below, f"no service {service} among {sorted(self.services())}"
-        for path in self.bluez.having(CHARACTERISTIC, below):
+    def find(self, service: str, uuid: str) -> Characteristic | None:
+        """A characteristic that need not be there."""
+        for path in self.bluez.having(CHARACTERISTIC, self.services().get(service, "/none/")):
             if self.bluez.get(path, CHARACTERISTIC, "UUID") == uuid:
                 return Characteristic(self.bluez, path)
-        raise LookupError(f"no characteristic {uuid} in {service}")
+        return None
+
+    def characteristic(self, service: str, uuid: str) -> Characteristic:
+        found = self.find(service, uuid)
+        assert found, f"no characteristic {uuid} in {service}, among the services {sorted(self.services())}"
+        return found
 
     async def stored_keys(self) -> list[str]:
         """The long term keys that bluetoothd keeps on the disk, each a section of its file; it writes them when it has time."""

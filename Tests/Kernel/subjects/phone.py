@@ -15,7 +15,7 @@ from rig.process import Program
 from rig.waiting import within
 
 from kit import uuids, watch
-from kit.adapters import PHONE, Adapters
+from kit.adapters import PHONE, WATCH, Adapters
 from kit.bluez import ADAPTER, BATTERY, Agent, BlueZ, Device, Phone
 from kit.channel import Channel, Stream
 from kit.checks import RIG, check, main
@@ -26,6 +26,8 @@ STATE = Path("/tmp/watch")
 #: Connectivity Status, first byte (watch-over-BLE section 3.4).
 CONNECTED_FRESH, CONNECTED_BONDED_ENCRYPTED = 0x11, 0x1F
 OPTIONS = ("--loopback-streams", "1", "--service-changed-delay", "0", "--controller-lost", "retry")
+#: The watch's adapter, as bluetoothd names it when it has it.
+HELD = f"/org/bluez/{WATCH}"
 #: How much goes through the channel, each way: a second or two on an air that takes its time.
 CHANNEL_BYTES = 40_000
 MESSAGES = 20
@@ -45,6 +47,16 @@ class Room:
 
     async def start_watch(self, *options: str) -> None:
         self.watch = await watch.start(OUT, STATE, *OPTIONS, *options)
+
+    async def restart_watch(self, *options: str) -> None:
+        await self.release()
+        await self.start_watch(*options)
+
+    async def release(self) -> None:
+        """What Cairn tells a person to do when bluetoothd has its adapter, as it takes each that nobody else has."""
+        await self.bluez.until("bluetoothd to take the watch's adapter", lambda: self.bluez.get(HELD, ADAPTER, "Powered"))
+        await self.bluez.set(HELD, ADAPTER, "Powered", "b", False)
+        await self.bluez.until("bluetoothd to switch it off", lambda: not self.bluez.get(HELD, ADAPTER, "Powered"))
 
     async def stop_watch(self) -> None:
         status = await self.watch.stop(watch.SECONDS)
@@ -72,9 +84,11 @@ class Room:
 
     async def open_channel(self, service: str) -> Channel:
         """A channel to the PSM that a service of the watch publishes."""
-        psm = await self.device.characteristic(service, uuids.PUBLISHED_PSM).read()
         address = self.bluez.get(self.phone.adapter, ADAPTER, "Address")
-        return await asyncio.to_thread(Channel, address, watch.ADDRESS, int.from_bytes(psm, "little"))
+        return await asyncio.to_thread(Channel, address, watch.ADDRESS, await self.psm(service))
+
+    async def psm(self, service: str) -> int:
+        return int.from_bytes(await self.device.characteristic(service, uuids.PUBLISHED_PSM).read(), "little")
 
     @contextlib.asynccontextmanager
     async def control(self) -> AsyncIterator[Control]:
@@ -124,7 +138,7 @@ async def scenario(room: Room) -> None:
         found = await room.connectivity()
         assert found == CONNECTED_FRESH, f"Connectivity is 0x{found:02X}"
 
-    async with check("it pairs with LE Secure Connections, and Connectivity is notified"):
+    async with check("it pairs with LE Secure Connections, and Connectivity is notified", vital=True):
         async with connectivity.notifying() as values:
             async with room.control() as control:
                 await control.listen()
@@ -170,6 +184,17 @@ async def scenario(room: Room) -> None:
         finally:
             stream.close()
 
+    async with check("the stream is withdrawn and published again: the phone is told (Service Changed), and finds the new PSM"):
+        services = set(device.services())
+        before = await room.psm(uuids.STREAM_SERVICE)
+        async with room.control() as control:
+            await control.ask("withdraw", stream="pebble")
+            await bluez.until("its service to go", lambda: uuids.STREAM_SERVICE not in device.services())
+            await control.ask("publish", stream="pebble")
+            await bluez.until("its PSM to return", lambda: device.find(uuids.STREAM_SERVICE, uuids.PUBLISHED_PSM))
+        await bluez.until("no other service to be missing", lambda: set(device.services()) == services)
+        assert await room.psm(uuids.STREAM_SERVICE) != before
+
     async with check("bluetoothd restarts: the phone returns, encrypts and nobody pairs"):
         await room.stop_phone()
         await room.start_phone()
@@ -179,14 +204,14 @@ async def scenario(room: Room) -> None:
     async with check("the watch restarts: the phone returns, encrypts and nobody pairs"):
         await room.stop_watch()
         await device.until_disconnected()
-        await room.start_watch()
+        await room.restart_watch()
         await room.return_of_the_phone()
 
-    async with check("a service less after a restart: the phone is told, forgets it and keeps the others"):
+    async with check("a service less after a restart: the phone notices, forgets it and keeps the others"):
         before = set(device.services())
         await room.stop_watch()
         await device.until_disconnected()
-        await room.start_watch("--loopback-streams", "0")
+        await room.restart_watch("--loopback-streams", "0")
         await room.return_of_the_phone()
         await bluez.until("the loopback service to go", lambda: uuids.LOOPBACK_SERVICE not in device.services())
         await bluez.until("the other services", lambda: set(device.services()) == before - {uuids.LOOPBACK_SERVICE})
@@ -198,7 +223,7 @@ async def scenario(room: Room) -> None:
         if RIG == "btvirt":
             # No supervision timeout there: a phone would never learn that the watch is gone.
             await device.disconnect()
-        await room.start_watch()
+        await room.restart_watch()
         await device.until_disconnected()
         await room.return_of_the_phone()
         await pebble_session(device)
@@ -208,7 +233,12 @@ async def scenario(room: Room) -> None:
         await room.adapters.unplug()
         await bluez.until("the phone's adapter to be gone", lambda: not bluez.having(ADAPTER))
         await room.adapters.plug_in()
-        await room.watch.wait_for_line("advertises for", watch.SECONDS, after=lines)
+        # The watch tries again and again, and either it is the first at its adapter or bluetoothd is.
+        advertises = asyncio.ensure_future(room.watch.wait_for_line("advertises for", watch.SECONDS, after=lines))
+        released = asyncio.ensure_future(room.release())
+        await asyncio.wait({advertises, released}, return_when=asyncio.FIRST_COMPLETED)
+        await advertises
+        released.cancel()
         await phone.power_on()
         assert bluez.having(ADAPTER) == [phone.adapter], bluez.having(ADAPTER)
         await room.return_of_the_phone()
