@@ -2,6 +2,8 @@
 public struct BoardError: Error, Sendable, CustomStringConvertible {
     /// File, and line if it is known; or the environment variable.
     public let place: String
+    /// The line in the file, if it is known.
+    public let line: Int?
     /// Which setting, if it is about one.
     public let key: String?
     /// What is wrong.
@@ -11,6 +13,7 @@ public struct BoardError: Error, Sendable, CustomStringConvertible {
 
     init(_ path: String, _ line: Int?, _ key: String?, _ problem: String, isUnreadable: Bool = false) {
         place = line.map { "\(path):\($0)" } ?? path
+        self.line = line
         self.key = key
         self.problem = problem
         self.isUnreadable = isUnreadable
@@ -19,10 +22,27 @@ public struct BoardError: Error, Sendable, CustomStringConvertible {
     /// Says of a setting what is wrong with it.
     public init(_ setting: Setting, _ problem: String) {
         place = "\(setting.origin)"
+        line = if case .file(_, let line) = setting.origin { line } else { nil }
         key = setting.key.name
         self.problem = problem
         isUnreadable = false
     }
 
-    public var description: String { place + ": " + (key.map { "\($0): " } ?? "") + problem }
+    /// Something that is wrong with what was typed.
+    public init(ofCommandLine problem: String) {
+        place = ""
+        line = nil
+        key = nil
+        self.problem = problem
+        isUnreadable = false
+    }
+
+    public var description: String { (place.isEmpty ? "" : place + ": ") + (key.map { "\($0): " } ?? "") + problem }
+}
+
+extension [BoardError] {
+    /// In the order in which a person reads the file; what is not in the file comes first.
+    public var inReadingOrder: [BoardError] {
+        enumerated().sorted { ($0.element.line ?? 0, $0.offset) < ($1.element.line ?? 0, $1.offset) }.map(\.element)
+    }
 }

@@ -24,6 +24,8 @@ public struct BoardFile: Sendable {
     public let path: String
     /// By key, such as `advertising.policy`.
     let entries: [String: Entry]
+    /// What is wrong with how settings are written; they are not among the entries.
+    private let malformed: [BoardError]
 
     /// Reads a file; which settings there are is not looked at yet.
     public init(path: String) throws(BoardError) {
@@ -32,7 +34,7 @@ public struct BoardFile: Sendable {
 
     init(text: String, path: String) throws(BoardError) {
         self.path = path
-        var entries: [String: Entry] = [:]
+        var reading = Reading(path: path)
         if let root = try Self.compose(text, path) {
             guard let mapping = root.mapping else {
                 throw BoardError(
@@ -42,28 +44,32 @@ public struct BoardFile: Sendable {
                     "a board file is a list of settings, such as “name: Pebble 1234”"
                 )
             }
-            try Self.collect(mapping, under: [], in: path, into: &entries)
+            reading.collect(mapping, under: nil)
         }
-        self.entries = entries
+        entries = reading.entries
+        malformed = reading.problems
     }
 
-    /// Refuses settings that do not exist, and lists where there is one value and the other way round.
-    public func check(against known: [SettingKey]) throws(BoardError) {
+    /// Everything that is wrong with which settings there are and how they are written: settings that do not exist, and
+    /// lists where there is one value and the other way round. Values are not looked at.
+    public func problems(against known: [SettingKey]) -> [BoardError] {
         let byName = Dictionary(known.map { ($0.name, $0) }) { first, _ in first }
-        for (name, entry) in entries.sorted(by: { $0.value.line < $1.value.line }) {
+        var problems = malformed
+        for (name, entry) in entries.sorted(by: { ($0.value.line, $0.key) < ($1.value.line, $1.key) }) {
             guard let key = byName[name] else {
-                throw BoardError(path, entry.line, name, "there is no such setting; \(Self.hint(for: name, known))")
+                let hint = Self.hint(for: name, known)
+                problems.append(BoardError(path, entry.line, name, "there is no such setting; \(hint)"))
+                continue
             }
-            guard entry.isList == key.isList else {
-                throw BoardError(
-                    path,
-                    entry.line,
-                    name,
-                    key.isList ? "this takes a list" : "this takes one value, no list"
-                )
-            }
+            guard entry.isList != key.isList else { continue }
+            let problem = key.isList ? "this takes a list, such as [a, b]" : "this takes one value, no list"
+            problems.append(BoardError(path, entry.line, name, problem))
         }
+        return problems.inReadingOrder
     }
+
+    /// How many settings it makes.
+    public var settingCount: Int { entries.count }
 
     /// The settings as swift-configuration layers them.
     var provider: InMemoryProvider {
@@ -76,16 +82,22 @@ public struct BoardFile: Sendable {
 
     /// What could have been meant.
     private static func hint(for name: String, _ known: [SettingKey]) -> String {
+        let names = known.map(\.name)
+        let last = name.split(separator: ".").last ?? ""
+        // A setting in the wrong section, or outside of its section, is another kind of slip than a typing error.
+        if let meant = NearestName.of(name, among: names)
+            ?? names.first(where: { $0.split(separator: ".").last == last })
+        {
+            return "did you mean \(meant)?"
+        }
         let section = name.split(separator: ".").dropLast().joined(separator: ".")
-        let siblings = known.map(\.name).filter {
-            $0.split(separator: ".").dropLast().joined(separator: ".") == section
+        let siblings = known.filter { $0.section == section }
+        guard !siblings.isEmpty else {
+            let sections = Set(known.map(\.section)).subtracting([""]).sorted().joined(separator: ", ")
+            return "the sections are \(sections)"
         }
-        if siblings.isEmpty {
-            let sections = Set(known.compactMap { $0.name.contains(".") ? $0.name.split(separator: ".").first : nil })
-            return "the sections are \(sections.sorted().joined(separator: ", "))"
-        }
-        let names = siblings.compactMap { $0.split(separator: ".").last }.joined(separator: ", ")
-        return section.isEmpty ? "there are \(names), and sections" : "in \(section) there are \(names)"
+        let siblingNames = siblings.compactMap { $0.name.split(separator: ".").last }.joined(separator: ", ")
+        return section.isEmpty ? "there are \(siblingNames), and sections" : "in \(section) there are \(siblingNames)"
     }
 
     // MARK: Reading
@@ -98,6 +110,9 @@ public struct BoardFile: Sendable {
             case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
                 .composer(_, let problem, let mark, _):
                 throw BoardError(path, mark.line, nil, "this is not YAML: \(problem)")
+            case .duplicatedKeysInMapping(let names, let context):
+                let settings = names.sorted().joined(separator: ", ")
+                throw BoardError(path, context.mark.line, nil, "in what begins here, \(settings) stands more than once")
             default:
                 throw BoardError(path, nil, nil, "this is not YAML: \(error)")
             }
@@ -106,37 +121,48 @@ public struct BoardFile: Sendable {
         }
     }
 
-    private static func collect(
-        _ mapping: Node.Mapping,
-        under section: [String],
-        in path: String,
-        into entries: inout [String: Entry]
-    ) throws(BoardError) {
-        for (keyNode, value) in mapping {
-            let line = keyNode.mark?.line ?? 0
-            guard let word = keyNode.scalar?.string, !word.contains(".") else {
-                throw BoardError(path, line, section.joined(separator: "."), "a setting's name is a word")
-            }
-            let name = (section + [word]).joined(separator: ".")
-            guard entries.count < entryLimit else { throw BoardError(path, line, name, "there are too many settings") }
-            switch value {
-            case .mapping(let inner):
-                guard section.isEmpty else { throw BoardError(path, line, name, "sections have no sections") }
-                try collect(inner, under: [word], in: path, into: &entries)
-            case .sequence(let items):
-                var values: [String] = []
-                for item in items {
-                    guard let scalar = item.scalar else {
-                        throw BoardError(path, item.mark?.line ?? line, name, "a list holds plain values")
-                    }
-                    values.append(scalar.string)
+    /// Takes settings out of YAML, and remembers what is none.
+    private struct Reading {
+        let path: String
+        var entries: [String: Entry] = [:]
+        var problems: [BoardError] = []
+
+        init(path: String) { self.path = path }
+
+        mutating func collect(_ mapping: Node.Mapping, under section: String?) {
+            for (keyNode, value) in mapping {
+                let line = keyNode.mark?.line ?? 0
+                guard let word = keyNode.scalar?.string, !word.contains(".") else {
+                    refuse(section, line, "a setting's name is a word")
+                    continue
                 }
-                entries[name] = Entry(values: values, isList: true, line: line)
-            case .scalar(let scalar):
-                entries[name] = Entry(values: [scalar.string], isList: false, line: line)
-            case .alias:
-                throw BoardError(path, line, name, "aliases are not understood here")
+                let name = section.map { "\($0).\(word)" } ?? word
+                guard entries.count + problems.count < entryLimit else {
+                    return refuse(name, line, "there are too many settings")
+                }
+                switch value {
+                case .mapping(let inner) where section == nil: collect(inner, under: word)
+                case .mapping: refuse(name, line, "sections have no sections")
+                case .sequence(let items): take(items, as: name, at: line)
+                case .scalar(let scalar): entries[name] = Entry(values: [scalar.string], isList: false, line: line)
+                case .alias: refuse(name, line, "aliases are not understood here")
+                }
             }
+        }
+
+        private mutating func take(_ items: Node.Sequence, as name: String, at line: Int) {
+            var values: [String] = []
+            for item in items {
+                guard let scalar = item.scalar else {
+                    return refuse(name, item.mark?.line ?? line, "a list holds plain values")
+                }
+                values.append(scalar.string)
+            }
+            entries[name] = Entry(values: values, isList: true, line: line)
+        }
+
+        private mutating func refuse(_ name: String?, _ line: Int, _ problem: String) {
+            problems.append(BoardError(path, line, name, problem))
         }
     }
 

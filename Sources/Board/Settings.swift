@@ -18,19 +18,27 @@ public struct SettingKey: Hashable, Sendable {
     public var variable: String {
         "CAIRN_" + name.uppercased().map { $0.isLetter || $0.isNumber ? $0 : "_" }
     }
+
+    /// The section that it stands in; empty if in none.
+    var section: String { name.split(separator: ".").dropLast().joined(separator: ".") }
 }
 
-/// A setting that somebody made outside of the command line.
+/// A setting, what it was set to, and by whom.
 public struct Setting: Sendable {
     /// Where it was made.
     public enum Origin: Hashable, Sendable, CustomStringConvertible {
+        case commandLine
         case environment(variable: String)
         case file(path: String, line: Int)
+        /// Nobody has said anything.
+        case standard
 
         public var description: String {
             switch self {
+            case .commandLine: "the command line"
             case .environment(let variable): "the environment variable \(variable)"
             case .file(let path, let line): "\(path):\(line)"
+            case .standard: "default"
             }
         }
     }
@@ -41,32 +49,77 @@ public struct Setting: Sendable {
     public let origin: Origin
 }
 
-extension [Setting] {
-    /// The environment variables that can be settings; one that is empty is none.
-    public static var environment: [String: String] {
-        ProcessInfo.processInfo.environment.filter { $0.key.hasPrefix("CAIRN_") && !$0.value.isEmpty }
+/// Where settings come from, the first that has one decides: the command line, the environment, the board file, and what
+/// is usual.
+public struct SettingLayers: Sendable {
+    /// What was typed: for each setting its values.
+    public var commandLine: [SettingKey: [String]] = [:]
+    /// The environment's variables.
+    public var environment: [String: String] = [:]
+    /// The board file, if there is one.
+    public var file: BoardFile?
+    /// What holds if nobody says anything.
+    public var standard: [SettingKey: [String]] = [:]
+
+    /// No layer at all.
+    public init() {}
+
+    /// The settings that have a value, in the order of the keys.
+    public func settings(_ keys: [SettingKey]) -> [Setting] {
+        let layers: [Layer] = [
+            Layer(Self.provider("command line", commandLine)) { _ in .commandLine },
+            Layer(EnvironmentVariablesProvider(environmentVariables: environment).prefixKeys(with: "cairn")) {
+                .environment(variable: $0.variable)
+            },
+            file.map { file in
+                Layer(file.provider) { .file(path: file.path, line: file.entries[$0.name]?.line ?? 0) }
+            },
+            Layer(Self.provider("standard", standard)) { _ in .standard },
+        ].compactMap(\.self)
+        let all = ConfigReader(providers: layers.map(\.provider))
+        return keys.compactMap { key in
+            guard let values = all.values(of: key),
+                let layer = layers.first(where: { ConfigReader(provider: $0.provider).values(of: key) != nil })
+            else { return nil }
+            return Setting(key: key, values: values, origin: layer.origin(key))
+        }
     }
 
-    /// The settings that were made, each from the first of the layers that has it: the environment, then the board file.
-    /// The command line lies above them, and what Cairn does by itself below.
-    public init(_ keys: [SettingKey], environment: [String: String], file: BoardFile?) {
-        let variables = EnvironmentVariablesProvider(environmentVariables: environment).prefixKeys(with: "cairn")
-        var providers: [any ConfigProvider] = [variables]
-        if let file { providers.append(file.provider) }
-        let layers = ConfigReader(providers: providers)
-        let top = ConfigReader(provider: variables)
-        self = keys.compactMap { key in
-            let name = ConfigKey(key.name)
-            let values = key.isList ? layers.stringArray(forKey: name) : layers.string(forKey: name).map { [$0] }
-            guard let values else { return nil }
-            let isVariable = key.isList ? top.stringArray(forKey: name) != nil : top.string(forKey: name) != nil
-            let origin: Setting.Origin =
-                if !isVariable, let file, let line = file.entries[key.name]?.line {
-                    .file(path: file.path, line: line)
-                } else {
-                    .environment(variable: key.variable)
-                }
-            return Setting(key: key, values: values, origin: origin)
+    private struct Layer {
+        let provider: any ConfigProvider
+        let origin: (SettingKey) -> Setting.Origin
+
+        init(_ provider: some ConfigProvider, origin: @escaping (SettingKey) -> Setting.Origin) {
+            self.provider = provider
+            self.origin = origin
         }
+    }
+
+    private static func provider(_ name: String, _ values: [SettingKey: [String]]) -> InMemoryProvider {
+        InMemoryProvider(name: name, values: Dictionary(values.map { ($0.configKey, $0.content($1)) }) { $1 })
+    }
+}
+
+extension [String: String] {
+    /// The environment variables that can be settings; one that is empty is none.
+    public static var cairnEnvironment: [String: String] {
+        ProcessInfo.processInfo.environment.filter { $0.key.hasPrefix("CAIRN_") && !$0.value.isEmpty }
+    }
+}
+
+extension SettingKey {
+    /// As swift-configuration names it.
+    var configKey: AbsoluteConfigKey { AbsoluteConfigKey(ConfigKey(name)) }
+
+    /// Values as swift-configuration keeps them.
+    func content(_ values: [String]) -> ConfigValue {
+        ConfigValue(isList ? .stringArray(values) : .string(values.first ?? ""), isSecret: false)
+    }
+}
+
+extension ConfigReader {
+    fileprivate func values(of key: SettingKey) -> [String]? {
+        let name = ConfigKey(key.name)
+        return key.isList ? stringArray(forKey: name) : string(forKey: name).map { [$0] }
     }
 }

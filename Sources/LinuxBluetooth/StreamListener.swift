@@ -44,12 +44,12 @@ public struct StreamListener: ~Copyable, Sendable {
         }
     }
 
-    /// Listens on a Unix socket that only this user can connect to. The path must be free.
-    public init(unixPath path: String) throws(SystemError) {
+    /// Listens on a Unix socket that only this user, and its group if asked for, can connect to. The path must be free.
+    public init(unixPath path: String, forGroup: Bool = false) throws(SystemError) {
         guard path.utf8.count <= UnixSocketPath.longest else { throw SystemError(code: ENAMETOOLONG) }
         let socket = try FileDescriptor.socket(AF_UNIX)
         // On Linux the socket's own mode becomes the file's, so that it never exists with wider permissions.
-        guard fchmod(socket.number, 0o600) == 0 else { throw .last }
+        guard fchmod(socket.number, forGroup ? 0o660 : 0o600) == 0 else { throw .last }
         try SocketAddress(unixPath: path).bind(socket)
         guard listen(socket.number, SOMAXCONN) == 0 else { throw .last }
         self.port = 0

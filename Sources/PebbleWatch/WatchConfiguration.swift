@@ -26,6 +26,9 @@ public struct WatchConfiguration: Sendable {
     public var privacy: AddressPrivacy
     /// What is on the air when, and how often.
     public var advertising: AdvertisingProfile
+    /// How strongly the watch is to send what it advertises, in dBm, and what it says of that in its advertisement; nil
+    /// leaves the former to the controller and says 0 dBm, as the real watch does.
+    public var advertisingPower: Int8?
     /// What wakes companion apps on iPhones while no phone is connected; nil for nothing.
     public var beacon: Beacon?
     /// Which connection parameters phones are asked for.
@@ -62,6 +65,7 @@ public struct WatchConfiguration: Sendable {
         offersBattery = personality.hasBattery
         streams = personality.streams
         advertising = personality.advertising
+        advertisingPower = nil
         beacon = nil
         link = .pebble
         offersConnectionParameters = personality.hasConnectionParameters

@@ -22,6 +22,16 @@ struct AdvertisingOptions: ParsableArguments {
     var advertisingSteps: AdvertisingSchedule?
 
     @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "How strongly to advertise, in dBm from -127 to 20: controllers with extended advertising are asked for it, and "
+                + "phones are told. (default: as the controller likes, and phones are told 0)",
+            valueName: "dBm"
+        )
+    )
+    var advertisingPower: Int8?
+
+    @Option(
         help: ArgumentHelp(
             "While no phone is connected, be an iBeacon with this UUID too, which wakes the companion app on iPhones.",
             valueName: "uuid"
@@ -59,6 +69,9 @@ struct AdvertisingOptions: ParsableArguments {
     }
 
     func validate() throws {
+        if let advertisingPower, !(-127...20).contains(advertisingPower) {
+            throw ValidationError("--advertising-power takes a number of dBm from -127 to 20")
+        }
         if let beaconHoldOff, !(0...3600).contains(beaconHoldOff) {
             throw ValidationError("--beacon-hold-off takes a number of seconds from 0 to 3600")
         }
@@ -88,6 +101,7 @@ struct AdvertisingOptions: ParsableArguments {
             case .saver: .saver
             case .custom: advertisingSteps.map(AdvertisingProfile.custom) ?? .apple
             }
+        watch.advertisingPower = advertisingPower
         watch.beacon = beacon.map {
             Beacon(
                 uuid: $0,

@@ -35,7 +35,7 @@ struct AirOptions: ParsableArguments {
     }
 
     /// Refuses what makes no sense without the virtual radio.
-    func validate(for controller: TransportAddress) throws {
+    func validate(for controller: TransportAddress) throws(ValidationError) {
         guard controller != .virtual else { return }
         let options = [
             (airPort != nil, "--air-port"), (airSeed != nil, "--air-seed"), (airLoss != nil, "--air-loss"),

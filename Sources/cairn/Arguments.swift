@@ -52,3 +52,5 @@ func portArgument(_ text: String) throws -> UInt16 {
 }
 
 extension RemoteController.LossPolicy: ExpressibleByArgument {}
+
+extension ControlAccess: ExpressibleByArgument {}

@@ -33,7 +33,9 @@ struct CairnCommand: ParsableCommand {
             78 for a wrong board file or environment.
             """,
         version: cairnVersion,
-        subcommands: [RunCommand.self, DemoCommand.self, PersonalitiesCommand.self, AirCommand.self],
+        subcommands: [
+            RunCommand.self, DemoCommand.self, PersonalitiesCommand.self, ConfigCommand.self, AirCommand.self,
+        ],
         groupedSubcommands: [
             CommandGroup(
                 name: "At a running watch",

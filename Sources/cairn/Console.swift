@@ -7,6 +7,9 @@ enum Console {
     /// Writes a line to standard output, at once.
     static func print(_ line: String) { write(line + "\n", to: STDOUT_FILENO) }
 
+    /// Writes a line to standard error, at once.
+    static func printError(_ line: String) { write(line + "\n", to: STDERR_FILENO) }
+
     private static func write(_ text: String, to descriptor: Int32) {
         var rest = Array(text.utf8)[...]
         while !rest.isEmpty {
@@ -16,14 +19,30 @@ enum Console {
         }
     }
 
+    /// Makes what a command needs; an error ends the command in words and an exit status.
+    static func value<Value>(_ body: () throws(DaemonError) -> Value) throws -> Value {
+        do {
+            return try body()
+        } catch {
+            throw ExitCode(report(error).rawValue)
+        }
+    }
+
+    private static func report(_ error: DaemonError) -> ExitStatus {
+        let prefix = Journal.readsStandardError ? Journal.prefix(.error) : ""
+        let lines = "cairn: \(error.what)\n\(error.advice)".split(separator: "\n")
+        let text = lines.enumerated().map { prefix + ($0.offset == 0 ? "" : "       ") + $0.element + "\n" }.joined()
+        write(text, to: STDERR_FILENO)
+        return error.status
+    }
+
     /// Runs what a command is for, and turns an error into words and an exit status.
     static func run(_ body: () throws(DaemonError) -> ExitStatus) throws {
         let status: ExitStatus
         do {
             status = try body()
         } catch {
-            write("cairn: \(error.what)\n       \(error.advice)\n", to: STDERR_FILENO)
-            status = error.status
+            status = report(error)
         }
         guard status == .success else { throw ExitCode(status.rawValue) }
     }

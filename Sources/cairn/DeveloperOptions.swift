@@ -2,9 +2,12 @@ import ArgumentParser
 
 /// Ways in for the SDK's tools.
 struct DeveloperOptions: ParsableArguments {
+    /// The port that the SDK's tools look for the emulator at.
+    static let usualPort: UInt16 = 12344
+
     @Option(
         name: .customLong("qemu-port"),
-        defaultAsFlag: Port(number: 12344),
+        defaultAsFlag: Port(number: Self.usualPort),
         help: ArgumentHelp(
             "Be the emulator to pebble --qemu and to pypkjs, on this port of 127.0.0.1; 12344 if no number follows, 0 takes any "
                 + "free one and logs it.",

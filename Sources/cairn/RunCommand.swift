@@ -22,8 +22,9 @@ struct RunCommand: ParsableCommand {
             BOARD FILES
 
               What is the same every time can stand in a YAML file, see --board and
-              Boards/virtual/board.yaml. The command line comes before environment
-              variables such as CAIRN_ADVERTISING_POLICY, and they before the file.
+              the files in Boards. The command line comes before environment
+              variables such as CAIRN_ADVERTISING_POLICY, and they before the file:
+              cairn config show, with the same options, says what comes of it.
 
             LOGGING
 
@@ -92,6 +93,14 @@ struct RunCommand: ParsableCommand {
     )
     var control: String?
 
+    @Option(
+        help: """
+            Who may give the watch commands at its socket: the user who started it, or the socket's group too. Root always \
+            may.
+            """
+    )
+    var controlAccess: ControlAccess = .user
+
     @OptionGroup(title: "VIRTUAL RADIO") var air: AirOptions
 
     @OptionGroup(title: "DEVELOPMENT") var developer: DeveloperOptions
@@ -112,23 +121,20 @@ struct RunCommand: ParsableCommand {
     )
     var logLevel = LogLevels(.info)
 
-    /// What has to be there, and what goes with what, once the command line, the environment and the board file are one.
-    private func checkTogether() throws -> TransportAddress {
-        guard let controller else {
-            throw ValidationError("Missing expected argument '--controller <controller>', or its like in a board file")
-        }
-        try air.validate(for: controller)
+    /// Refuses what does not go together, once the command line, the environment and the board file are one.
+    func checkTogether() throws(ValidationError) {
+        if let controller { try air.validate(for: controller) }
         try advertising.checkTogether()
-        return controller
     }
 
     func run() throws {
-        var complete = self
-        try Console.run { () throws(DaemonError) in
-            complete = try completed()
-            return .success
+        let configuration = try Console.value { () throws(DaemonError) in
+            try RunConfiguration(board: board, words: CommandLine.arguments.dropFirst(2))
         }
-        try complete.start(on: complete.checkTogether())
+        guard let controller = configuration.command.controller else {
+            throw ValidationError("Missing expected argument '--controller <controller>', or its like in a board file")
+        }
+        try configuration.command.start(on: controller)
     }
 
     private func start(on controller: TransportAddress) throws {
@@ -152,8 +158,9 @@ struct RunCommand: ParsableCommand {
             configuration.whenControllerLost = controllerLost
             air.apply(to: &configuration)
             configuration.capturePath = watch.capture
-            configuration.stateDirectory = state ?? Environment.stateDirectory
+            configuration.stateDirectory = state
             configuration.controlPath = control
+            configuration.controlAccess = controlAccess
             configuration.qemuPort = developer.qemuPort
             configuration.serialPortPath = developer.serialPort
             configuration.address = watch.address

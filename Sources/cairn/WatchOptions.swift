@@ -27,10 +27,20 @@ struct WatchOptions: ParsableArguments {
 
     @OptionGroup var model: PersonalityOptions
 
+    func validate() throws {
+        do throws(WatchIdentity.Invalid) {
+            try watchAnywhere.identity.validate()
+        } catch {
+            throw ValidationError("\(error)")
+        }
+    }
+
     /// The kind of app that the watch runs.
-    var platform: AppPlatform {
-        let anyAddress = LEAddress.random(DeviceAddress(0xC000_0000_0001))
-        return watch(at: anyAddress, linkSecurity: .required).identity.hardware.appPlatform ?? .aplite
+    var platform: AppPlatform { watchAnywhere.identity.hardware.appPlatform ?? .aplite }
+
+    /// The watch before it has an address of its own.
+    private var watchAnywhere: WatchConfiguration {
+        watch(at: .random(DeviceAddress(0xC000_0000_0001)), linkSecurity: .required)
     }
 
     /// Makes the watch that has an address.

@@ -66,6 +66,34 @@ import Testing
         #expect(time.count == 12 && time.split(separator: ":").count == 3, "\(time)")
     }
 
+    /// systemd.exec(5), sd-daemon(3): the journal has the time already, and reads the priority.
+    @Test func theJournalGetsPrioritiesAndNoTimes() throws {
+        var ends: [Int32] = [-1, -1]
+        try #require(pipe(&ends) == 0)
+        let reader = RawSocket(ends[0])
+        do {
+            let writer = RawSocket(ends[1])
+            var logger = Logger(label: "gap") {
+                ConsoleLogHandler(label: $0, descriptor: writer.descriptor, isJournal: true)
+            }
+            logger.logLevel = .trace
+            for level in Logger.Level.allCases { logger.log(level: level, "a \(level)") }
+        }
+        let text = String(decoding: try reader.readWhatIsThere(), as: UTF8.self)
+        #expect(
+            text == """
+                <7>gap       a trace
+                <7>gap       a debug
+                <6>gap       a info
+                <5>gap       a notice
+                <4>gap       a warning
+                <3>gap       a error
+                <2>gap       a critical
+
+                """
+        )
+    }
+
     @Test func aMachineKeepsItsAddress() throws {
         let one = DeviceAddress(machineIdentifier: Array("0123456789abcdef0123456789abcdef".utf8))
         let same = DeviceAddress(machineIdentifier: Array("0123456789abcdef0123456789abcdef".utf8))

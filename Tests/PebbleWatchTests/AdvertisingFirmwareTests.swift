@@ -33,13 +33,19 @@ import Testing
         /// Commands that were never answered are waited for, however long.
         var awaitsReset = false
 
-        init(_ kind: FakeController.Kind, _ profile: AdvertisingProfile, beacon: Beacon? = nil, seed: UInt64 = 1) throws
-        {
+        init(
+            _ kind: FakeController.Kind,
+            _ profile: AdvertisingProfile,
+            beacon: Beacon? = nil,
+            power: Int8? = nil,
+            seed: UInt64 = 1
+        ) throws {
             var configuration = WatchConfiguration(
                 identity: WatchIdentity(address: .random(DeviceAddress(AdvertisingFirmwareTests.address)))
             )
             configuration.advertising = profile
             configuration.beacon = beacon
+            configuration.advertisingPower = power
             firmware = try Firmware(configuration, randomness: SplitMix64(seed: seed))
             controller = FakeController(kind, seed: seed)
             firmware.start(at: now)
@@ -137,6 +143,15 @@ import Testing
                 + [7, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0x7F, 1, 0, 1, 0, 0]
         }
         #expect(rig.controller.commands.filter { $0.starts(with: [0x01, 0x36, 0x20]) } == expected)
+    }
+
+    /// Asked of the controller (Core 5.4, Vol 4, Part E, 7.8.53: the power is octet 19 of the parameters), and told to phones.
+    @Test func thePowerIsAskedForAndTold() throws {
+        let rig = try Rig(.severalSets, .apple, beacon: Self.beacon, power: -20)
+        let asked = rig.controller.commands.filter { $0.starts(with: [0x01, 0x36, 0x20]) }
+        #expect(asked.map { Int8(bitPattern: $0[4 + 18]) } == [-20, -20])
+        let told = try #require(rig.firmware.onAir.connectable)
+        #expect(AdvertisingData(parsing: told.data).txPowerLevelDBm == -20)
     }
 
     @Test func applesAdvertisementHasFlagsAndPowerAlsoForAPhoneThatIsKnown() {

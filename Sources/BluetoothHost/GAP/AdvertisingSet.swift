@@ -36,6 +36,9 @@ public struct AdvertisingSet: Hashable, Sendable {
     public var data: [UInt8]
     /// AD structures for whoever asks, at most 31 octets.
     public var scanResponse: [UInt8]
+    /// How strongly to send, in dBm, from -127 to 20; nil leaves it to the controller. One without extended advertising is
+    /// not asked.
+    public var powerDBm: Int8?
     /// Whether it leaves the air as soon as a peer connects to this device by another set. A set that is connected to
     /// leaves it in any case.
     public var endsOnConnection = false

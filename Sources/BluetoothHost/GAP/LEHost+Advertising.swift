@@ -146,7 +146,7 @@ extension LEHost {
             ownAddressType: address.ownAddressType,
             peer: set.peer,
             filterPolicy: set.filterPolicy,
-            powerDBm: nil,
+            powerDBm: set.powerDBm,
             primaryPHY: .le1M,
             secondaryMaximumSkip: 0,
             secondaryPHY: .le1M,

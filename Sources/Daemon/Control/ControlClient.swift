@@ -9,9 +9,18 @@ public struct ControlAddress: Sendable {
     /// How the person named it, for errors.
     private let origin: String
 
+    /// Where a watch that runs as a service takes commands.
+    public static let service = ControlAddress(path: "/run/cairn/" + ControlListener.fileName)
+
+    /// The socket in a directory that was made for a watch's.
+    public static func path(in directory: String) -> String { directory + "/" + ControlListener.fileName }
+
+    /// Whether there is a file.
+    public var exists: Bool { access(path, F_OK) == 0 }
+
     /// The socket of the watch that was started with this state directory.
     public init(stateDirectory: String) {
-        path = stateDirectory + "/" + ControlListener.fileName
+        path = Self.path(in: stateDirectory)
         origin = "with the state directory \(stateDirectory)"
     }
 
@@ -33,7 +42,8 @@ public struct ControlAddress: Sendable {
             DaemonError(
                 .notPermitted,
                 "the watch \(origin) does not take your commands",
-                advice: "only the user who started it may give them"
+                advice:
+                    "only the user who started it may give them, and with --control-access group whoever is in its group"
             )
         default:
             DaemonError(.unavailable, "cannot reach the watch \(origin): \(error)", advice: "see whether it still runs")

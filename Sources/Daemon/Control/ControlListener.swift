@@ -1,6 +1,14 @@
 import Glibc
 import LinuxBluetooth
 
+/// Who may give a watch commands.
+public enum ControlAccess: String, CaseIterable, Sendable {
+    /// The user who started it.
+    case user
+    /// Also whoever is in that user's group.
+    case group
+}
+
 /// The file that a control socket listens on: made when the watch starts, gone when it ends.
 ///
 /// A watch that was killed leaves the file behind; nobody answers there, and the next watch replaces it.
@@ -13,11 +21,11 @@ final class ControlListener {
     /// Which file it is, so that a successor's is not removed.
     private let identity: (device: dev_t, inode: ino_t)?
 
-    init(path: String) throws(DaemonError) {
+    init(path: String, access: ControlAccess) throws(DaemonError) {
         self.path = path
         do throws(SystemError) {
             try Self.removeStaleSocket(path)
-            listener = try StreamListener(unixPath: path)
+            listener = try StreamListener(unixPath: path, forGroup: access == .group)
             identity = Self.identity(of: path)
         } catch {
             throw Self.explain(error, path)

@@ -35,8 +35,13 @@ public final class ControlSocket: LoopMember {
     private var acceptPauseEnds: Duration?
 
     /// Listens from now on, so that whatever is wrong with the path shows at once.
-    public init(path: String, watch: HostRunner<WatchHost>, log: Logger) throws(DaemonError) {
-        listener = try ControlListener(path: path)
+    public init(
+        path: String,
+        access: ControlAccess = .user,
+        watch: HostRunner<WatchHost>,
+        log: Logger
+    ) throws(DaemonError) {
+        listener = try ControlListener(path: path, access: access)
         self.watch = watch
         self.log = log
         log.info("takes commands at \(path)")

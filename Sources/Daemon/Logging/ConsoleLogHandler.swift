@@ -1,16 +1,19 @@
 import Glibc
 import Logging
 
-/// Writes one line an event to standard error: local time, level, layer, message, metadata.
+/// Writes one line an event to standard error: local time, level, layer, message, metadata. The journal has a time and a
+/// level of its own for each line.
 struct ConsoleLogHandler: LogHandler {
     private let label: String
     private let descriptor: Int32
+    private let isJournal: Bool
 
     var logLevel: Logger.Level = .info
     var metadata: Logger.Metadata = [:]
     var metadataProvider: Logger.MetadataProvider?
 
-    init(label: String, descriptor: Int32 = STDERR_FILENO) {
+    init(label: String, descriptor: Int32 = STDERR_FILENO, isJournal: Bool = Journal.readsStandardError) {
+        self.isJournal = isJournal
         self.label = label
         self.descriptor = descriptor
     }
@@ -21,7 +24,10 @@ struct ConsoleLogHandler: LogHandler {
     }
 
     func log(event: LogEvent) {
-        var line = "\(Self.timeOfDay()) \(Self.padded(event.level.rawValue, to: 8)) \(Self.padded(label, to: 9)) "
+        var line =
+            isJournal
+            ? Journal.prefix(event.level) : "\(Self.timeOfDay()) \(Self.padded(event.level.rawValue, to: 8)) "
+        line += Self.padded(label, to: 9) + " "
         line += event.message.description.printable
         let all = metadata.merging(metadataProvider?.get() ?? [:]) { $1 }.merging(event.metadata ?? [:]) { $1 }
         for (key, value) in all.sorted(by: { $0.key < $1.key }) { line += " \(key)=\(value)".printable }

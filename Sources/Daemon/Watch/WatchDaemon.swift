@@ -24,6 +24,8 @@ public struct WatchDaemonConfiguration: Sendable {
     public var stateDirectory: String?
     /// Where it takes commands; nil for a socket in the state directory, if there is one.
     public var controlPath: String?
+    /// Who may give it commands.
+    public var controlAccess = ControlAccess.user
     /// A loopback port that the SDK's tools take for the emulator's; nil for none, 0 for any that is free.
     public var qemuPort: UInt16?
     /// A path that becomes a serial port for the SDK's tools; nil for none.
@@ -80,6 +82,7 @@ public final class WatchDaemon {
         let store: SQLiteStore? =
             if let path = configuration.stateDirectory { try Self.openStore(path) } else { nil }
         var control: ControlSocket?
+        var service: ServiceReporter?
         let watch = HostRunner(
             WatchHost(try Self.makeFirmware(configuration, store, randomness), store: store),
             capture: capture,
@@ -88,12 +91,18 @@ public final class WatchDaemon {
             let line = event.storyLine
             loggers.log(line)
             control?.deliver(event, text: line.text, at: now)
+            service?.deliver(event)
             handleEvent(event, now)
         }
         if let path = configuration.controlPath
             ?? configuration.stateDirectory.map({ $0 + "/" + ControlListener.fileName })
         {
-            control = try ControlSocket(path: path, watch: watch, log: loggers[.daemon])
+            control = try ControlSocket(
+                path: path,
+                access: configuration.controlAccess,
+                watch: watch,
+                log: loggers[.daemon]
+            )
         }
         switch configuration.controller {
         case .virtual:
@@ -119,6 +128,9 @@ public final class WatchDaemon {
         }
         // These stand behind the controller, which lets the watch's time pass first.
         if let control { loop.add(control) }
+        let reporter = ServiceReporter(ServiceManager(), watch: watch, log: loggers[.daemon])
+        loop.add(reporter)
+        service = reporter
         if let port = configuration.qemuPort {
             loop.add(try DeveloperPort(port: port, watch: watch, log: loggers[.session]))
         }

@@ -24,6 +24,8 @@ struct WatchAdvertiser: Sendable {
     private(set) var policy: AdvertisingPolicy
     private let profile: AdvertisingProfile
     private let identity: WatchIdentity
+    /// How strongly to send; nil leaves it to the controller.
+    private let power: Int8?
     /// What is said for each purpose, encoded once.
     private let discoveryBytes: (data: [UInt8], scanResponse: [UInt8])
     private let reconnectionBytes: (data: [UInt8], scanResponse: [UInt8])
@@ -42,8 +44,9 @@ struct WatchAdvertiser: Sendable {
     init(_ configuration: WatchConfiguration) {
         profile = configuration.advertising
         identity = configuration.identity
-        let discovery = Advertisement(for: .discovery, of: identity, by: profile)
-        let reconnection = Advertisement(for: .reconnection, of: identity, by: profile)
+        power = configuration.advertisingPower
+        let discovery = Advertisement(for: .discovery, of: identity, by: profile, transmitPower: power ?? 0)
+        let reconnection = Advertisement(for: .reconnection, of: identity, by: profile, transmitPower: power ?? 0)
         discoveryBytes = (discovery.data.bytes, discovery.scanResponse.bytes)
         reconnectionBytes = (reconnection.data.bytes, reconnection.scanResponse.bytes)
         beaconData = configuration.beacon?.data.bytes
@@ -153,7 +156,7 @@ struct WatchAdvertiser: Sendable {
     private func connectableSet(_ purpose: AdvertisingPolicy.Purpose, _ interval: AdvertisingInterval) -> AdvertisingSet
     {
         let bytes = purpose == .discovery ? discoveryBytes : reconnectionBytes
-        return AdvertisingSet(
+        var set = AdvertisingSet(
             id: .watch,
             kind: .connectable,
             interval: interval,
@@ -161,6 +164,8 @@ struct WatchAdvertiser: Sendable {
             data: bytes.data,
             scanResponse: bytes.scanResponse
         )
+        set.powerDBm = power
+        return set
     }
 
     private func beaconSet(_ data: [UInt8]) -> AdvertisingSet {
@@ -171,6 +176,7 @@ struct WatchAdvertiser: Sendable {
             ownAddress: Beacon.address(besides: identity.address),
             data: data
         )
+        set.powerDBm = power
         // A phone that connects hears the beacon no more, before anybody is told of the phone.
         set.endsOnConnection = true
         return set

@@ -6,10 +6,15 @@ import Glibc
 /// What the environment says.
 enum Environment {
     /// Where the watch's state is, if no option says so.
-    static var stateDirectory: String? {
-        guard let text = getenv("CAIRN_STATE") else { return nil }
-        let path = String(cString: text)
-        return path.isEmpty ? nil : path
+    static var stateDirectory: String? { directory("CAIRN_STATE") }
+
+    /// Where a running watch takes commands, if no option says so.
+    static var controlPath: String? { directory("CAIRN_CONTROL") }
+
+    /// A path; the first, if there are several with colons between, as systemd writes them.
+    static func directory(_ variable: String) -> String? {
+        guard let text = getenv(variable) else { return nil }
+        return String(cString: text).split(separator: ":").first.map(String.init)
     }
 }
 
@@ -24,17 +29,25 @@ struct WatchReference: ParsableArguments {
     var control: String?
 
     func validate() throws {
-        guard control == nil, state == nil, Environment.stateDirectory == nil else { return }
+        guard address == nil else { return }
         throw ValidationError(
             "which watch? Name the directory that it was started with, with --state or in CAIRN_STATE, or its socket with "
-                + "--control"
+                + "--control or in CAIRN_CONTROL"
         )
+    }
+
+    /// The watch that is named, or else the one that runs as a service.
+    private var address: ControlAddress? {
+        if let control { return ControlAddress(path: control) }
+        if let state { return ControlAddress(stateDirectory: state) }
+        if let path = Environment.controlPath { return ControlAddress(path: path) }
+        if let directory = Environment.stateDirectory { return ControlAddress(stateDirectory: directory) }
+        return ControlAddress.service.exists ? .service : nil
     }
 
     /// Connects to it.
     func connect() throws(DaemonError) -> ControlClient {
-        if let control { return try ControlClient(ControlAddress(path: control)) }
-        return try ControlClient(ControlAddress(stateDirectory: state ?? Environment.stateDirectory ?? "."))
+        try ControlClient(address ?? .service)
     }
 
     /// Has one thing done, and says what came of it.

@@ -1,0 +1,110 @@
+import Logging
+import PebbleWatch
+
+/// Tells the log, and the service manager if there is one, that the watch can be found, how it is doing, and that the loop
+/// still turns.
+final class ServiceReporter: LoopMember {
+    /// How long the service manager is kept waiting for a watch whose controller is not there. A service that starts before
+    /// its dongle is plugged in has started all the same; what it waits for is told in its status.
+    static let patience: Duration = .seconds(10)
+
+    private let manager: ServiceManager?
+    private let watch: HostRunner<WatchHost>
+    private let log: Logger
+    private var isOnAir = false
+    private var isReadyTold = false
+    private var startTime: Duration = .zero
+    private var nextSign: Duration?
+    private var isStatusStale = false
+    private var lastStatus = ""
+
+    init(_ manager: ServiceManager?, watch: HostRunner<WatchHost>, log: Logger) {
+        self.manager = manager
+        self.watch = watch
+        self.log = log
+    }
+
+    /// Takes note of what happened on the watch.
+    func deliver(_ event: WatchEvent) {
+        switch event {
+        case .started, .failed, .advertising, .connected, .disconnected, .pairable, .pairingPrompt, .paired,
+            .pairingFailed:
+            isStatusStale = true
+        default: break
+        }
+    }
+
+    func start(at now: Duration) {
+        startTime = now
+        if manager?.watchdogTimeout != nil { nextSign = now }
+    }
+
+    func advance(to now: Duration) {
+        if let sign = nextSign, sign <= now { giveSign(at: now) }
+        report(at: now)
+    }
+
+    /// Before the loop waits, so that what has just happened is not told only when the next thing happens.
+    func moveOutput(at now: Duration) -> Bool {
+        report(at: now)
+        return false
+    }
+
+    private func report(at now: Duration) {
+        if !isOnAir, watch.host.firmware.onAir.canBeFound {
+            isOnAir = true
+            isStatusStale = true
+            let age = ProcessAge.now.map { ", \($0) after the process began" } ?? ""
+            log.notice("phones can find the watch\(age)")
+        }
+        guard let manager else { return }
+        if !isReadyTold, isOnAir || startTime + Self.patience <= now {
+            isReadyTold = manager.tell("READY=1", "STATUS=\(status)")
+        }
+        if isStatusStale {
+            isStatusStale = false
+            let status = status
+            guard status != lastStatus else { return }
+            lastStatus = status
+            manager.tell("STATUS=\(status)")
+        }
+    }
+
+    var nextDeadline: Duration? {
+        guard manager != nil else { return nil }
+        let patienceEnds = isReadyTold || isOnAir ? nil : startTime + Self.patience
+        return [nextSign, patienceEnds].compactMap(\.self).min()
+    }
+
+    func beginStop(at now: Duration) { manager?.tell("STOPPING=1", "STATUS=says goodbye to its phones") }
+
+    var isStopped: Bool { true }
+
+    func addPollRequests(to set: inout PollSet) {}
+    func takeInput(_ set: borrowing PollSet, at now: Duration) {}
+
+    /// Half of the timeout, as sd_watchdog_enabled(3) recommends.
+    private func giveSign(at now: Duration) {
+        guard let manager, let timeout = manager.watchdogTimeout else { return }
+        manager.tell("WATCHDOG=1")
+        nextSign = now + timeout / 2
+    }
+
+    /// One line for `systemctl status`.
+    private var status: String {
+        let watch = watch.host.firmware.status
+        var parts: [String] = []
+        switch watch.links.count {
+        case 0: parts.append(WatchEvent.advertising(watch.onAir).storyLine.text)
+        case 1: parts.append("a phone is connected")
+        case let count: parts.append("\(count) phones are connected")
+        }
+        if !watch.pairing.waiting.isEmpty { parts.append("a pairing waits for an answer") }
+        return "\(watch.identity.name): \(parts.joined(separator: "; "))".printable
+    }
+}
+
+extension OnAir {
+    /// Whether the controller has said that an advertisement is on the air, or a phone is connected already.
+    fileprivate var canBeFound: Bool { silence == .connected || connectable?.state == .onAir }
+}
