@@ -91,13 +91,14 @@ let package = Package(
             name: "Daemon",
             dependencies: [
                 "BluetoothHCI", "BluetoothHost", "PebbleProtocol", "PebbleWatch", "WatchStorage", "LinuxBluetooth",
-                "AirSimulator", "ControlServer", "CLinux", logging,
+                "AirSimulator", "Board", "ControlServer", "CLinux", logging,
             ],
             swiftSettings: strict
         ),
         .target(
             name: "Board",
             dependencies: [
+                "CLinux", "LinuxBluetooth",
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Yams", package: "Yams"),
             ],
@@ -174,7 +175,11 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(name: "BenchTests", dependencies: ["cairn-bench", "BluetoothHCI"], swiftSettings: strict),
-        .testTarget(name: "BoardTests", dependencies: ["Board"], swiftSettings: strict),
+        .testTarget(
+            name: "BoardTests",
+            dependencies: ["Board", "CLinux", "LinuxBluetooth", "SystemTestSupport"],
+            swiftSettings: strict
+        ),
         .target(name: "SystemTestSupport", path: "Tests/SystemTestSupport", swiftSettings: strict),
         .testTarget(
             name: "DaemonTests",

@@ -6,6 +6,7 @@
 #define CLINUX_H
 
 #include <linux/sock_diag.h>
+#include <linux/gpio.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
@@ -23,5 +24,12 @@ extern int grantpt(int descriptor);
 extern int unlockpt(int descriptor);
 
 extern int ptsname_r(int descriptor, char *name, size_t size);
+
+// Requests of ioctl(2) that are made by macros with arguments, which Swift cannot import: linux/gpio.h.
+static const unsigned long gpio_get_chip_info_request = GPIO_GET_CHIPINFO_IOCTL;
+static const unsigned long gpio_get_line_info_request = GPIO_V2_GET_LINEINFO_IOCTL;
+static const unsigned long gpio_get_lines_request = GPIO_V2_GET_LINE_IOCTL;
+static const unsigned long gpio_get_values_request = GPIO_V2_LINE_GET_VALUES_IOCTL;
+static const unsigned long gpio_set_values_request = GPIO_V2_LINE_SET_VALUES_IOCTL;
 
 #endif

@@ -20,8 +20,8 @@ extension Firmware {
                 take(change, at: now)
             }
             return .done
-        case .hold(let held):
-            for change in buttons.hold(held, at: now) { take(change, at: now) }
+        case .hold(let held, let moment):
+            for change in buttons.hold(held, since: min(moment ?? now, now)) { take(change, at: now) }
             return .done
         case .sense(let reading):
             try take(reading, at: now)

@@ -11,8 +11,8 @@ public enum WatchCommand: Sendable, Equatable {
 
     /// A button was pressed and let go.
     case press(WatchButton, ButtonPress)
-    /// These buttons, and no others, are held down from now on.
-    case hold(Set<WatchButton>)
+    /// These buttons, and no others, are held down, from a moment in the past on, or from now on.
+    case hold(Set<WatchButton>, since: Duration? = nil)
     /// A sensor has something to say.
     case sense(SensorReading)
 

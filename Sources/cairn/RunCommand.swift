@@ -103,6 +103,8 @@ struct RunCommand: ParsableCommand {
 
     @OptionGroup(title: "VIRTUAL RADIO") var air: AirOptions
 
+    @OptionGroup(title: "BOARD") var hardware: HardwareOptions
+
     @OptionGroup(title: "DEVELOPMENT") var developer: DeveloperOptions
 
     @Flag(
@@ -125,6 +127,7 @@ struct RunCommand: ParsableCommand {
     func checkTogether() throws(ValidationError) {
         if let controller { try air.validate(for: controller) }
         try advertising.checkTogether()
+        try hardware.checkTogether()
     }
 
     func run() throws {
@@ -144,6 +147,7 @@ struct RunCommand: ParsableCommand {
             let diagnostics = diagnostics
             let link = link
             let advertising = advertising
+            let hardware = hardware
             let apps = try apps.load(for: watch.platform)
             let linkSecurity: LinkSecurityPolicy = insecureTestLink ? .insecureTestLink : .required
             var configuration = WatchDaemonConfiguration(controller: controller) {
@@ -152,6 +156,7 @@ struct RunCommand: ParsableCommand {
                 diagnostics.apply(to: &configuration)
                 link.apply(to: &configuration)
                 advertising.apply(to: &configuration)
+                hardware.apply(to: &configuration)
                 apps.apply(to: &configuration)
                 return configuration
             }
@@ -161,6 +166,7 @@ struct RunCommand: ParsableCommand {
             configuration.stateDirectory = state
             configuration.controlPath = control
             configuration.controlAccess = controlAccess
+            configuration.board = hardware.board
             configuration.qemuPort = developer.qemuPort
             configuration.serialPortPath = developer.serialPort
             configuration.address = watch.address

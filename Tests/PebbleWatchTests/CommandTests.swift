@@ -40,6 +40,34 @@ import Testing
         #expect(firmware.status.heldButtons.isEmpty)
     }
 
+    /// A press is as long as it was, however late the watch hears of its beginning and its end.
+    @Test func aPressThatIsToldLateIsAsLongAsItWas() throws {
+        var firmware = try firmware()
+        firmware.advance(to: .seconds(20))
+        try firmware.perform(.hold([.select], since: .seconds(10)), at: .seconds(20))
+        try firmware.perform(.hold([], since: .milliseconds(11_900)), at: .seconds(20))
+        try firmware.perform(.hold([.up], since: .seconds(13)), at: .seconds(20))
+        try firmware.perform(.hold([], since: .milliseconds(15_000)), at: .seconds(20))
+        #expect(presses(&firmware) == ["select short", "up long"])
+        // The future is not believed in.
+        try firmware.perform(.hold([.down], since: .seconds(30)), at: .seconds(20))
+        firmware.advance(to: .seconds(22))
+        #expect(presses(&firmware) == ["down long"])
+    }
+
+    @Test func backIsHeldLongerThanTheOthersToForget() throws {
+        var firmware = try firmware()
+        try firmware.perform(.hold([.back, .up]), at: .seconds(1))
+        #expect(firmware.nextDeadline == .seconds(3))
+        firmware.advance(to: .seconds(3))
+        #expect(presses(&firmware) == ["up long"])
+        firmware.advance(to: .milliseconds(5999))
+        #expect(presses(&firmware) == [])
+        #expect(firmware.nextDeadline == .seconds(6))
+        firmware.advance(to: .seconds(6))
+        #expect(presses(&firmware) == ["back long"])
+    }
+
     @Test func aReadingThatCannotBeIsRefusedAndChangesNothing() throws {
         var firmware = try firmware { $0.batteryLevel = 50 }
         let before = firmware.status.sensors

@@ -26,12 +26,7 @@ final class ServiceReporter: LoopMember {
 
     /// Takes note of what happened on the watch.
     func deliver(_ event: WatchEvent) {
-        switch event {
-        case .started, .failed, .advertising, .connected, .disconnected, .pairable, .pairingPrompt, .paired,
-            .pairingFailed:
-            isStatusStale = true
-        default: break
-        }
+        if event.concernsStatus { isStatusStale = true }
     }
 
     func start(at now: Duration) {
@@ -107,4 +102,18 @@ final class ServiceReporter: LoopMember {
 extension OnAir {
     /// Whether the controller has said that an advertisement is on the air, or a phone is connected already.
     fileprivate var canBeFound: Bool { silence == .connected || connectable?.state == .onAir }
+}
+
+extension WatchEvent {
+    /// Whether what a person wants to know of the watch at a glance may have changed: what is on the air, who is connected,
+    /// whether somebody can pair.
+    var concernsStatus: Bool {
+        switch self {
+        case .started, .failed, .advertising, .connected, .disconnected, .pairable, .pairingPrompt, .paired,
+            .pairingFailed,
+            .buttonPressed:
+            true
+        default: false
+        }
+    }
 }

@@ -1,4 +1,5 @@
 import AirSimulator
+import Board
 import BluetoothHCI
 import BluetoothHost
 import LinuxBluetooth
@@ -30,6 +31,8 @@ public struct WatchDaemonConfiguration: Sendable {
     public var qemuPort: UInt16?
     /// A path that becomes a serial port for the SDK's tools; nil for none.
     public var serialPortPath: String?
+    /// The board's buttons, LED and battery.
+    public var board = BoardHardware()
     /// What is logged.
     public var logLevels = LogLevels()
     /// The watch's static random address; nil for the one that the state directory remembers, or else this machine's.
@@ -83,6 +86,7 @@ public final class WatchDaemon {
             if let path = configuration.stateDirectory { try Self.openStore(path) } else { nil }
         var control: ControlSocket?
         var service: ServiceReporter?
+        var led: BoardLED?
         let watch = HostRunner(
             WatchHost(try Self.makeFirmware(configuration, store, randomness), store: store),
             capture: capture,
@@ -92,6 +96,7 @@ public final class WatchDaemon {
             loggers.log(line)
             control?.deliver(event, text: line.text, at: now)
             service?.deliver(event)
+            led?.deliver(event)
             handleEvent(event, now)
         }
         if let path = configuration.controlPath
@@ -128,6 +133,7 @@ public final class WatchDaemon {
         }
         // These stand behind the controller, which lets the watch's time pass first.
         if let control { loop.add(control) }
+        led = try Self.addHardware(configuration.board, to: loop, of: watch, log: loggers[.daemon])
         let reporter = ServiceReporter(ServiceManager(), watch: watch, log: loggers[.daemon])
         loop.add(reporter)
         service = reporter
@@ -145,6 +151,31 @@ public final class WatchDaemon {
     /// Runs until a signal, `loop.requestStop()`, or something that the watch cannot go on after.
     public func run() throws(DaemonError) -> EventLoop.Outcome {
         try loop.run()
+    }
+
+    /// - Returns: the LED, if there is one, which has to hear of events.
+    private static func addHardware(
+        _ board: BoardHardware,
+        to loop: EventLoop,
+        of watch: HostRunner<WatchHost>,
+        log: Logger
+    ) throws(DaemonError) -> BoardLED? {
+        switch board.battery {
+        case .fixed: break
+        case .automatic: loop.add(BatteryGauge(PowerSupply(named: nil), watch: watch, log: log))
+        case .powerSupply(let name): loop.add(BatteryGauge(PowerSupply(named: name), watch: watch, log: log))
+        }
+        do throws(GPIOError) {
+            if !board.buttons.isEmpty {
+                loop.add(try BoardButtons(board, clock: loop.clock, watch: watch, log: log))
+            }
+            guard let line = board.led else { return nil }
+            let led = try BoardLED(board, line: line, watch: watch, log: log)
+            loop.add(led)
+            return led
+        } catch {
+            throw DaemonError(error)
+        }
     }
 
     private static func openStore(_ directory: String) throws(DaemonError) -> SQLiteStore {

@@ -17,8 +17,8 @@ struct ButtonInput: Sendable {
         case pressed(WatchButton, ButtonPress)
     }
 
-    /// How long a button is held for what nobody should do by accident, such as to forget a phone.
-    static let longPress = Duration.seconds(2)
+    /// How long a button is held for a long press. Back held forgets every phone, which nobody should do by accident.
+    static func longPress(of button: WatchButton) -> Duration { button == .back ? .seconds(5) : .seconds(2) }
 
     /// When each button went down that is down and whose press has not counted yet.
     private var pressed: [WatchButton: Duration] = [:]
@@ -29,11 +29,12 @@ struct ButtonInput: Sendable {
     var toldToApp: Set<WatchButton> = []
 
     /// When `advance` has something to do.
-    var nextDeadline: Duration? { pressed.values.min().map { $0 + Self.longPress } }
+    var nextDeadline: Duration? { pressed.map { $0.value + Self.longPress(of: $0.key) }.min() }
 
-    /// These buttons, and no others, are down from now on.
-    mutating func hold(_ buttons: Set<WatchButton>, at now: Duration) -> [Change] {
-        var changes = advance(to: now)
+    /// These buttons, and no others, are down from this moment on, which may have passed: a press is as long as it was, and
+    /// not as long as it took to hear of it.
+    mutating func hold(_ buttons: Set<WatchButton>, since moment: Duration) -> [Change] {
+        var changes = advance(to: moment)
         // In the order of the buttons, so that the same input always has the same outcome.
         for button in WatchButton.allCases where held.contains(button) && !buttons.contains(button) {
             changes.append(.up(button))
@@ -41,7 +42,7 @@ struct ButtonInput: Sendable {
         }
         for button in WatchButton.allCases where buttons.contains(button) && !held.contains(button) {
             changes.append(.down(button))
-            pressed[button] = now
+            pressed[button] = moment
         }
         held = buttons
         return changes
@@ -51,7 +52,7 @@ struct ButtonInput: Sendable {
     mutating func advance(to now: Duration) -> [Change] {
         var changes: [Change] = []
         for button in WatchButton.allCases {
-            guard let start = pressed[button], start + Self.longPress <= now else { continue }
+            guard let start = pressed[button], start + Self.longPress(of: button) <= now else { continue }
             pressed[button] = nil
             changes.append(.pressed(button, .long))
         }

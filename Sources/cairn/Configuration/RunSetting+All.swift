@@ -5,7 +5,7 @@ import PebbleWatch
 
 extension RunSetting {
     /// Every setting that there is: all that `cairn run` takes on the command line but the board file itself.
-    static let all: [RunSetting] = general + pairing + link + advertising + apps + development
+    static let all: [RunSetting] = general + pairing + link + advertising + hardware + apps + development
 
     /// The settings by the options that they stand for.
     static let byOption = Dictionary(all.map { ($0.option, $0) }) { first, _ in first }
@@ -65,6 +65,21 @@ extension RunSetting {
         .value("beacon.minor", "beacon-minor", takes: "a number from 0 to 65535"),
         .value("beacon.power", "beacon-power", takes: "a number of dBm from -128 to 127"),
         .value("beacon.hold-off", "beacon-hold-off", takes: "a number of seconds from 0 to 3600"),
+    ]
+
+    private static let hardware: [RunSetting] = [
+        .value("gpio.chip", "gpio-chip", takes: "the label or the path of a GPIO chip"),
+        .value("gpio.back", "button-back", takes: "the number of a line"),
+        .value("gpio.up", "button-up", takes: "the number of a line"),
+        .value("gpio.select", "button-select", takes: "the number of a line"),
+        .value("gpio.down", "button-down", takes: "the number of a line"),
+        .choice("gpio.active", "buttons-active", GPIOLevel.names, usual: "low"),
+        .choice("gpio.pull", "buttons-pull", GPIOPull.names, usual: "up"),
+        .value("gpio.debounce", "buttons-debounce", takes: "a number of milliseconds from 0 to 1000", usual: "10"),
+        .value("gpio.led", "led", takes: "the number of a line"),
+        .choice("gpio.led-active", "led-active", GPIOLevel.names, usual: "high"),
+        .value("battery.source", "battery-source", takes: "fixed, auto, or a power supply's name", usual: "fixed"),
+        .value("battery.percent", "battery-percent", takes: "a number from 0 to 100", usual: "100"),
     ]
 
     private static let apps: [RunSetting] = [
