@@ -145,11 +145,11 @@ import Testing
         #expect(rig.controller.commands.filter { $0.starts(with: [0x01, 0x36, 0x20]) } == expected)
     }
 
-    /// Asked of the controller (Core 5.4, Vol 4, Part E, 7.8.53: the power is octet 19 of the parameters), and told to phones.
+    /// Asked of the controller (Core 5.4, Vol 4, Part E, 7.8.53: the power follows 19 octets of parameters), and told to phones.
     @Test func thePowerIsAskedForAndTold() throws {
         let rig = try Rig(.severalSets, .apple, beacon: Self.beacon, power: -20)
         let asked = rig.controller.commands.filter { $0.starts(with: [0x01, 0x36, 0x20]) }
-        #expect(asked.map { Int8(bitPattern: $0[4 + 18]) } == [-20, -20])
+        #expect(asked.map { Int8(bitPattern: $0[4 + 19]) } == [-20, -20])
         let told = try #require(rig.firmware.onAir.connectable)
         #expect(AdvertisingData(parsing: told.data).txPowerLevelDBm == -20)
     }
