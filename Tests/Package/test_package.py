@@ -57,6 +57,9 @@ def test_what_is_in_it() -> None:
         "./usr/share/man/man1/cairn-run.1.gz",
         "./usr/share/cairn/boards/virtual/board.yaml",
         "./usr/share/doc/cairn/copyright",
+        "./usr/lib/systemd/system/cairn.service",
+        "./usr/lib/sysusers.d/cairn.conf",
+        "./usr/lib/udev/rules.d/60-cairn.rules",
     ):
         assert path in paths, f"{path} is missing"
     assert not [line for line in listing.splitlines() if not line.split()[1] == "root/root"], "owned by somebody else"
@@ -122,6 +125,18 @@ def test_version() -> None:
 def test_the_default_configuration_is_the_machines_own() -> None:
     """What an administrator writes into it stays when the package is replaced."""
     assert "/etc/cairn/board.yaml" in inside("dpkg-query", "--show", "--showformat=${Conffiles}", "cairn")
+
+
+def test_the_service_waits_to_be_asked() -> None:
+    """Installing it takes no controller from anybody: the unit is there, its user too, and nothing is to start it."""
+    assert (ROOT / "usr/lib/systemd/system/cairn.service").exists()
+    assert list((ROOT / "etc/systemd/system").glob("*.wants/cairn.service")) == []
+    user = inside("getent", "passwd", "cairn").strip().split(":")
+    assert user[6] == "/usr/sbin/nologin"
+    groups = {line.split(":")[0] for line in (ROOT / "etc/group").read_text().splitlines()}
+    unit = (ROOT / "usr/lib/systemd/system/cairn.service").read_text()
+    (wanted,) = re.findall(r"^SupplementaryGroups=(.*)$", unit, re.MULTILINE)
+    assert set(wanted.split()) <= groups
 
 
 def test_completion_is_read_by_the_shell() -> None:
