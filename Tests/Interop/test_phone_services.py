@@ -18,7 +18,7 @@ from bumble.profiles import ams, ancs
 from phones.handset import IPhone
 from phones.libpebble3 import LibPebble3IOS
 from rig import companion, control
-from rig.apple import Clock, DeviceInformation, MediaPlayer, Notification, NotificationCenter
+from rig.apple import Clock, DeviceInformation, HostedService, MediaPlayer, Notification, NotificationCenter
 from rig.control import Control
 from rig.controllers import controllers
 from rig.process import Program
@@ -41,9 +41,11 @@ class Pair:
     state: Path
     person: Control
 
-    async def connect(self) -> None:
-        """Connects for the first time, and pairs."""
+    async def connect(self, *hosted: HostedService) -> None:
+        """Connects for the first time, and pairs; before that, the watch uses nothing."""
         link = await self.iphone.connect(ADDRESS)
+        await link.round_trip()
+        assert [each.subscriptions.waiting for each in hosted] == [[] for _ in hosted]
         await link.pair()
 
     async def until(self, what: str, accept: Any) -> dict[str, Any]:
@@ -92,7 +94,7 @@ def asked_names(center: NotificationCenter) -> int:
 async def test_notifications(pair: Pair) -> None:
     """a: a notification comes, a long one in parts, one changes, one is removed, and actions arrive at the phone."""
     center = host(pair.iphone)
-    await pair.connect()
+    await pair.connect(center)
     await center.subscribed()
     await pair.service("notifications", "began")
 
@@ -133,7 +135,7 @@ async def test_notifications(pair: Pair) -> None:
 async def test_calls(pair: Pair) -> None:
     """b: an iPhone's call rings on the watch, is answered and refused there, and ends; one is missed."""
     center = host(pair.iphone)
-    await pair.connect()
+    await pair.connect(center)
     await center.subscribed()
     call = Notification(
         PHONE, "\u202aMum\u202c", category=ancs.CategoryId.INCOMING_CALL, positive="Answer", negative="Decline"
@@ -172,7 +174,7 @@ async def test_media(pair: Pair) -> None:
         (ams.EntityId.PLAYER, ams.PlayerAttributeId.VOLUME, "0.604925"),
     ):
         player.set(entity, attribute, value)
-    await pair.connect()
+    await pair.connect(player)
     await pair.service("media", "began")
     # The order and the bytes of a real watch.
     assert [bytes(each) for each in player.registrations.waiting] == [
@@ -209,7 +211,7 @@ async def test_time(pair: Pair) -> None:
     """d: the phone's clock sets the watch's, when it connects and when it changes; nonsense does not."""
     start = datetime.datetime(2030, 6, 1, 12, 0, 0)
     clock = Clock(pair.iphone.phone, start, quarters=8)
-    await pair.connect()
+    await pair.connect(clock)
     await pair.clock_set("UTC+2")
     await clock.subscriptions.take(10, "a subscription to the time")
     clock.quarters = 22
@@ -272,7 +274,7 @@ async def test_refusals(pair: Pair) -> None:
     phone = pair.iphone.phone
     strict = host(pair.iphone)
     strict.refuse_subscriptions(strict.source)
-    await pair.connect()
+    await pair.connect(strict)
     refused = (await pair.service("notifications", "problem"))["reason"]
     assert "Insufficient Authentication" in refused, refused
 
@@ -320,7 +322,7 @@ async def test_link_lost(pair: Pair) -> None:
     center = host(pair.iphone)
     player = MediaPlayer(pair.iphone.phone)
     player.set(ams.EntityId.TRACK, ams.TrackAttributeId.TITLE, "Song")
-    await pair.connect()
+    await pair.connect(center, player)
     await center.subscribed()
     shown = Notification(CHAT, "Ada", "Hello")
     center.show(shown)
