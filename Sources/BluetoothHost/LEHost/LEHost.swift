@@ -194,7 +194,8 @@ extension LEHost {
         let startUp = StartUp(
             ownAddress: configuration.ownAddress,
             spareAddress: spareAddress,
-            defaultPHY: configuration.defaultPHY
+            defaultPHY: configuration.defaultPHY,
+            quirks: configuration.quirks
         )
         state = .starting(startUp)
         continueStartUp(startUp)

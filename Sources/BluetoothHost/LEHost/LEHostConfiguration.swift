@@ -13,6 +13,8 @@ extension LEHost {
         public var defaultPHY: PHYPreferences?
         /// Which connection parameters a peer gets that asks for them.
         public var acceptableParameters: AcceptableParameters
+        /// Where controllers are not what they say.
+        public var quirks = ControllerQuirks.known
         /// While connecting, the peer is listened for once in this time...
         public var connectScanInterval = ScanInterval.milliseconds(60)
         /// ...for this long.

@@ -33,15 +33,23 @@ struct StartUp: Sendable {
     private let wantedAddress: LEAddress
     private let spareAddress: DeviceAddress
     private let defaultPHY: PHYPreferences?
+    private let quirks: ControllerQuirks
 
     /// - Parameters:
     ///   - ownAddress: the address to be known by; the value of a public one is the controller's own affair.
     ///   - spareAddress: a static random address to use if the controller has no public one.
     ///   - defaultPHY: which PHYs new connections should use; nil to leave that to the controller.
-    init(ownAddress: LEAddress, spareAddress: DeviceAddress, defaultPHY: PHYPreferences?) {
+    ///   - quirks: where controllers are not what they say.
+    init(
+        ownAddress: LEAddress,
+        spareAddress: DeviceAddress,
+        defaultPHY: PHYPreferences?,
+        quirks: ControllerQuirks
+    ) {
         wantedAddress = ownAddress
         self.spareAddress = spareAddress
         self.defaultPHY = defaultPHY
+        self.quirks = quirks
     }
 
     /// The address that the host is known by.
@@ -125,6 +133,7 @@ struct StartUp: Sendable {
         var warning: String?
         do throws(StartUpFailure) {
             try take(answer, for: step)
+            if step == .commands { warning = quirks.correct(&capabilities.commands, of: capabilities.version) }
         } catch {
             guard Self.isOptional(step) else { throw error }
             warning = "\(error); going on without"
@@ -146,7 +155,7 @@ struct StartUp: Sendable {
             capabilities.linkManagerFeatures = try value(of: ReadLocalSupportedFeatures.self, in: answer).features
         case .publicAddress:
             let address = try value(of: ReadBDADDR.self, in: answer).address
-            capabilities.publicAddress = address == .zero ? nil : address
+            capabilities.publicAddress = quirks.publicAddress(address)
         case .features: capabilities.features = try value(of: LEReadLocalSupportedFeatures.self, in: answer).features
         case .eventMask: _ = try value(of: SetEventMask.self, in: answer)
         case .leEventMask: _ = try value(of: LESetEventMask.self, in: answer)
