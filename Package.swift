@@ -82,9 +82,10 @@ let package = Package(
             swiftSettings: strict
         ),
         .systemLibrary(name: "CLinux"),
+        .systemLibrary(name: "CBluetooth", pkgConfig: "bluez", providers: [.apt(["libbluetooth-dev"])]),
         .target(
             name: "LinuxBluetooth",
-            dependencies: ["ByteCoding", "BluetoothHCI", "CLinux"],
+            dependencies: ["ByteCoding", "BluetoothHCI", "CBluetooth", "CLinux"],
             swiftSettings: strict
         ),
         .target(
@@ -197,7 +198,7 @@ let package = Package(
         ),
         .testTarget(
             name: "LinuxBluetoothTests",
-            dependencies: ["LinuxBluetooth", "BluetoothHCI", "ByteCoding", "SystemTestSupport"],
+            dependencies: ["LinuxBluetooth", "BluetoothHCI", "ByteCoding", "CBluetooth", "SystemTestSupport"],
             swiftSettings: strict
         ),
     ],

@@ -5,6 +5,10 @@
 #ifndef CLINUX_H
 #define CLINUX_H
 
+// What the headers below share with Swift's own module of the C library is declared there and nowhere else: otherwise files
+// that import only that would miss it, depending on which module is loaded first.
+#pragma clang module import SwiftGlibc
+
 #include <linux/sock_diag.h>
 #include <linux/gpio.h>
 #include <poll.h>

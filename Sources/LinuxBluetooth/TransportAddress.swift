@@ -6,8 +6,10 @@ public enum TransportAddress: Hashable, Sendable {
     case tcp(host: String, port: UInt16)
     /// H4 over a Unix stream socket.
     case unix(path: String)
-    /// H4 over a serial port with hardware flow control.
-    case serial(device: String, BaudRate)
+    /// H4 over a serial port.
+    case serial(device: String, BaudRate, SerialFlowControl = .hardware)
+    /// An adapter of this machine.
+    case adapter(AdapterReference)
 }
 
 /// Why a transport string was not understood: what is wrong with it, and what to write instead.
@@ -29,10 +31,14 @@ extension TransportAddress {
         case ("serial", let port):
             self = try Self.serial(port ?? "", in: text)
         default:
-            throw .init(
-                description: "“\(text)” is no way to reach a controller; "
-                    + "write virtual, tcp:HOST:PORT, unix:PATH or serial:DEVICE,BAUD"
-            )
+            guard let adapter = AdapterReference(parsing: text) else {
+                throw .init(
+                    description:
+                        "“\(text)” is no way to reach a controller; write hci0 (cairn adapters lists what there is), "
+                        + "virtual, tcp:HOST:PORT, unix:PATH or serial:DEVICE,BAUD"
+                )
+            }
+            self = .adapter(adapter)
         }
     }
 
@@ -72,22 +78,32 @@ extension TransportAddress {
 
     private static func serial(_ port: some StringProtocol, in text: String) throws(TransportAddressError) -> Self {
         let example = "write serial:DEVICE,BAUD, for example serial:/dev/ttyUSB0,115200"
-        guard let comma = port.lastIndex(of: ",") else {
+        var words = port.split(separator: ",", omittingEmptySubsequences: false)
+        let flow = words.last.flatMap { SerialFlowControl(rawValue: String($0)) }
+        if flow != nil { words.removeLast() }
+        guard words.count > 1, let digits = words.popLast() else {
             throw .init(description: "“\(text)” names no baud rate; \(example)")
         }
-        let device = port[..<comma]
-        let digits = port[port.index(after: comma)...]
+        let device = words.joined(separator: ",")
         guard !device.isEmpty else { throw .init(description: "“\(text)” names no device; \(example)") }
         guard let number = Int(digits), let rate = BaudRate(number) else {
             let rates = BaudRate.all.map(\.description).joined(separator: ", ")
             throw .init(description: "“\(digits)” in “\(text)” is no standard baud rate; use one of \(rates)")
         }
-        return .serial(device: String(device), rate)
+        return .serial(device: device, rate, flow ?? .hardware)
     }
 
     private static func split(_ text: String, atFirst mark: Character) -> (Substring, Substring?) {
         guard let position = text.firstIndex(of: mark) else { return (text[...], nil) }
         return (text[..<position], text[text.index(after: position)...])
+    }
+}
+
+extension TransportAddress {
+    /// Whether it is an adapter of this machine.
+    public var isAdapter: Bool {
+        if case .adapter = self { return true }
+        return false
     }
 }
 
@@ -99,7 +115,9 @@ extension TransportAddress: CustomStringConvertible {
         case .tcp(let host, let port) where host.contains(":"): "tcp:[\(host)]:\(port)"
         case .tcp(let host, let port): "tcp:\(host):\(port)"
         case .unix(let path): "unix:\(path)"
-        case .serial(let device, let rate): "serial:\(device),\(rate)"
+        case .serial(let device, let rate, .hardware): "serial:\(device),\(rate)"
+        case .serial(let device, let rate, let flow): "serial:\(device),\(rate),\(flow.rawValue)"
+        case .adapter(let adapter): "\(adapter)"
         }
     }
 }

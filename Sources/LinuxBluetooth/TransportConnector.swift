@@ -3,19 +3,31 @@ import Glibc
 /// One attempt to reach a controller, without waiting.
 ///
 /// Opening a device or a Unix socket ends at once. A TCP connection takes time: until `proceed` returns a stream, poll
-/// `descriptor` for writing and call it again, or `giveUpWaiting` when it takes too long.
+/// `descriptor` for writing and call it again, or `giveUpWaiting` when `patience` is over. So does an adapter that the kernel
+/// is not done with: there is nothing to poll then.
 public final class TransportConnector {
-    /// How long one address may take to answer.
-    public static let patience: Duration = .seconds(5)
+    /// How long a host may take to answer.
+    private static let hostPatience: Duration = .seconds(5)
+    /// How long to let the kernel go on with an adapter before it is asked again...
+    private static let adapterPatience: Duration = .milliseconds(250)
+    /// ...and how often: loading firmware takes seconds.
+    private static let adapterAttempts = 60
 
     /// Which controller.
     public let address: TransportAddress
     private var candidates: ArraySlice<SocketAddress>
     private var attempt: FileDescriptor?
     private var failure: TransportError.Cause?
+    private var adapterAttempts = 0
+    /// The adapter that `proceed` has opened, as it was before.
+    public private(set) var openedAdapter: Adapter?
+
+    private let reclaims: Bool
 
     /// Begins an attempt. `address` is any but `.virtual`, which is in this process and needs no connection.
-    public init(to address: TransportAddress) throws(TransportError) {
+    /// - Parameter reclaims: it is an adapter that this process had before.
+    public init(to address: TransportAddress, reclaims: Bool = false) throws(TransportError) {
+        self.reclaims = reclaims
         self.address = address
         switch address {
         case .tcp(let host, let port):
@@ -26,9 +38,15 @@ public final class TransportConnector {
             }
         case .unix(let path):
             candidates = [SocketAddress(unixPath: path)]
-        case .serial, .virtual:
+        case .serial, .adapter, .virtual:
             candidates = []
         }
+    }
+
+    /// How long to wait before `giveUpWaiting`.
+    public var patience: Duration {
+        if case .adapter = address { return Self.adapterPatience }
+        return Self.hostPatience
     }
 
     /// What to poll for writing while the attempt is under way.
@@ -42,17 +60,39 @@ public final class TransportConnector {
     /// Goes on as far as is possible without waiting.
     /// - Returns: the connection, or nil if `descriptor` has to become writable first.
     public func proceed() throws(TransportError) -> (any HCIConnection)? {
-        if case .serial(let device, let rate) = address {
-            do {
-                return H4Stream(
-                    owning: try SerialPort.open(device: device, rate: rate),
-                    kind: .device,
-                    peer: .controller
-                )
-            } catch {
-                throw TransportError(address: address, cause: error)
-            }
+        switch address {
+        case .serial(let device, let rate, let flow): return try openPort(device, rate, flow)
+        case .adapter(let reference): return try open(reference)
+        case .tcp, .unix, .virtual: return try connect()
         }
+    }
+
+    private func openPort(
+        _ device: String,
+        _ rate: BaudRate,
+        _ flow: SerialFlowControl
+    ) throws(TransportError) -> H4Stream {
+        do {
+            let port = try SerialPort.open(device: device, rate: rate, flow: flow)
+            return H4Stream(owning: port, kind: .device, peer: .controller)
+        } catch {
+            throw TransportError(address: address, cause: error)
+        }
+    }
+
+    private func open(_ reference: AdapterReference) throws(TransportError) -> PacketConnection? {
+        do {
+            let opened = try UserChannel.open(reference, reclaims: reclaims)
+            openedAdapter = opened.adapter
+            return opened.connection
+        } catch {
+            adapterAttempts += 1
+            if error.isPassing, adapterAttempts < Self.adapterAttempts { return nil }
+            throw TransportError(address: address, cause: .adapter(error))
+        }
+    }
+
+    private func connect() throws(TransportError) -> H4Stream? {
         while true {
             if let socket = attempt.take() {
                 switch Self.progress(of: socket) {
@@ -67,7 +107,8 @@ public final class TransportConnector {
         }
     }
 
-    /// Takes the address that is being tried as one that does not answer, and goes on with the next.
+    /// Takes the host's address that is being tried as one that does not answer, and goes on with the next; asks for the
+    /// adapter again.
     public func giveUpWaiting() throws(TransportError) -> (any HCIConnection)? {
         attempt = nil
         failure = .noAnswer

@@ -16,6 +16,8 @@ public struct TransportError: Error, Hashable, Sendable, CustomStringConvertible
         case held
         /// The serial port does not know this speed or has no hardware flow control.
         case unsupportedSettings(SystemError?)
+        /// The adapter cannot be used.
+        case adapter(AdapterProblem)
     }
 
     /// Which controller.
@@ -32,7 +34,8 @@ public struct TransportError: Error, Hashable, Sendable, CustomStringConvertible
         case .held: "cannot use \(address): another program holds the serial port"
         case .unsupportedSettings(let error?): "cannot set up the serial port of \(address): \(error)"
         case .unsupportedSettings(nil):
-            "the serial port of \(address) does not take that speed with hardware flow control"
+            "the serial port of \(address) does not take that speed with that flow control"
+        case .adapter(let problem): "cannot use the controller \(address): \(problem)"
         }
     }
 
@@ -59,13 +62,18 @@ public struct TransportError: Error, Hashable, Sendable, CustomStringConvertible
             "check that the path names the controller's port, and the baud rate in the controller's documentation"
         case (.refused, _):
             "check that the controller is there and runs"
+        case (.adapter(let problem), _):
+            problem.advice
         }
     }
 
     /// Whether the reason is that this user is not allowed to.
     public var isPermission: Bool {
-        guard case .refused(let error) = cause else { return false }
-        return error.code == EACCES || error.code == EPERM
+        switch cause {
+        case .refused(let error): error.code == EACCES || error.code == EPERM
+        case .adapter(let problem): problem.isPermission
+        default: false
+        }
     }
 }
 
@@ -79,6 +87,12 @@ public enum ConnectionLoss: Error, Hashable, Sendable, CustomStringConvertible {
     case stalled(waitingBytes: Int)
     /// This process has not read for so long that the kernel has dropped packets.
     case overrun(packets: Int)
+
+    /// Whether controller and connection are as good as ever, and it was this process that did not keep up.
+    public var isOwnFault: Bool {
+        if case .overrun = self { return true }
+        return false
+    }
 
     public var description: String {
         switch self {

@@ -12,8 +12,9 @@ struct CairnCommand: ParsableCommand {
 
               cairn demo
 
-            Run a watch on a Bluetooth controller that speaks H4 on a serial port:
+            Run a watch on this machine's Bluetooth adapter, or on a controller that speaks H4 on a serial port:
 
+              cairn run --controller hci0
               cairn run --controller serial:/dev/ttyUSB0,115200
 
             Run a watch on a virtual radio, on which another Bluetooth host can be the phone:
@@ -34,7 +35,8 @@ struct CairnCommand: ParsableCommand {
             """,
         version: cairnVersion,
         subcommands: [
-            RunCommand.self, DemoCommand.self, PersonalitiesCommand.self, ConfigCommand.self, AirCommand.self,
+            RunCommand.self, DemoCommand.self, PersonalitiesCommand.self, ConfigCommand.self, AdaptersCommand.self,
+            AirCommand.self,
         ],
         groupedSubcommands: [
             CommandGroup(

@@ -14,10 +14,14 @@ struct RunCommand: ParsableCommand {
 
             CONTROLLERS
 
+              hci0                an adapter of this machine; see cairn adapters
+              hci, usb            the first that is free, of all or on USB
+              hci:ADDRESS         the one with this address, whatever its number
               virtual             a simulated controller; see --air-port
               tcp:HOST:PORT       H4 over TCP, as Bumble, RootCanal and netsim serve it
               unix:PATH           H4 over a Unix socket
-              serial:DEVICE,BAUD  H4 on a serial port with RTS/CTS flow control
+              serial:DEVICE,BAUD  H4 on a serial port with RTS/CTS flow control;
+                                  without it: serial:DEVICE,BAUD,noflow
 
             BOARD FILES
 
@@ -37,6 +41,7 @@ struct RunCommand: ParsableCommand {
 
             EXAMPLES
 
+              cairn run --controller hci0 --state ~/.cairn
               cairn run --controller serial:/dev/ttyAMA0,3000000 --state ~/.cairn
               cairn run --controller tcp:127.0.0.1:6402 --controller-lost retry
               cairn run --controller virtual --air-port 6402 --capture a.btsnoop
@@ -61,8 +66,13 @@ struct RunCommand: ParsableCommand {
     )
     var board: String?
 
-    @Option(help: "What to do when the controller cannot be reached or is lost: exit, or retry until it is back.")
-    var controllerLost: RemoteController.LossPolicy = .exit
+    @Option(
+        help: """
+            What to do when the controller cannot be reached or is lost: exit, or retry until it is back. (default: exit, but \
+            retry for an adapter that worked and was unplugged)
+            """
+    )
+    var controllerLost: RemoteController.LossPolicy?
 
     @OptionGroup var watch: WatchOptions
 

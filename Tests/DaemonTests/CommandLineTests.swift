@@ -21,7 +21,7 @@ import Testing
             #expect(process.outputText.contains("cairn run --controller serial:/dev/ttyUSB0,115200"))
             #expect(process.outputText.contains("SUBCOMMANDS"))
         }
-        for subcommand in ["run", "demo", "air"] {
+        for subcommand in ["run", "demo", "adapters", "air"] {
             let (end, output, _) = try cairn(subcommand, "--help")
             #expect(end == .exited(0))
             #expect(output.contains("EXAMPLES"))
@@ -36,7 +36,7 @@ import Testing
         (["air", "--vhci", "17"], "--vhci takes a number of adapters from 0 to 16"),
         (["air", "--port", "0", "--loss", "100"], "--loss takes a number of percent from 0 to 99"),
         (["run"], "Missing expected argument '--controller <controller>'"),
-        (["run", "--controller", "hci7"], "“hci7” is no way to reach a controller; write virtual, tcp:HOST:PORT"),
+        (["run", "--controller", "hcix"], "“hcix” is no way to reach a controller; write hci0 (cairn adapters lists"),
         (["run", "--controller", "virtual", "--frequency", "5"], "Unknown option '--frequency'"),
         (
             ["run", "--controller", "virtual", "--air-port", "99999"],

@@ -57,6 +57,15 @@ private struct PseudoTerminal {
         #expect(settings.c_oflag & tcflag_t(OPOST) == 0)
     }
 
+    @Test func leavesRTSAndCTSAloneWhereTheyAreNotWired() throws {
+        let line = try PseudoTerminal()
+        let stream = try connect(to: .serial(device: line.device, rate, .none))
+        var settings = termios()
+        try #require(tcgetattr(stream.descriptor, &settings) == 0)
+        #expect(settings.c_cflag & tcflag_t(CRTSCTS) == 0)
+        #expect(cfgetospeed(&settings) == speed_t(B921600))
+    }
+
     @Test func dropsWhatIsLeftOfAnEarlierConversation() throws {
         let line = try PseudoTerminal()
         let keepsLineOpen = open(line.device, O_RDWR | O_NOCTTY)

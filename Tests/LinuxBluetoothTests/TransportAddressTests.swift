@@ -1,3 +1,4 @@
+import BluetoothHCI
 import LinuxBluetooth
 import Testing
 
@@ -8,6 +9,11 @@ import Testing
         ("tcp:[::1]:1", .tcp(host: "::1", port: 1)),
         ("tcp:raspberry.local:65535", .tcp(host: "raspberry.local", port: 65535)),
         ("unix:/run/a:b,c.sock", .unix(path: "/run/a:b,c.sock")),
+        ("hci0", .adapter(.index(0))),
+        ("hci12", .adapter(.index(12))),
+        ("hci", .adapter(.first)),
+        ("usb", .adapter(.firstUSB)),
+        ("hci:00:1A:7D:DA:71:13", .adapter(.address(DeviceAddress(0x001A_7DDA_7113)))),
     ])
     func readsEachKind(text: String, address: TransportAddress) throws {
         #expect(try TransportAddress(parsing: text) == address)
@@ -17,7 +23,7 @@ import Testing
     @Test func readsSerialPorts() throws {
         for (text, bitsPerSecond) in [("serial:/dev/ttyUSB0,115200", 115_200), ("serial:/dev/a,b,3000000", 3_000_000)] {
             let address = try TransportAddress(parsing: text)
-            guard case .serial(_, let rate) = address else {
+            guard case .serial(_, let rate, .hardware) = address else {
                 Issue.record("\(address)")
                 continue
             }
@@ -26,8 +32,26 @@ import Testing
         }
     }
 
+    @Test func readsHowSerialPortsAreStopped() throws {
+        let rate = try #require(BaudRate(921_600))
+        #expect(try TransportAddress(parsing: "serial:/dev/a,921600,noflow") == .serial(device: "/dev/a", rate, .none))
+        #expect(
+            try TransportAddress(parsing: "serial:/dev/a,921600,flow") == .serial(device: "/dev/a", rate, .hardware)
+        )
+        #expect(TransportAddress.serial(device: "/dev/a", rate, .none).description == "serial:/dev/a,921600,noflow")
+    }
+
     @Test(arguments: [
-        ("", "“” is no way to reach a controller; write virtual, tcp:HOST:PORT, unix:PATH or serial:DEVICE,BAUD"),
+        (
+            "",
+            "“” is no way to reach a controller; write hci0 (cairn adapters lists what there is), virtual, tcp:HOST:PORT, "
+                + "unix:PATH or serial:DEVICE,BAUD"
+        ),
+        ("hci-1", "“hci-1” is no way to reach a controller"),
+        ("hci65536", "“hci65536” is no way to reach a controller"),
+        ("hci:00:1A", "“hci:00:1A” is no way to reach a controller"),
+        ("serial:/dev/ttyS0,115200,xon", "“xon” in “serial:/dev/ttyS0,115200,xon” is no standard baud rate"),
+        ("serial:/dev/ttyS0,flow", "“serial:/dev/ttyS0,flow” names no baud rate"),
         ("usb:0", "“usb:0” is no way to reach a controller"),
         ("virtual:1", "“virtual:1” is no way to reach a controller"),
         ("tcp:localhost", "“tcp:localhost” names no port; write tcp:HOST:PORT"),

@@ -3,6 +3,8 @@ import LinuxBluetooth
 import Logging
 
 /// A controller outside this process, reached through a transport, with the host on top of it.
+///
+/// An adapter of this machine that was unplugged is known again by its address, whatever the kernel then calls it.
 public final class RemoteController: LoopMember {
     /// What happens when the controller cannot be reached or its connection is lost.
     public enum LossPolicy: String, CaseIterable, Sendable {
@@ -14,8 +16,12 @@ public final class RemoteController: LoopMember {
 
     /// The first wait before a new attempt; it doubles with every failure.
     public static let defaultBackOff: Duration = .milliseconds(500)
-    /// The longest wait between attempts.
+    /// The longest wait between attempts to reach a host or a port...
     static let longestBackOff: Duration = .seconds(30)
+    /// ...and to find an adapter: the kernel knows at once whether it is there.
+    static let longestAdapterBackOff: Duration = .seconds(1)
+    /// How long a controller may take to answer the reset that it is left with.
+    private static let farewellPatience: Duration = .milliseconds(500)
     /// Packets that may leave the host in one turn of the loop.
     private static let packetsPerTurn = 256
 
@@ -25,9 +31,9 @@ public final class RemoteController: LoopMember {
         case waiting(until: Duration)
     }
 
-    private let address: TransportAddress
+    private var address: TransportAddress
     private let runner: any HostRunning
-    private let policy: LossPolicy
+    private let policy: LossPolicy?
     private let log: Logger
     private var state: State = .waiting(until: .zero)
     private var pollToken: PollSet.Token?
@@ -36,12 +42,19 @@ public final class RemoteController: LoopMember {
     private var buffer: [UInt8] = []
     private var isStopping = false
     private var hasSaidFarewell = false
+    private var farewellEnds: Duration?
+    private var hasBeenReached = false
+    /// The adapter to switch on for the kernel's stack in the end, since it was on in the beginning.
+    private var switchedOff: UInt16?
+    private var lastReason: String?
 
     /// Reaches the controller at `address`, which is not `.virtual`, when the loop starts.
+    /// - Parameter policy: nil for what is usual: an adapter of this machine that could be used once is waited for, and any
+    ///   other loss ends the process.
     public init(
         _ address: TransportAddress,
         runner: any HostRunning,
-        whenLost policy: LossPolicy,
+        whenLost policy: LossPolicy?,
         backOff: Duration = defaultBackOff,
         log: Logger
     ) {
@@ -51,6 +64,20 @@ public final class RemoteController: LoopMember {
         self.runner = runner
         self.policy = policy
         self.log = log
+    }
+
+    deinit {
+        guard let switchedOff else { return }
+        // The adapter is the kernel's again as soon as it is closed.
+        state = .waiting(until: .zero)
+        UserChannel.giveBack(switchedOff)
+    }
+
+    /// Whether a loss is waited out.
+    private var isPatient: Bool {
+        guard !isStopping else { return false }
+        if let policy { return policy == .retry }
+        return hasBeenReached && address.isAdapter
     }
 
     public func start(at now: Duration) throws(DaemonError) { try connect(at: now) }
@@ -73,7 +100,13 @@ public final class RemoteController: LoopMember {
             try attempt(at: now) { () throws(TransportError) in try connector.proceed() }
         case .connected(let stream) where set.isReadable(token):
             do {
-                try stream.receive { runner.receive($0, at: now) }
+                try stream.receive { packet in
+                    if hasSaidFarewell {
+                        takeFarewell(packet)
+                    } else {
+                        runner.receive(packet, at: now)
+                    }
+                }
                 reportGarbage(on: stream)
                 // What answers is a controller: the next loss is a new one.
                 backOff = firstBackOff
@@ -90,7 +123,7 @@ public final class RemoteController: LoopMember {
         guard case .connected(let stream) = state else { return false }
         var share = Self.packetsPerTurn
         if isStopping, runner.isShutDown {
-            sayFarewell(on: stream)
+            sayFarewell(on: stream, at: now)
         } else {
             while share > 0, stream.hasRoom, runner.nextPacket(into: &buffer, at: now) {
                 stream.send(buffer)
@@ -110,8 +143,10 @@ public final class RemoteController: LoopMember {
         switch state {
         case .connecting(let connector, let patienceEnds) where patienceEnds <= now:
             // The host may have other addresses, each of which has its own time.
-            state = .connecting(connector, patienceEnds: now + TransportConnector.patience)
+            state = .connecting(connector, patienceEnds: now + connector.patience)
             try attempt(at: now) { () throws(TransportError) in try connector.giveUpWaiting() }
+        case .connected where hasSaidFarewell:
+            if let farewellEnds, farewellEnds <= now { self.farewellEnds = nil }
         case .connected:
             runner.advance(to: now)
             try checkHost(at: now)
@@ -125,7 +160,7 @@ public final class RemoteController: LoopMember {
     public var nextDeadline: Duration? {
         switch state {
         case .connecting(_, let patienceEnds): patienceEnds
-        case .connected: runner.nextDeadline
+        case .connected: hasSaidFarewell ? farewellEnds : runner.nextDeadline
         case .waiting(let time): isStopping ? nil : time
         }
     }
@@ -138,21 +173,30 @@ public final class RemoteController: LoopMember {
     public var isStopped: Bool {
         guard isStopping else { return false }
         guard case .connected(let stream) = state else { return true }
-        return hasSaidFarewell && !stream.wantsToWrite
+        return hasSaidFarewell && farewellEnds == nil && !stream.wantsToWrite
     }
 
-    /// A controller goes on with what it was told although nobody listens any more: a reset ends its advertising.
-    private func sayFarewell(on stream: any HCIConnection) {
+    /// A controller goes on with what it was told although nobody listens any more: a reset ends its advertising. The kernel
+    /// drops what has not reached the controller of an adapter that is closed, so it is closed when the answer is there.
+    private func sayFarewell(on stream: any HCIConnection, at now: Duration) {
         guard !hasSaidFarewell, stream.hasRoom else { return }
         stream.send(Reset().packet)
         hasSaidFarewell = true
+        if address.isAdapter { farewellEnds = now + Self.farewellPatience }
+    }
+
+    private func takeFarewell(_ packet: ArraySlice<UInt8>) {
+        guard packet.first == HCIPacketType.event.rawValue,
+            case .commandComplete(let answer)? = try? HCIEvent(body: packet.dropFirst()), answer.opcode == Reset.opcode
+        else { return }
+        farewellEnds = nil
     }
 
     private func connect(at now: Duration) throws(DaemonError) {
         log.debug("connecting to the controller at \(address)")
         try attempt(at: now) { () throws(TransportError) in
-            let connector = try TransportConnector(to: address)
-            state = .connecting(connector, patienceEnds: now + TransportConnector.patience)
+            let connector = try TransportConnector(to: address, reclaims: hasBeenReached)
+            state = .connecting(connector, patienceEnds: now + connector.patience)
             return try connector.proceed()
         }
     }
@@ -163,11 +207,14 @@ public final class RemoteController: LoopMember {
     ) throws(DaemonError) {
         do {
             guard let stream = try step() else { return }
+            if case .connecting(let connector, _) = state, let adapter = connector.openedAdapter { keep(adapter) }
             log.notice("connected to the controller at \(address)")
             state = .connected(stream)
+            hasBeenReached = true
+            lastReason = nil
             runner.start(at: now)
         } catch {
-            guard policy == .retry, !isStopping else {
+            guard isPatient else {
                 let status: ExitStatus = error.isPermission ? .notPermitted : .unavailable
                 throw DaemonError(status, "\(error)", advice: error.advice)
             }
@@ -178,12 +225,13 @@ public final class RemoteController: LoopMember {
     private func checkHost(at now: Duration) throws(DaemonError) {
         guard let failure = runner.failure, case .connected = state else { return }
         let what = "cannot use the controller at \(address): \(failure)"
-        guard policy == .retry, !isStopping else {
+        guard isPatient else {
             throw DaemonError(
                 .unavailable,
                 what,
-                advice:
-                    "check that an H4 controller for Bluetooth LE is there; on a serial port, check baud rate and RTS/CTS"
+                advice: address.isAdapter
+                    ? "unplug it and plug it in again, or restart the board; dmesg may say more"
+                    : "check that an H4 controller for Bluetooth LE is there; on a serial port, check baud rate and RTS/CTS"
             )
         }
         waitToRetry(what, at: now)
@@ -191,7 +239,7 @@ public final class RemoteController: LoopMember {
 
     private func lost(_ loss: ConnectionLoss, at now: Duration) throws(DaemonError) {
         let what = "lost the controller at \(address): \(loss)"
-        guard policy == .retry || isStopping else {
+        guard isPatient || isStopping || loss.isOwnFault else {
             throw DaemonError(
                 .inputOutput,
                 what,
@@ -203,8 +251,20 @@ public final class RemoteController: LoopMember {
 
     private func waitToRetry(_ reason: String, at now: Duration) {
         state = .waiting(until: now + backOff)
-        log.error("\(reason)\(isStopping ? "" : "; trying again in \(backOff)")")
-        backOff = min(backOff * 2, Self.longestBackOff)
+        // Whoever waits for something for hours need not be told every second.
+        log.log(
+            level: reason == lastReason ? .debug : .error,
+            "\(reason)\(isStopping ? "" : "; trying again in \(backOff)")"
+        )
+        lastReason = reason
+        backOff = min(backOff * 2, address.isAdapter ? Self.longestAdapterBackOff : Self.longestBackOff)
+    }
+
+    /// From now on it is this adapter and no other, by its address if it has one.
+    private func keep(_ adapter: Adapter) {
+        log.info("\(adapter.name) is \(adapter.address), \(adapter.bus)")
+        if adapter.isUp { switchedOff = adapter.index }
+        address = .adapter(adapter.address == .zero ? .index(adapter.index) : .address(adapter.address))
     }
 
     private func reportGarbage(on stream: any HCIConnection) {

@@ -11,8 +11,8 @@ import WatchStorage
 public struct WatchDaemonConfiguration: Sendable {
     /// Where the watch's controller is.
     public var controller: TransportAddress
-    /// What happens when it cannot be reached or is lost.
-    public var whenControllerLost = RemoteController.LossPolicy.exit
+    /// What happens when it cannot be reached or is lost; nil for what is usual with such a controller.
+    public var whenControllerLost: RemoteController.LossPolicy?
     /// A loopback port that offers controllers on the virtual air to other hosts; nil for none. Only with `.virtual`.
     public var airPort: UInt16?
     /// Determines what the virtual air leaves to chance.
@@ -119,7 +119,7 @@ public final class WatchDaemon {
             airPort = if let port = configuration.airPort { try air.listen(on: port) } else { nil }
             loop.add(air)
             self.air = air
-        case .tcp, .unix, .serial:
+        case .tcp, .unix, .serial, .adapter:
             loop.add(
                 RemoteController(
                     configuration.controller,
