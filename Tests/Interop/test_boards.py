@@ -11,12 +11,23 @@ from pathlib import Path
 
 import pytest
 from rig import cairn
+from rig.controllers import controllers
+from rig.phone import Phone
+from rig.process import Program
 from rig.vectors import REPOSITORY
+from rig.waiting import GaveUp
+from watches import ADDRESS
 
 #: Exit statuses (sysexits).
 CONFIGURATION = 78
+#: What a phone is told when the watch is switched off (Core 5.4, Vol 1, Part F, 2.1: Power Off).
+POWER_OFF = 0x15
 
 BOARDS = sorted((REPOSITORY / "Boards").glob("*/board.yaml"))
+#: What the package installs as the machine's own.
+PACKAGED = REPOSITORY / "Boards" / "debian" / "debian" / "board.yaml"
+#: Pins of the 40-pin header by GPIO line, from Raspberry Pi's own table.
+HEADER = {5: 29, 6: 31, 13: 33, 19: 35, 26: 37}
 SERVICE = REPOSITORY / "Boards" / "linux" / "cairn.service"
 
 #: What a terminal's environment has that would disturb.
@@ -56,14 +67,28 @@ def options_of_run() -> dict[str, dict[str, object]]:
 
 
 def test_there_is_a_board_for_each_that_is_promised() -> None:
-    assert "virtual" in {path.parent.name for path in BOARDS}
+    pis = {f"raspberry-pi-{model}" for model in ("zero-2-w", "3", "4", "5")}
+    assert {path.parent.name for path in BOARDS} == pis | {"usb-dongle", "virtual"}
     assert all((path.parent / "README.md").exists() for path in BOARDS)
 
 
 def test_every_board_file_is_right() -> None:
-    result = run("config", "check", *map(str, BOARDS))
+    files = [*BOARDS, PACKAGED]
+    result = run("config", "check", *map(str, files))
     assert result.returncode == 0, result.stderr
-    assert result.stdout.count("nothing is wrong") == len(BOARDS)
+    assert result.stdout.count("nothing is wrong") == len(files)
+
+
+@pytest.mark.parametrize("board", [path for path in BOARDS if "raspberry" in path.parent.name], ids=lambda path: path.parent.name)
+def test_the_wiring_on_a_page_is_that_of_its_file(board: Path) -> None:
+    settings = shown("--board", str(board))
+    page = (board.parent / "README.md").read_text()
+    wiring = {match[3]: (int(match[1]), int(match[2])) for match in re.finditer(r"^\| (\d+) \| (\d+) \| (\w+):", page, re.M)}
+    assert set(wiring) == {"back", "up", "select", "down", "LED"}
+    for name, (pin, line) in wiring.items():
+        assert settings[f"gpio.{name.lower()}"][0] == str(line), name
+        assert HEADER[line] == pin, name
+    assert f"`{settings['gpio.chip'][0]}`" in page
 
 
 def test_a_wrong_file_has_all_its_errors_told(tmp_path: Path) -> None:
@@ -248,3 +273,21 @@ def test_errors_have_a_priority_in_the_journal(manager: socket.socket, tmp_path:
     assert started(manager, log, "--controller", f"unix:{tmp_path}/none").wait(20) == 69
     assert all(line.startswith("<") for line in log.read_text().splitlines())
     assert "<3>cairn: cannot reach the controller at" in log.read_text()
+
+
+async def test_a_stop_says_goodbye_and_leaves_nothing_on_the_air(tmp_path: Path) -> None:
+    """SIGTERM with a phone connected: the phone is told why, the end comes within five seconds, and the radio is silent."""
+    async with controllers() as room:
+        command = [str(cairn.binary()), "run", "--controller", room.watch.address, "--address", ADDRESS]
+        watch = await Program.start(command, tmp_path / "log")
+        try:
+            await watch.wait_for_line("phones can find the watch", cairn.START_SECONDS)
+            async with Phone.on(room.phone.port) as phone:
+                link = await phone.connect(ADDRESS)
+                await watch.wait_for_line("connected to", cairn.START_SECONDS)
+                assert await watch.stop(5) == 0
+                assert await link.disconnected() == POWER_OFF
+                with pytest.raises(GaveUp):
+                    await phone.scan(ADDRESS, seconds=1)
+        finally:
+            watch.kill()

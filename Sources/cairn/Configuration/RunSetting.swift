@@ -34,7 +34,7 @@ struct RunSetting {
         RunSetting(name, option, .value, takes: takes, usual: usual)
     }
 
-    static func choice(_ name: String, _ option: String, _ choices: [String], usual: String) -> RunSetting {
+    static func choice(_ name: String, _ option: String, _ choices: [String], usual: String? = nil) -> RunSetting {
         RunSetting(name, option, .value, takes: "one of " + choices.joined(separator: ", "), usual: usual)
     }
 
