@@ -1,8 +1,8 @@
 import ByteCoding
 import PebbleProtocol
 
-// The developer's way in, without a radio: what the SDK's tools take for the emulator. The Bluetooth side stays up meanwhile;
-// as on the real watch, the newest system session is the one that counts.
+// The developer's way in, without a radio: what the SDK's tools take for the emulator. The Bluetooth side stays up meanwhile:
+// the newest system session is the one that counts, and when the tool leaves, that is the phone's again.
 
 /// Names one developer's connection for as long as the watch runs; numbers are not used again.
 public struct DeveloperConnectionID: Hashable, Sendable {
@@ -32,7 +32,7 @@ struct DeveloperConnection: Sendable {
 }
 
 extension Firmware {
-    /// A tool has connected: opens its session, which replaces a phone's.
+    /// A tool has connected: opens its session, which takes the place of a phone's for as long as it lasts.
     public mutating func openDeveloperConnection(
         _ carrier: DeveloperCarrier,
         at now: Duration

@@ -125,6 +125,7 @@ extension Firmware {
         guard let stream = links[id.connection]?.streams.removeValue(forKey: id) else { return }
         emit(.streamClosed(id.connection, .pebble, closure))
         guard let session = stream.session else { return }
+        companionLeaves(session, on: id.connection)
         system.leave(session, over: .stream, undelivered: stream.unsentCount, reason: "\(closure)", at: now)
     }
 
@@ -137,7 +138,7 @@ extension Firmware {
         at now: Duration
     ) -> SessionID {
         let there = links[connection]?.sessions.first { id in
-            system.session(id, isFor: destination, without: transport)
+            system.session(id, isFor: destination, over: transport)
         }
         guard let there else { return system.openSession(destination, over: transport, at: now) }
         system.join(there, over: transport)

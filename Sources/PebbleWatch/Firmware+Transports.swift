@@ -68,6 +68,8 @@ extension Firmware {
             notifyConnectionParameters(on: change.connection)
         case handles.serviceChanged where change.current.contains(.indications):
             databaseChanges.subscribed(change.connection, at: now)
+        case handles.connectivityStatus where change.cause != .restored && change.current.isEmpty:
+            connectivityUnsubscribed(on: change.connection, at: now)
         default:
             break
         }
@@ -147,7 +149,7 @@ extension Firmware {
     ) {
         guard let transport = links[connection]?.transports.removeValue(forKey: carrier) else { return }
         disconnectHistory = transport.link.disconnectHistory
-        leaveSession(of: transport, over: carrier.sessionTransport, reason: reason, at: now)
+        leaveSession(of: transport, over: carrier.sessionTransport, on: connection, reason: reason, at: now)
     }
 
     /// Ends one transport and leaves the connection to the others. A phone that hosts the service is told by losing the
@@ -198,10 +200,12 @@ extension Firmware {
     private mutating func leaveSession(
         of transport: PhoneLink.Transport,
         over kind: SessionTransport,
+        on connection: ConnectionHandle,
         reason: String,
         at now: Duration
     ) {
         guard let session = transport.session else { return }
+        companionLeaves(session, on: connection)
         system.leave(session, over: kind, undelivered: transport.undeliveredCount, reason: reason, at: now)
     }
 
@@ -220,7 +224,9 @@ extension Firmware {
             links[ended.connection]?.transports[carrier]?.link.subscriptionRefused()
         case (.client(let kind), _):
             links[ended.connection]?.clients.finish(kind, ended.result, at: now)
-        case (.farewell, _):
+        case (.waking, .failure(let error)):
+            log(.debug, "session", "\(ended.connection): App Launch could not be read: \(error)")
+        case (.waking, .success), (.farewell, _):
             break
         }
     }
@@ -239,7 +245,7 @@ extension Firmware {
             switch purpose {
             case .finder: links[connection]?.finder.finish(.failure(.disconnected))
             case .client(let kind): links[connection]?.clients.finish(kind, .failure(.disconnected), at: now)
-            case .meta, .subscription, .farewell: break
+            case .meta, .subscription, .farewell, .waking: break
             }
         }
     }
@@ -333,7 +339,7 @@ extension Firmware {
         case .closed(let reason):
             links[connection]?.transports[carrier]?.session = nil
             links[connection]?.transports[carrier]?.undeliveredCount = 0
-            leaveSession(of: transport, over: carrier.sessionTransport, reason: "\(reason)", at: now)
+            leaveSession(of: transport, over: carrier.sessionTransport, on: connection, reason: "\(reason)", at: now)
         case .failed(let failure):
             log(.warning, "ppogatt", "\(connection): \(failure)")
             if let service = transport.service { retry(service, on: connection) }

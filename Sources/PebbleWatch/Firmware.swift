@@ -24,6 +24,8 @@ public struct Firmware: HCIHost, Sendable {
     var lastOnAir = OnAir(entries: [], silence: .controllerNotReady)
     var system: WatchSystem
     var links = SmallTable<ConnectionHandle, PhoneLink>()
+    /// Whether a Pebble app had a session when that was last looked at.
+    var hadSystemSession = false
     /// The streams that are published, and where.
     var spsms: [WatchStream: SPSM] = [:]
     /// What is read from channels, kept for its storage.
@@ -211,6 +213,8 @@ extension Firmware {
                 emit(event)
             }
         } while pumpTransports(at: now) || pumpPhoneRequests(at: now) || pumpLinkPolicies(at: now)
+            || pumpWaitingMessage(at: now)
+        noteSystemSession(at: now)
         if let cause = system.takeRestart() { beginRestart(cause, at: now) }
         if restart != nil { finishRestart(at: now) } else { updateAdvertising(at: now) }
     }

@@ -59,6 +59,8 @@ public struct Personality: Sendable {
     public let hasConnectionParameters: Bool
     /// Whether a phone that subscribes within the pairing service is told the value in front of the response.
     public let notifiesSubscribers: Bool
+    /// Whether a phone that unsubscribes from Connectivity has its Pebble app woken, which seems to have ended.
+    public let wakesUnsubscribers: Bool
     public let hasBattery: Bool
     public let reversedTransport: ReversedTransport?
     /// The streams that phones can open; no real watch has any.
@@ -98,6 +100,7 @@ extension Personality {
         hasPairingMTU: true,
         hasConnectionParameters: true,
         notifiesSubscribers: true,
+        wakesUnsubscribers: true,
         hasBattery: true,
         reversedTransport: .v2,
         streams: [.pebble],
@@ -128,6 +131,7 @@ extension Personality {
         hasPairingMTU: false,
         hasConnectionParameters: false,
         notifiesSubscribers: false,
+        wakesUnsubscribers: false,
         hasBattery: true,
         reversedTransport: .v2,
         streams: [],
@@ -155,6 +159,7 @@ extension Personality {
         hasPairingMTU: true,
         hasConnectionParameters: true,
         notifiesSubscribers: true,
+        wakesUnsubscribers: true,
         hasBattery: false,
         reversedTransport: .v1,
         streams: [],
@@ -182,6 +187,7 @@ extension Personality {
         hasPairingMTU: true,
         hasConnectionParameters: false,
         notifiesSubscribers: true,
+        wakesUnsubscribers: false,
         hasBattery: false,
         reversedTransport: nil,
         streams: [],

@@ -8,6 +8,8 @@ import PebbleProtocol
 struct AppRig {
     var system: WatchSystem
     var now = Duration.zero
+    /// Whether some phone could bring back a companion that has no session.
+    var companionsCanCome = false
     /// What the watch sent, per session.
     private(set) var sent: [SessionID: [PebbleMessage]] = [:]
     private(set) var events: [WatchEvent] = []
@@ -136,6 +138,10 @@ struct AppRig {
                     sent[session, default: []].append(message)
                 }
             }
+        }
+        if system.isWaitingForCompanion, !companionsCanCome {
+            system.stopWaiting(at: now)
+            return drain()
         }
         while let event = system.nextEvent() { events.append(event) }
     }

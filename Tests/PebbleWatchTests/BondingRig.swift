@@ -35,8 +35,11 @@ struct RigPhone: HCIHost {
     var channels: [Channel] = []
     var streams: [Channel.ID: [UInt8]] = [:]
     var closures: [ChannelClosure] = []
+    /// What clients did to the phone's own database, for whoever gave it one.
+    private var serverEvents: [GATTEvent] = []
+    private(set) var now = Duration.zero
 
-    init(address: UInt64, bonds: [Bond] = [], seed: UInt64) {
+    init(address: UInt64, bonds: [Bond] = [], seed: UInt64, database: GATTDatabase = GATTDatabase()) {
         var security = SecurityManager.Configuration()
         let own = LEAddress.random(DeviceAddress(staticRandomFrom: address))
         security.ioCapability = .keyboardDisplay
@@ -46,7 +49,7 @@ struct RigPhone: HCIHost {
         )
         host = LEHost(
             configuration: LEHost.Configuration(ownAddress: own, security: security),
-            database: GATTDatabase(),
+            database: database,
             bonds: bonds,
             randomness: SplitMix64(seed: seed)
         )
@@ -103,7 +106,14 @@ struct RigPhone: HCIHost {
 
     mutating func nextPacket(into buffer: inout [UInt8]) -> Bool { host.nextPacket(into: &buffer) }
 
+    /// Since this was last asked.
+    mutating func takeServerEvents() -> [GATTEvent] {
+        defer { serverEvents = [] }
+        return serverEvents
+    }
+
     private mutating func drain(at now: Duration) {
+        self.now = now
         while let event = host.nextEvent() {
             switch event {
             case .connected(let new):
@@ -132,6 +142,7 @@ struct RigPhone: HCIHost {
                 case .success(let response): responses.append(response)
                 case .failure(let error): failures.append(error)
                 }
+            case .gatt(let event): serverEvents.append(event)
             default: break
             }
         }

@@ -20,6 +20,11 @@ public enum PebbleAttribute {
     /// What the phone says of its sessions: see ``PPoGATTMeta``.
     public static let ppogattMeta = based(0x1000_0002)
 
+    /// App Launch, hosted by the Pebble app on iOS: reading its characteristic makes iOS start the app again.
+    public static let appLaunchService = based(0x2000_0000)
+    /// What is read; its value means nothing.
+    public static let appLaunch = based(0x2000_0001)
+
     /// PPoGATT, hosted by the watch: the first reversed form.
     public static let reversedV1Service = based(0x3000_0003)
     /// Packets both ways: notifications to the phone, Write Without Response from it.

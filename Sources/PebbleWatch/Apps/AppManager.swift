@@ -271,6 +271,23 @@ extension AppManager {
         if process.hasSent(ticket) { process.post(.outboxNotConnected(ticket)) }
     }
 
+    /// A message waits for its companion.
+    /// - Returns: false if it is over, or another app's.
+    mutating func hold(_ ticket: AppMessageTicket) -> Bool {
+        process.hasSent(ticket) && process.state.outbox.hold(ticket)
+    }
+
+    /// Whether a message waits for its companion.
+    func isHolding(_ ticket: AppMessageTicket) -> Bool {
+        process.hasSent(ticket) && process.state.outbox.isHolding(ticket)
+    }
+
+    /// A message that waited goes out now.
+    /// - Returns: false if it is over, or another app's.
+    mutating func release(_ ticket: AppMessageTicket) -> Bool {
+        process.hasSent(ticket) && process.state.outbox.release(ticket)
+    }
+
     /// Messages that the running app sent since this was last asked.
     mutating func takeOutgoing() -> [AppState.Outgoing] {
         var outgoing: [AppState.Outgoing] = []

@@ -33,7 +33,10 @@ struct AppMessageOutbox: Sendable {
         let ticket: AppMessageTicket
         /// When it is given up; nil when it will not be any more.
         var deadline: Duration?
+        /// Whether a session has taken its bytes; what that session lost counts as taken all the same.
         var isConsumed = false
+        /// Whether it waits for a companion that has no session now.
+        var isHeld = false
         /// How it ends, once that is known.
         var result: AppMessageResult?
     }
@@ -134,8 +137,43 @@ struct AppMessageOutbox: Sendable {
         return end(outstanding.ticket, with: result)
     }
 
-    /// Ten seconds have passed without an answer.
-    mutating func timedOut(_ ticket: AppMessageTicket) -> Finished? { end(ticket, with: .sendTimeout) }
+    /// The message waits for its companion, within the time that it has anyway.
+    /// - Returns: false if it is over, or has its answer.
+    mutating func hold(_ ticket: AppMessageTicket) -> Bool {
+        guard case .awaiting(let outstanding) = phase, outstanding.ticket == ticket, outstanding.result == nil,
+            outstanding.deadline != nil
+        else { return false }
+        _ = update(ticket) { $0.isHeld = true }
+        return true
+    }
+
+    /// The companion is back: the message goes out now.
+    /// - Returns: false if it is over.
+    mutating func release(_ ticket: AppMessageTicket) -> Bool {
+        guard case .awaiting(let outstanding) = phase, outstanding.ticket == ticket, outstanding.isHeld,
+            outstanding.deadline != nil
+        else { return false }
+        _ = update(ticket) { $0.isHeld = false }
+        return true
+    }
+
+    /// Whether a message waits for its companion.
+    func isHolding(_ ticket: AppMessageTicket) -> Bool {
+        guard case .awaiting(let outstanding) = phase else { return false }
+        return outstanding.ticket == ticket && outstanding.isHeld
+    }
+
+    /// Ten seconds have passed without an answer. A message that no session ever took was to nobody.
+    mutating func timedOut(_ ticket: AppMessageTicket) -> Finished? {
+        guard case .awaiting(let outstanding) = phase, outstanding.ticket == ticket, outstanding.isHeld else {
+            return end(ticket, with: .sendTimeout)
+        }
+        return update(ticket) {
+            $0.result = $0.result ?? ($0.isConsumed ? .sendTimeout : .notConnected)
+            $0.isConsumed = true
+            $0.isHeld = false
+        }
+    }
 
     /// The message whose time is up, once.
     mutating func takeExpired(at now: Duration) -> AppMessageTicket? {

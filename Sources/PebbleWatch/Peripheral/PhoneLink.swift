@@ -41,6 +41,12 @@ struct PhoneLink: Sendable {
         case client(PhoneServiceKind)
         /// Nobody: the transport is gone already.
         case farewell
+        /// The read that wakes the phone's Pebble app.
+        case waking
+
+        var isWaking: Bool {
+            if case .waking = self { true } else { false }
+        }
     }
 
     /// How fast the link is to be.
@@ -60,6 +66,10 @@ struct PhoneLink: Sendable {
     var procedures: [GATTProcedureID: Purpose] = [:]
     /// Whether the phone has subscribed to the watch's own PPoGATT service.
     var wantsReversedTransport = false
+    /// The service by which the phone's Pebble app can be woken.
+    var appLaunch: PhoneService?
+    /// Companions that have left a session while the link went on, the oldest first: they may come back.
+    var departed: [PPoGATTDestination] = []
     /// Whether the services that could not be used were looked for once more.
     var hasLookedAgain = false
     var mtu = ATT.defaultMTU

@@ -57,6 +57,7 @@ extension Firmware {
             // Recovery firmware has no use for anything but a session.
             links[connection]?.clients.found(service, at: now)
         }
+        if service.uuid == WantedService.appLaunch.uuid { appLaunchFound(service, on: connection, at: now) }
     }
 
     /// A service that was found is there no more, or not as it was: its handles mean nothing from now on.
@@ -66,5 +67,6 @@ extension Firmware {
         } else {
             links[connection]?.clients.vanished(service, at: now)
         }
+        appLaunchVanished(service, on: connection)
     }
 }

@@ -42,7 +42,9 @@ struct WantedService: Hashable, Sendable {
     }
 
     /// What the watch looks for on every phone, in this order: first what a session waits for.
-    static let all: [WantedService] = [.ppogatt, .deviceInformation, .notifications, .media, .currentTime]
+    static let all: [WantedService] = [
+        .ppogatt, .deviceInformation, .notifications, .media, .currentTime, .appLaunch,
+    ]
 
     /// PPoGATT, of which a phone has one instance for each companion.
     static let ppogatt = WantedService(

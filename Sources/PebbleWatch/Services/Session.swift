@@ -21,6 +21,12 @@ public enum SessionTransport: UInt8, Hashable, Sendable, CustomStringConvertible
     /// A developer's tool on a serial line.
     case serial
 
+    /// Whether a developer's tool is at the other end, not a phone.
+    var isTool: Bool { self == .qemu || self == .serial }
+
+    /// Whether both can carry the session of one app: nothing has PPoGATT in two ways, but for two apps.
+    func canJoin(_ other: SessionTransport) -> Bool { (self == .stream) != (other == .stream) }
+
     public var description: String {
         switch self {
         case .forwardPPoGATT: "PPoGATT"
@@ -59,8 +65,10 @@ struct Session: Sendable {
     private struct Outgoing: Sendable {
         /// Where it ends in the outbound stream.
         let end: UInt64
-        /// Of an AppMessage whose sender wants to know that the transport has taken it, and has not been told.
-        var ticket: AppMessageTicket?
+        /// Of an AppMessage whose sender wants to know what becomes of it.
+        let ticket: AppMessageTicket?
+        /// Whether he knows that the transport has taken it.
+        var isToldOf = false
     }
 
     /// The messages that wait or are on their way, and their bytes, of which those before `start` are waste.
@@ -86,8 +94,14 @@ struct Session: Sendable {
         kind == .app ? destination.kind == .app && application == destination.application : destination.kind != .app
     }
 
-    /// Whether the session runs over a transport.
-    func has(_ transport: SessionTransport) -> Bool { deframers[transport] != nil }
+    /// Whose it is.
+    var companion: PPoGATTDestination { PPoGATTDestination(kind: kind, application: application) }
+
+    /// Whether another transport of the same app can carry the session too.
+    func canBeJoined(by transport: SessionTransport) -> Bool { deframers.keys.allSatisfy(transport.canJoin) }
+
+    /// Whether it is a developer's tool's.
+    var isTool: Bool { carrier.isTool }
 
     /// Another transport can carry the session from now on.
     mutating func join(_ transport: SessionTransport) { deframers[transport] = MessageDeframer() }
@@ -96,12 +110,12 @@ struct Session: Sendable {
     /// - Parameter undelivered: how many of the bytes that it took are lost.
     /// - Returns: whether the session has any left.
     mutating func leave(_ transport: SessionTransport, undelivered: Int) -> Bool {
-        guard deframers.removeValue(forKey: transport) != nil, let best else { return !deframers.isEmpty }
-        if carrier == transport {
-            forget(deliveredTo: taken - min(taken, UInt64(max(0, undelivered))))
-            taken = keptFrom
-            carrier = best
-        }
+        guard deframers.removeValue(forKey: transport) != nil else { return !deframers.isEmpty }
+        guard carrier == transport else { return true }
+        forget(deliveredTo: taken - min(taken, UInt64(max(0, undelivered))))
+        guard let best else { return false }
+        taken = keptFrom
+        carrier = best
         return true
     }
 
@@ -166,14 +180,17 @@ struct Session: Sendable {
     }
 
     /// AppMessages of which no transport has taken every byte.
-    var unsentMessages: [AppMessageTicket] { messages.compactMap(\.ticket) }
+    var unsentMessages: [AppMessageTicket] { messages.lazy.filter { !$0.isToldOf }.compactMap(\.ticket) }
+
+    /// AppMessages that are not known to have arrived.
+    var undeliveredMessages: [AppMessageTicket] { messages.compactMap(\.ticket) }
 
     /// The next AppMessage whose last byte a transport has taken, since this was last asked.
     mutating func nextConsumedMessage() -> AppMessageTicket? {
         for index in messages.indices {
             guard messages[index].end <= taken else { return nil }
-            guard let ticket = messages[index].ticket else { continue }
-            messages[index].ticket = nil
+            guard let ticket = messages[index].ticket, !messages[index].isToldOf else { continue }
+            messages[index].isToldOf = true
             return ticket
         }
         return nil

@@ -19,13 +19,17 @@ struct WatchSystem: Sendable {
     let isRecovery: Bool
     var clock: WatchClock
     /// In the order in which they were opened.
-    private var sessions = SmallTable<SessionID, Session>()
+    var sessions = SmallTable<SessionID, Session>()
     private var lastSession: UInt64 = 0
-    private(set) var apps: AppManager
+    var apps: AppManager
     /// Of the last message to a phone that knows the legacy launcher only.
     private var lastLauncherTransaction: AppMessageTransactionID = 0
-    /// Where the running app's last message went.
-    private var lastPushSession: SessionID?
+    /// The running app's last message, and where it went.
+    var lastPush: (session: SessionID, message: AppState.Outgoing)?
+    /// The running app's message that waits for a companion without a session.
+    var heldMessage: HeldMessage?
+    /// Whether the companion that it waits for is still to be woken.
+    var isWakingWanted = false
     private(set) var services: WatchServices
     private(set) var randomness: any RandomNumberGenerator & Sendable
     private var events: Deque<WatchEvent> = []
@@ -78,18 +82,19 @@ extension WatchSystem {
     /// A transport has opened: asks the phone who it is, as every Pebble does on every session.
     ///
     /// The newest wins: a system or hybrid session replaces an older one, and a companion's session that of the same
-    /// watchapp. The transport of the older one learns it from `isOpen`.
+    /// watchapp. The transport of the older one learns it from `isOpen`. Only a developer's tool replaces no phone's: it
+    /// takes the phone's place, and gives it back when it leaves.
     mutating func openSession(
         _ destination: PPoGATTDestination,
         over transport: SessionTransport,
         at now: Duration
     ) -> SessionID {
         let kind = destination.kind
-        let older = sessions.values.first { session in
-            kind == .app
-                ? session.kind == .app && session.application == destination.application : session.kind != .app
+        let older = sessions.values.filter { session in
+            guard kind != .app else { return session.kind == .app && session.application == destination.application }
+            return session.kind != .app && (session.isTool || !transport.isTool)
         }
-        if let older { closeSession(older.id, reason: "a newer session replaced it", at: now) }
+        for session in older { closeSession(session.id, reason: "a newer session replaced it", at: now) }
         lastSession += 1
         let id = SessionID(number: lastSession)
         sessions[id] = Session(id: id, kind: kind, transport: transport, application: destination.application)
@@ -117,15 +122,16 @@ extension WatchSystem {
     ) {
         guard let before = sessions[id]?.carrier else { return }
         guard sessions[id]?.leave(transport, undelivered: undelivered) == true else {
-            return closeSession(id, reason: reason, at: now)
+            let lost = sessions[id]?.undeliveredMessages ?? []
+            return closeSession(id, reason: reason, lost: lost, at: now)
         }
         noteCarrier(of: id, before: before)
     }
 
-    /// Whether a session over other transports is one with this companion.
-    func session(_ id: SessionID, isFor destination: PPoGATTDestination, without transport: SessionTransport) -> Bool {
+    /// Whether a session is with this companion, and can go on over another transport too.
+    func session(_ id: SessionID, isFor destination: PPoGATTDestination, over transport: SessionTransport) -> Bool {
         guard let session = sessions[id] else { return false }
-        return session.isFor(destination) && !session.has(transport)
+        return session.isFor(destination) && session.canBeJoined(by: transport)
     }
 
     private mutating func noteCarrier(of id: SessionID, before: SessionTransport) {
@@ -133,22 +139,37 @@ extension WatchSystem {
         emit(.sessionMoved(id, to: carrier))
     }
 
-    /// The last transport is gone: whatever was half received or not yet sent is dropped.
-    mutating func closeSession(_ id: SessionID, reason: String, at now: Duration) {
+    /// The last transport is gone: whatever was half received is dropped, and the running app's message may wait for another
+    /// session.
+    /// - Parameter lost: the AppMessages that did not arrive, if the transport knows; else those that it did not take.
+    mutating func closeSession(
+        _ id: SessionID,
+        reason: String,
+        lost: [AppMessageTicket]? = nil,
+        at now: Duration
+    ) {
         guard let session = sessions.removeValue(forKey: id) else { return }
         emit(.sessionClosed(id, reason: reason))
         handle(at: now) { system, context in
-            system.services.sessionClosed(id, wasSystem: session.kind != .app, in: &context)
+            // What a phone said of its music and its calls is true still when a tool leaves.
+            let wasLast = session.kind != .app && (!session.isTool || !system.hasSystemSession)
+            system.services.sessionClosed(id, wasSystem: wasLast, in: &context)
             system.apps.sessionClosed(id)
-            for ticket in session.unsentMessages { system.apps.notConnected(ticket) }
+            for ticket in lost ?? session.unsentMessages {
+                system.lost(ticket, hadBeenTaken: !session.unsentMessages.contains(ticket))
+            }
             system.apps.connectionChanged(isConnected: system.hasSystemSession)
         }
     }
 
-    private var hasSystemSession: Bool { sessions.values.contains { $0.kind != .app } }
+    /// Whether the Pebble app, or what stands for it, has a session.
+    var hasSystemSession: Bool { newestSession { $0.kind != .app } != nil }
 
     /// Every session, in the order in which they were opened.
     var sessionIDs: [SessionID] { sessions.keys }
+
+    /// Whose session it is; nil if it is over.
+    func companion(of id: SessionID) -> PPoGATTDestination? { sessions[id]?.companion }
 
     /// Whether a session still exists.
     func isOpen(_ id: SessionID) -> Bool { sessions[id] != nil }
@@ -281,7 +302,7 @@ extension WatchSystem {
     /// The next thing that happened.
     mutating func nextEvent() -> WatchEvent? { events.popFirst() }
 
-    private mutating func emit(_ event: WatchEvent) {
+    mutating func emit(_ event: WatchEvent) {
         if events.count >= Self.eventLimit { events.removeFirst() }
         events.append(event)
     }
@@ -327,14 +348,14 @@ extension WatchSystem {
     private func isForeign(_ payload: [UInt8], on id: SessionID) -> Bool {
         switch try? AppMessage(payload: payload) {
         case .push(let push): sessions[id]?.kind == .app && sessions[id]?.application != push.application
-        case .acknowledgement, .negativeAcknowledgement: id != lastPushSession
+        case .acknowledgement, .negativeAcknowledgement: id != lastPush?.session
         case .request, nil: false
         }
     }
 
     /// Runs one step and then, unless more is about to come, the running app, and sends what they left behind: replies
     /// first, then what the app wants to say.
-    private mutating func handle(
+    mutating func handle(
         at now: Duration,
         runningApp: Bool = true,
         _ step: (inout WatchSystem, inout ServiceContext) -> Void
@@ -439,50 +460,5 @@ extension WatchSystem {
             return
         }
         emit(.message(reply.session, .toPhone, reply.message))
-    }
-
-    /// Sends what the running app wants to say.
-    /// - Returns: false if there was something and nobody to say it to.
-    private mutating func sendOutgoing() -> Bool {
-        var isEverythingSent = true
-        for item in apps.takeOutgoing() {
-            let push = AppMessagePush(
-                transaction: item.transactionID,
-                application: apps.runningUUID,
-                dictionary: item.message
-            )
-            let message = PebbleMessage(AppMessage.push(push))
-            if let session = currentAppSession, sessions[session]?.send(message, marking: item.ticket) == true {
-                lastPushSession = session
-                emit(.message(session, .toPhone, message))
-            } else {
-                apps.notConnected(item.ticket)
-                isEverythingSent = false
-            }
-        }
-        return isEverythingSent
-    }
-
-    /// What the phone that talks to the running app has said it can do.
-    private var currentPhoneCapabilities: Capabilities? {
-        guard let session = currentAppSession.flatMap({ sessions[$0] }), session.hasAnnouncedCapabilities else {
-            return nil
-        }
-        return session.phoneCapabilities
-    }
-
-    /// The session that AppMessages of the running app go to. One that allows JavaScript talks to the Pebble app, where the
-    /// JavaScript runs; any other to its own companion app, or to whoever serves all.
-    private var currentAppSession: SessionID? {
-        let app = apps.runningApp
-        let uuid = app.uuid
-        guard uuid.isLaunchable else { return nil }
-        if app.flags.contains(.allowsJavaScript) { return newestSession { $0.kind != .app } }
-        return newestSession { $0.kind == .app && $0.application == uuid }
-            ?? newestSession { $0.kind == .hybrid || $0.kind == .app && !$0.application.isLaunchable }
-    }
-
-    private func newestSession(where isWanted: (Session) -> Bool) -> SessionID? {
-        sessions.keys.last { id in sessions[id].map(isWanted) ?? false }
     }
 }

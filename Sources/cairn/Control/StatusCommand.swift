@@ -37,7 +37,7 @@ extension ControlStatus {
         if !sessions.isEmpty {
             rows += Self.rows(
                 labelled: "session",
-                sessions.map { "\($0.session): \($0.kind), over \($0.transport)" },
+                sessions.map(\.words),
                 none: ""
             )
         }
@@ -70,6 +70,18 @@ extension ControlStatus.Link {
             }
         let used = services.isEmpty ? "" : ", its \(services.joined(separator: ", "))"
         return "\(phone), \(security)\(isBonded ? "" : ", not bonded"), MTU \(mtu)\(used)"
+    }
+}
+
+extension ControlStatus.Session {
+    fileprivate var words: String {
+        let companion =
+            switch kind {
+            case "system": "the phone's Pebble app"
+            case "hybrid": "the phone's Pebble app, for every watchapp"
+            default: "companion of \(app)"
+            }
+        return "\(session): \(companion), over \(transport)"
     }
 }
 

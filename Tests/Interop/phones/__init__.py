@@ -4,6 +4,7 @@
 |---|---|
 | `handset.py` | no client: what Android and iOS do by themselves, whatever app asks them |
 | `libpebble3.py` | the Core Devices app (libpebble3) on Android and on iOS |
+| `pebbleapp.py` | the Pebble app of the years of Pebble on iOS, as far as the watch can wake it |
 | `gadgetbridge.py` | Gadgetbridge, with its own GATT server and in its GATT-client-only mode |
 | `pebblekit.py` | companion apps with PebbleKit iOS, next to the system app |
 | `clients.py` | all of them by name, and what they say to a watch |

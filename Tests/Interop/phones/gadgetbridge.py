@@ -46,6 +46,8 @@ class PebbleLESupport:
         #: The first packet, whatever it was: for Gadgetbridge the watch is connected now.
         self.first_packet = asyncio.Event()
         self.may_send = asyncio.Event()
+        #: How long Android takes to send an acknowledgement, when it has other things to do.
+        self.acknowledgement_seconds = 0.0
         self._sequence = 0
         self._expected = 0
         self._acknowledged = 0
@@ -79,7 +81,8 @@ class PebbleLESupport:
                 # It takes it for the next piece all the same, so that the stream is garbage from here on.
                 self._violation(f"data packet {sequence} where {self._expected} was next")
             self._expected = (sequence + 1) % SEQUENCE_NUMBERS
-            self.send_packet(bytes([header(Kind.ACK, sequence)]))
+            acknowledgement = bytes([header(Kind.ACK, sequence)])
+            asyncio.get_running_loop().call_later(self.acknowledgement_seconds, self.send_packet, acknowledgement)
             self.on_bytes(payload)
         elif kind == Kind.ACK:
             # Gadgetbridge ignores them; the rig looks whether all of its packets have arrived.

@@ -224,12 +224,21 @@ class LibPebble3Android(LibPebble3):
     """libpebble3 on Android (section 5.3).
 
     `reversed_v2`: the setting that prefers the watch's own service. `has_stale_cache`: what the system remembers of the
-    watch's database is wrong where that service is.
+    watch's database is wrong where that service is. `server_seconds`: how long Android takes to open a GATT server and to
+    add services to it, after which the watch may long have looked.
     """
 
-    def __init__(self, android: Android, *, reversed_v2: bool = True, has_stale_cache: bool = False) -> None:
+    def __init__(
+        self,
+        android: Android,
+        *,
+        reversed_v2: bool = True,
+        has_stale_cache: bool = False,
+        server_seconds: float = 0,
+    ) -> None:
         super().__init__(android)
         self._has_stale_cache = has_stale_cache
+        self._server_seconds = server_seconds
         self._android = android
         self._uses_reversed_v2 = reversed_v2
 
@@ -249,7 +258,7 @@ class LibPebble3Android(LibPebble3):
         is_reversed = self._uses_reversed_v2 and database.find(uuids.REVERSED_SERVICE, uuids.REVERSED_DATA) is not None
         # 4. Forward: the GATT server comes up after the phone's own discovery, and perhaps after the watch's.
         if not is_reversed:
-            self._register_server()
+            await self._register_server()
         # 5. `ConnectionParams`, lazily.
         self._android.begin(self._manage_parameters(link, database))
         # 6. `Mtu`.
@@ -290,9 +299,10 @@ class LibPebble3Android(LibPebble3):
             raise ClientFailure("CreateBondFailed")
         await or_fail("PairingTimedOut", PAIRING_SECONDS, self._android.bonded(address, PAIRING_SECONDS + 1))
 
-    def _register_server(self) -> ForwardChannel:
+    async def _register_server(self) -> ForwardChannel:
         """`GattServerManager`: once in a process."""
         if self._server is None:
+            await asyncio.sleep(self._server_seconds)
             self._server = self._android.phone.host_ppogatt(META_ANDROID, encrypted=True)
             self._android.database_changed()
         # Whatever the watch writes before the handshake is awaited is an error, as in libpebble3.
@@ -317,7 +327,7 @@ class LibPebble3Android(LibPebble3):
             await or_fail("ReversedPpogSubscription", REVERSED_SUBSCRIPTION_SECONDS, link.subscribe(data))
         except (ClientFailure, att.ATT_Error):
             # A stale cache, for one: it falls back to its own service.
-            self._register_server()
+            await self._register_server()
             return await self._open_forward()
         transport.start()
         await self._opened(transport)

@@ -38,6 +38,10 @@ PPOGATT_SERVICE = pebble("10000000")
 PPOGATT_DATA = pebble("10000001")
 PPOGATT_META = pebble("10000002")
 
+#: App Launch: the Pebble app on iOS hosts it, and is started again when the watch reads it.
+APP_LAUNCH_SERVICE = pebble("20000000")
+APP_LAUNCH = pebble("20000001")
+
 #: Reversed PPoGATT V2: the watch hosts it.
 REVERSED_SERVICE = pebble("40000000")
 REVERSED_DATA = pebble("40000001")

@@ -394,6 +394,21 @@ class Phone:
         self.device.add_services(channel.services)
         return channel
 
+    def host_app_launch(self, on_read: Callable[[], None]) -> None:
+        """Adds App Launch. The value that the watch reads is empty: it is the reading that counts."""
+
+        def read(_: Connection) -> bytes:
+            on_read()
+            return b""
+
+        characteristic = gatt.Characteristic(
+            uuids.APP_LAUNCH,
+            gatt.Characteristic.Properties.READ,
+            gatt.Characteristic.Permissions.READABLE,
+            gatt.CharacteristicValue(read=read),
+        )
+        self.device.add_services([gatt.Service(uuids.APP_LAUNCH_SERVICE, [characteristic])])
+
     def remove(self, channel: ForwardChannel) -> tuple[int, int]:
         """Removes what was added for a channel, with its subscriptions. Returns the handles that are free now."""
         first, last = channel.services[0].handle, channel.services[-1].end_group_handle

@@ -1,0 +1,204 @@
+import AirSimulator
+import BluetoothHCI
+import BluetoothHost
+import PebbleProtocol
+import Testing
+
+@testable import PebbleWatch
+
+/// An app on a phone: one PPoGATT service, what its meta value says, and what came over it.
+struct RigCompanion {
+    let name: AttributeName
+    let meta: [UInt8]
+    /// A companion that has crashed hears nothing and says nothing, and its service is still there.
+    var isMute = false
+    /// Where its service is; the phone finds it when it starts.
+    var data = AttributeHandle.none
+    var transport: PPoGATTLink?
+    var messages: [PebbleMessage] = []
+    /// How often the watch has opened a session, and ended one or its subscription.
+    var openedCount = 0
+    var endedCount = 0
+    private var deframer = MessageDeframer()
+
+    /// - Parameters:
+    ///   - application: whose companion it is; the system's UUID for the Pebble app.
+    ///   - isHybrid: whether it serves every watchapp.
+    init(_ name: AttributeName, _ application: PebbleUUID, isHybrid: Bool = false) {
+        self.name = name
+        // Section 4.3: versions 0 to 1, the UUID in the order of its text, the session type.
+        var bytes: [UInt8] = [0, 1]
+        application.encode(to: &bytes)
+        meta = bytes + [isHybrid ? 1 : 0]
+    }
+
+    var dataName: AttributeName { AttributeName("\(name) data") }
+    var isOpen: Bool { transport?.state == .open }
+
+    /// Messages of one endpoint, since this was last asked.
+    mutating func take(_ endpoint: Endpoint) -> [PebbleMessage] {
+        defer { messages.removeAll { $0.endpoint == endpoint } }
+        return messages.filter { $0.endpoint == endpoint }
+    }
+
+    /// The pushes among them.
+    mutating func takePushes() -> [AppMessagePush] {
+        take(.appMessage).compactMap {
+            guard case .push(let push)? = try? AppMessage(payload: $0.payload) else { return nil }
+            return push
+        }
+    }
+
+    mutating func receive(_ bytes: ArraySlice<UInt8>) {
+        var rest = bytes
+        while case .message(let message)? = deframer.next(from: &rest) { messages.append(message) }
+    }
+
+    mutating func begin(mtu: Int, at now: Duration) {
+        deframer = MessageDeframer()
+        transport = PPoGATTLink(.phone(.forward), attMTU: mtu)
+        transport?.start(at: now)
+    }
+
+    mutating func end() {
+        if transport != nil { endedCount += 1 }
+        transport = nil
+    }
+}
+
+/// A phone with any number of companions, and App Launch, all of which can come and go.
+struct CompanionsPhone: HCIHost {
+    var base: RigPhone
+    var companions: [RigCompanion]
+    /// How often the watch has read App Launch.
+    var wakings = 0
+
+    static let appLaunch: AttributeName = "app launch"
+    private static let serviceChanged: AttributeName = "service changed"
+
+    /// - Parameter hidden: the services that are not there yet.
+    init(_ companions: [RigCompanion], hidden: Set<AttributeName>, seed: UInt64) throws {
+        self.companions = companions
+        /// A UUID of Pebble's family, by its first 32 bits.
+        func uuid(_ first: UInt32) -> BluetoothUUID {
+            .uuid128(UInt128(first) << 96 | 0x328E_0FBB_C642_1AA6_699B_DADA)
+        }
+        var services = [
+            Service(.genericAttribute) { Characteristic(.serviceChanged, .indicate, name: Self.serviceChanged) },
+            Service(uuid(0x2000_0000), name: Self.appLaunch, isPublished: !hidden.contains(Self.appLaunch)) {
+                Characteristic(uuid(0x2000_0001), .read, value: .askOwner)
+            },
+        ]
+        services += companions.map { companion in
+            Service(uuid(0x1000_0000), name: companion.name, isPublished: !hidden.contains(companion.name)) {
+                Characteristic(
+                    uuid(0x1000_0001),
+                    [.writeWithoutResponse, .notify],
+                    name: companion.dataName,
+                    value: .askOwner
+                )
+                Characteristic(uuid(0x1000_0002), .read, value: .bytes(companion.meta))
+            }
+        }
+        let database = try GATTDatabase(services)
+        base = RigPhone(address: 0xC0, seed: seed, database: database)
+        for index in companions.indices {
+            self.companions[index].data = try #require(database.handle(of: companions[index].dataName))
+        }
+    }
+
+    subscript(_ name: AttributeName) -> RigCompanion {
+        get { companions.first { $0.name == name } ?? RigCompanion(name, .system) }
+        set { if let index = companions.firstIndex(where: { $0.name == name }) { companions[index] = newValue } }
+    }
+
+    /// Adds a service or takes it away, and tells the watch.
+    mutating func show(_ name: AttributeName, _ isShown: Bool) throws {
+        guard let range = try base.host.gatt.setPublished(isShown, service: name) else { return }
+        if !isShown { self[name].end() }
+        let changed = try #require(base.host.gatt.database.handle(of: Self.serviceChanged))
+        let bytes = [range.start, range.end].flatMap { [UInt8($0.rawValue & 0xFF), UInt8($0.rawValue >> 8)] }
+        if let connection = base.connection {
+            try base.host.gatt.indicate(bytes[...], of: changed, on: connection, at: base.now)
+        }
+    }
+
+    /// A companion says something.
+    mutating func send(_ message: some EndpointMessage, from name: AttributeName) {
+        send(PebbleMessage(message), from: name)
+    }
+
+    mutating func send(_ message: PebbleMessage, from name: AttributeName) {
+        var stream: [UInt8] = []
+        try? MessageFramer.append(message, to: &stream)
+        _ = self[name].transport?.send(stream[...])
+    }
+
+    // MARK: HCIHost
+
+    var nextDeadline: Duration? {
+        ([base.nextDeadline] + companions.map { $0.transport?.nextDeadline }).compactMap(\.self).min()
+    }
+
+    mutating func start(at now: Duration) { base.start(at: now) }
+
+    mutating func receive(_ packet: ArraySlice<UInt8>, at now: Duration) {
+        base.receive(packet, at: now)
+        pump(at: now)
+    }
+
+    mutating func advance(to now: Duration) {
+        base.advance(to: now)
+        for index in companions.indices { companions[index].transport?.advance(to: now) }
+        pump(at: now)
+    }
+
+    mutating func nextPacket(into buffer: inout [UInt8]) -> Bool {
+        pump(at: base.now)
+        return base.nextPacket(into: &buffer)
+    }
+
+    private mutating func pump(at now: Duration) {
+        for event in base.takeServerEvents() { handle(event, at: now) }
+        guard let connection = base.connection else {
+            for index in companions.indices { companions[index].end() }
+            return
+        }
+        for index in companions.indices {
+            while let event = companions[index].transport?.nextEvent() {
+                switch event {
+                case .opened: companions[index].openedCount += 1
+                case .received(let bytes): companions[index].receive(bytes)
+                default: break
+                }
+            }
+            var packet: [UInt8] = []
+            while companions[index].transport?.nextPacket(into: &packet, at: now) == true {
+                try? base.host.gatt.notify(packet[...], of: companions[index].data, on: connection)
+                packet = []
+            }
+        }
+    }
+
+    private mutating func handle(_ event: GATTEvent, at now: Duration) {
+        switch event {
+        case .written(let write):
+            guard let index = companions.firstIndex(where: { $0.data == write.handle }), !companions[index].isMute
+            else {
+                return
+            }
+            companions[index].transport?.receive(write.value, at: now)
+        case .subscriptionChanged(let change):
+            guard let index = companions.firstIndex(where: { $0.data == change.handle }) else { return }
+            companions[index].end()
+            if change.current.contains(.notifications) {
+                companions[index].begin(mtu: base.host.gatt.mtu(of: change.connection) ?? 23, at: now)
+            }
+        case .readRequested(let request):
+            wakings += 1
+            base.host.gatt.respond(to: request, with: [])
+        default:
+            break
+        }
+    }
+}

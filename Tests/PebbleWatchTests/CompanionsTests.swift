@@ -1,0 +1,414 @@
+import AirSimulator
+import BluetoothHCI
+import BluetoothHost
+import PebbleProtocol
+import Testing
+
+@testable import PebbleWatch
+
+/// Several companions on one phone, on the air and in virtual time: which sessions there are, who loses to whom, what a
+/// failure costs, and how those that are gone are called back.
+@Suite struct CompanionsTests {
+    private static let watchAddress = LEAddress.random(DeviceAddress(0xC0DE_0000_1234))
+    private static let seed: UInt64 = 0xC0FFEE
+    private static let first = PebbleUUID(upperHalf: 0xA, lowerHalf: 0xB)
+    private static let second = PebbleUUID(upperHalf: 0xC, lowerHalf: 0xD)
+
+    /// A watch that runs a probe, and a phone that has paired with it.
+    private struct Rig {
+        var simulation: Simulation
+        let watch: Simulation.HostID<RigWatch>
+        let phone: Simulation.HostID<CompanionsPhone>
+
+        init(
+            _ companions: [RigCompanion],
+            hidden: Set<AttributeName> = [CompanionsPhone.appLaunch],
+            personality: Personality = .universal,
+            flags: AppFlags = []
+        ) throws {
+            let identity = WatchIdentity(address: CompanionsTests.watchAddress, personality: personality)
+            var configuration = WatchConfiguration(identity: identity, personality: personality)
+            var probe = ProbeApp()
+            probe.uuid = CompanionsTests.first
+            probe.flags = flags
+            configuration.defaultApp = probe
+            simulation = Simulation(seed: CompanionsTests.seed)
+            watch = simulation.add(try RigWatch(configuration, seed: CompanionsTests.seed))
+            phone = simulation.add(try CompanionsPhone(companions, hidden: hidden, seed: CompanionsTests.seed))
+            simulation.run(for: .seconds(1))
+            try connect()
+            try onPhone { phone, now in try phone.base.pair(at: now) }
+            simulation.run(for: .seconds(8))
+        }
+
+        mutating func connect() throws {
+            simulation.withHost(phone) { $0.base.connect(to: CompanionsTests.watchAddress) }
+            simulation.run(for: .seconds(3))
+            let connection = simulation.withHost(phone) { $0.base.connection }
+            try #require(connection != nil)
+        }
+
+        mutating func run(for time: Duration) { simulation.run(for: time) }
+
+        mutating func onPhone<Result>(_ body: (inout CompanionsPhone, Duration) throws -> Result) throws -> Result {
+            let now = simulation.now
+            let result = try simulation.withHost(phone) { try body(&$0, now) }
+            return try #require(result)
+        }
+
+        @discardableResult
+        mutating func onWatch<Result>(_ body: (inout RigWatch, Duration) throws -> Result) throws -> Result {
+            let now = simulation.now
+            let result = try simulation.withHost(watch) { watch in
+                defer { watch.drain(at: now) }
+                return try body(&watch, now)
+            }
+            return try #require(result)
+        }
+
+        /// The kinds of the sessions, oldest first.
+        mutating func kinds() throws -> [SessionKind] {
+            try onWatch { watch, _ in watch.firmware.status.sessions.map(\.kind) }
+        }
+
+        mutating func companion(_ name: AttributeName) throws -> RigCompanion {
+            try onPhone { phone, _ in phone[name] }
+        }
+
+        mutating func show(_ name: AttributeName, _ isShown: Bool = true, for time: Duration = .seconds(4)) throws {
+            try onPhone { phone, _ in try phone.show(name, isShown) }
+            run(for: time)
+        }
+
+        /// The running app sends a dictionary.
+        mutating func sendFromApp(_ message: AppMessageDictionary) throws {
+            try onWatch { watch, now in try watch.firmware.perform(.sendAppMessage(message), at: now) }
+        }
+
+        /// What a companion has been sent by watchapps.
+        mutating func pushes(to name: AttributeName) throws -> [AppMessageDictionary] {
+            try onPhone { phone, _ in phone[name].takePushes().map(\.dictionary) }
+        }
+
+        /// What became of what the app sent, since this was last asked.
+        mutating func results() throws -> [AppMessageResult] {
+            try onWatch { watch, _ in
+                defer { watch.events = [] }
+                return watch.events.compactMap { event in
+                    if case .appMessageSent(_, _, let result) = event { result } else { nil }
+                }
+            }
+        }
+
+        mutating func wakings() throws -> Int { try onPhone { phone, _ in phone.wakings } }
+
+        /// A companion pings, and is answered.
+        mutating func isAlive(_ name: AttributeName, _ cookie: UInt32) throws -> Bool {
+            try onPhone { phone, _ in phone.send(PingMessage.ping(cookie: cookie, isIdle: nil), from: name) }
+            run(for: .seconds(1))
+            let answers = try onPhone { phone, _ in phone[name].take(.ping) }
+            return answers.contains { (try? PingMessage(payload: $0.payload)) == .pong(cookie: cookie) }
+        }
+    }
+
+    private static let message = dictionary(ofLength: 20)
+
+    // MARK: Which sessions there are
+
+    @Test func eachServiceHasASessionOfItsKind() throws {
+        var rig = try Rig([
+            RigCompanion("system", .system), RigCompanion("one", Self.first), RigCompanion("two", Self.second),
+        ])
+        #expect(try rig.kinds().filter { $0 == .system }.count == 1)
+        #expect(try rig.kinds().filter { $0 == .app }.count == 2)
+        for (index, name) in (["system", "one", "two"] as [AttributeName]).enumerated() {
+            #expect(try rig.isAlive(name, UInt32(index)))
+        }
+    }
+
+    @Test func aServiceThatComesLaterIsOpenedAndOneThatGoesIsClosed() throws {
+        var rig = try Rig(
+            [RigCompanion("system", .system), RigCompanion("one", Self.first)],
+            hidden: ["app launch", "one"]
+        )
+        #expect(try rig.kinds() == [.system])
+        try rig.show("one")
+        #expect(try rig.kinds() == [.system, .app])
+        try rig.show("one", false)
+        #expect(try rig.kinds() == [.system])
+        #expect(try rig.companion("system").openedCount == 1)
+    }
+
+    // MARK: The last one wins
+
+    /// Two services with one UUID: two Pebble apps on one phone, or a companion that was installed twice.
+    @Test(arguments: [PebbleUUID.system, first])
+    func theNewestServiceOfAnApplicationWins(application: PebbleUUID) throws {
+        var rig = try Rig(
+            [RigCompanion("old", application), RigCompanion("other", Self.second), RigCompanion("new", application)],
+            hidden: ["app launch", "new"]
+        )
+        #expect(try rig.companion("old").isOpen)
+        try rig.show("new")
+        #expect(try rig.companion("new").isOpen)
+        // The old one is told by losing its subscription, and the third has nothing to do with it.
+        #expect(try rig.companion("old").transport == nil)
+        #expect(try rig.companion("other").openedCount == 1)
+        #expect(try rig.companion("other").endedCount == 0)
+        #expect(try rig.kinds().count == 2)
+        #expect(try rig.isAlive("new", 1))
+        #expect(try rig.isAlive("other", 2))
+    }
+
+    /// Of a system and a hybrid session there is one: whoever came last.
+    @Test(arguments: [true, false])
+    func systemAndHybridExcludeEachOther(hybridComesLast: Bool) throws {
+        let system = RigCompanion("system", .system)
+        let hybrid = RigCompanion("hybrid", .system, isHybrid: true)
+        let last: AttributeName = hybridComesLast ? "hybrid" : "system"
+        var rig = try Rig([system, hybrid], hidden: ["app launch", last])
+        #expect(try rig.kinds() == [hybridComesLast ? .system : .hybrid])
+        try rig.show(last)
+        #expect(try rig.kinds() == [hybridComesLast ? .hybrid : .system])
+        #expect(try rig.companion(last).isOpen)
+    }
+
+    // MARK: Failures
+
+    /// A companion that crashed acknowledges nothing. Its transport is given up, alone, and nobody else notices.
+    @Test func aCompanionThatHasCrashedIsGivenUpAlone() throws {
+        var rig = try Rig([RigCompanion("system", .system), RigCompanion("one", Self.first)])
+        try rig.onPhone { phone, _ in phone["one"].isMute = true }
+        try rig.sendFromApp(Self.message)
+        var cookie: UInt32 = 0
+        for _ in 0..<60 {
+            cookie += 1
+            #expect(try rig.isAlive("system", cookie), "after \(cookie) s")
+        }
+        #expect(try rig.kinds() == [.system])
+        #expect(try rig.companion("system").openedCount == 1)
+        #expect(try rig.companion("one").transport == nil, "the watch has unsubscribed")
+        #expect(try rig.onPhone { phone, _ in phone.base.connectionCount } == 1)
+        // When it is started again it is heard.
+        try rig.onPhone { phone, _ in phone["one"].isMute = false }
+        try rig.show("one", false)
+        try rig.show("one")
+        #expect(try rig.companion("one").isOpen)
+    }
+
+    /// Where there is nobody else, the link is given up, as a real watch does.
+    @Test func theOnlyCompanionThatHasCrashedCostsTheLink() throws {
+        var rig = try Rig([RigCompanion("system", .system)])
+        try rig.onPhone { phone, _ in phone["system"].isMute = true }
+        try rig.onPhone { phone, _ in phone.send(PingMessage.ping(cookie: 1, isIdle: nil), from: "system") }
+        rig.run(for: .seconds(60))
+        #expect(try rig.onPhone { phone, _ in phone.base.connection } == nil)
+    }
+
+    // MARK: Who may say what
+
+    @Test func aCompanionHasItsOwnEndpointsAndItsOwnAppOnly() throws {
+        var rig = try Rig([
+            RigCompanion("system", .system), RigCompanion("one", Self.first), RigCompanion("two", Self.second),
+        ])
+        func refusals(_ name: AttributeName) throws -> Int {
+            rig.run(for: .seconds(1))
+            return try rig.onPhone { phone, _ in phone[name].take(.meta).count }
+        }
+        // The clock is the Pebble app's.
+        let system = PebbleMessage(endpoint: .time, payload: [0])
+        try rig.onPhone { phone, _ in phone.send(system, from: "one") }
+        #expect(try refusals("one") == 1)
+        try rig.onPhone { phone, _ in phone.send(system, from: "system") }
+        #expect(try refusals("system") == 0)
+        // AppMessage for the running app from its own companion, and from the other one.
+        let push = AppMessagePush(transaction: 7, application: Self.first, dictionary: Self.message)
+        for (name, answer) in [("two", AppMessage.negativeAcknowledgement(7)), ("one", .acknowledgement(7))] {
+            let name = AttributeName(name)
+            try rig.onPhone { phone, _ in phone.send(AppMessage.push(push), from: name) }
+            rig.run(for: .seconds(1))
+            let answers = try rig.onPhone { phone, _ in phone[name].take(.appMessage) }
+            #expect(try answers.map { try AppMessage(payload: $0.payload) } == [answer])
+        }
+        // And only it is asked.
+        try rig.sendFromApp(Self.message)
+        rig.run(for: .seconds(1))
+        #expect(try rig.pushes(to: "one") == [Self.message])
+        #expect(try rig.pushes(to: "two").isEmpty)
+        #expect(try rig.pushes(to: "system").isEmpty)
+        // What another acknowledges does not count.
+        try rig.onPhone { phone, _ in phone.send(AppMessage.acknowledgement(1), from: "two") }
+        rig.run(for: .seconds(1))
+        #expect(try rig.results().isEmpty)
+        try rig.onPhone { phone, _ in phone.send(AppMessage.acknowledgement(1), from: "one") }
+        rig.run(for: .seconds(1))
+        #expect(try rig.results() == [.ok])
+    }
+
+    /// Without a companion of its own an app's messages go to the hybrid session; to a system session only JavaScript's.
+    @Test(arguments: [(AppFlags(), true, true), (AppFlags(), false, false), (AppFlags.allowsJavaScript, false, true)])
+    func messagesFallBack(flags: AppFlags, isHybrid: Bool, arrives: Bool) throws {
+        var rig = try Rig(
+            [RigCompanion("phone", .system, isHybrid: isHybrid), RigCompanion("one", Self.first)],
+            flags: flags
+        )
+        let goesToItsOwn = !flags.contains(.allowsJavaScript)
+        try rig.sendFromApp(Self.message)
+        rig.run(for: .seconds(1))
+        #expect(try rig.pushes(to: "one").count == (goesToItsOwn ? 1 : 0))
+        let answering: AttributeName = goesToItsOwn ? "one" : "phone"
+        try rig.onPhone { phone, _ in phone.send(AppMessage.acknowledgement(1), from: answering) }
+        rig.run(for: .seconds(1))
+        #expect(try rig.results() == [.ok])
+        _ = try rig.pushes(to: "phone")
+        try rig.show("one", false)
+        try rig.sendFromApp(Self.message)
+        rig.run(for: .seconds(1))
+        #expect(try rig.pushes(to: "phone").count == (arrives ? 1 : 0))
+    }
+
+    // MARK: Waking
+
+    @Test func thePebbleAppIsWokenWhenItIsFoundWithoutASession() throws {
+        var rig = try Rig([RigCompanion("one", Self.first)], hidden: [])
+        #expect(try rig.wakings() == 1)
+        #expect(try rig.kinds() == [.app])
+    }
+
+    @Test func thePebbleAppIsWokenWheneverItsSessionEnds() throws {
+        var rig = try Rig([RigCompanion("system", .system), RigCompanion("one", Self.first)], hidden: [])
+        let before = try rig.wakings()
+        try rig.show("one", false)
+        #expect(try rig.wakings() == before, "only the Pebble app's session counts")
+        try rig.show("system", false)
+        #expect(try rig.wakings() == before + 1)
+        try rig.show("system")
+        try rig.show("system", false)
+        #expect(try rig.wakings() == before + 2)
+        // The service is gone, and with it the handle.
+        try rig.show(CompanionsPhone.appLaunch, false)
+        try rig.show("system")
+        try rig.show("system", false)
+        #expect(try rig.wakings() == before + 2)
+    }
+
+    /// Pebble 2 takes a phone that unsubscribes from Connectivity for one whose app has ended; the watches of 2025 do not.
+    @Test(arguments: [("silk", 1), ("universal", 1), ("core", 0), ("snowy", 0)])
+    func unsubscribingFromConnectivityWakes(name: String, count: Int) throws {
+        let personality = try #require(Personality.all.first { $0.name == name })
+        var rig = try Rig([RigCompanion("system", .system)], hidden: [], personality: personality)
+        let before = try rig.wakings()
+        let configuration = try rig.onWatch { watch, _ in watch.firmware.handles.connectivityStatus.next }
+        let handle = try #require(configuration)
+        for subscription: Subscription in [.notifications, []] {
+            try rig.onPhone { phone, now in
+                try phone.base.perform(.subscribe(clientConfiguration: handle, subscription), at: now)
+            }
+            rig.run(for: .seconds(1))
+        }
+        #expect(try rig.wakings() == before + count)
+    }
+
+    // MARK: Messages that wait
+
+    /// A companion that was killed comes back within the time that a message has.
+    @Test func aMessageWaitsForACompanionThatComesBack() throws {
+        var rig = try Rig([RigCompanion("system", .system), RigCompanion("one", Self.first)], hidden: [])
+        try rig.show("one", false)
+        let before = try rig.wakings()
+        try rig.sendFromApp(Self.message)
+        rig.run(for: .seconds(4))
+        #expect(try rig.wakings() == before + 1, "once for each message")
+        #expect(try rig.results().isEmpty)
+        try rig.show("one")
+        #expect(try rig.pushes(to: "one") == [Self.message])
+        #expect(try rig.pushes(to: "system").isEmpty)
+        try rig.onPhone { phone, _ in phone.send(AppMessage.acknowledgement(1), from: "one") }
+        rig.run(for: .seconds(1))
+        #expect(try rig.results() == [.ok])
+    }
+
+    @Test func aMessageForNobodyFailsAfterItsTime() throws {
+        var rig = try Rig([RigCompanion("system", .system), RigCompanion("one", Self.first)], hidden: [])
+        try rig.show("one", false)
+        try rig.sendFromApp(Self.message)
+        rig.run(for: .milliseconds(9_900))
+        #expect(try rig.results().isEmpty)
+        rig.run(for: .milliseconds(200))
+        #expect(try rig.results() == [.notConnected])
+        // One that comes too late hears nothing of it.
+        try rig.show("one")
+        #expect(try rig.pushes(to: "one").isEmpty)
+    }
+
+    /// Nobody can bring back whoever was never there: the app hears so at once.
+    @Test func aMessageForSomebodyWhoNeverWasDoesNotWait() throws {
+        var rig = try Rig([RigCompanion("system", .system)])
+        try rig.sendFromApp(Self.message)
+        rig.run(for: .milliseconds(200))
+        #expect(try rig.results() == [.notConnected])
+    }
+
+    @Test func aMessageDoesNotWaitForAPhoneThatIsGone() throws {
+        var rig = try Rig([RigCompanion("system", .system), RigCompanion("one", Self.first)], hidden: [])
+        try rig.show("one", false)
+        try rig.sendFromApp(Self.message)
+        rig.run(for: .seconds(1))
+        #expect(try rig.results().isEmpty)
+        try rig.onWatch { watch, now in try watch.firmware.perform(.disconnect, at: now) }
+        rig.run(for: .seconds(1))
+        #expect(try rig.results() == [.notConnected])
+    }
+
+    /// Companions that crash: their service is still there, and what they are sent gets lost until iOS starts them again.
+    @Test func aMessageThatWasLostWithItsSessionIsSentAgain() throws {
+        var rig = try Rig([RigCompanion("system", .system), RigCompanion("one", Self.first)])
+        try rig.onPhone { phone, _ in phone["one"].isMute = true }
+        try rig.sendFromApp(Self.message)
+        rig.run(for: .seconds(2))
+        #expect(try rig.pushes(to: "one").isEmpty)
+        try rig.onPhone { phone, _ in phone["one"].isMute = false }
+        try rig.show("one", false, for: .seconds(1))
+        try rig.show("one", for: .seconds(3))
+        #expect(try rig.pushes(to: "one") == [Self.message])
+        try rig.onPhone { phone, _ in phone.send(AppMessage.acknowledgement(1), from: "one") }
+        rig.run(for: .seconds(1))
+        #expect(try rig.results() == [.ok])
+    }
+
+    /// What has arrived is not sent again, whatever becomes of the answer.
+    @Test func aMessageThatHasArrivedIsNotSentAgain() throws {
+        var rig = try Rig([RigCompanion("system", .system), RigCompanion("one", Self.first)])
+        try rig.sendFromApp(Self.message)
+        rig.run(for: .seconds(2))
+        #expect(try rig.pushes(to: "one") == [Self.message])
+        try rig.show("one", false, for: .seconds(1))
+        try rig.show("one", for: .seconds(3))
+        #expect(try rig.pushes(to: "one").isEmpty)
+        rig.run(for: .seconds(5))
+        #expect(try rig.results() == [.sendTimeout])
+    }
+
+    // MARK: Developers' tools
+
+    /// A tool takes the place of the phone's session; when it leaves, the phone has its place again, and has noticed nothing.
+    @Test func aToolGivesThePhoneItsPlaceBack() throws {
+        var rig = try Rig([RigCompanion("phone", .system, isHybrid: true)])
+        let tool = try rig.onWatch { watch, now in watch.firmware.openDeveloperConnection(.serial, at: now) }
+        try rig.sendFromApp(Self.message)
+        rig.run(for: .seconds(1))
+        #expect(try rig.pushes(to: "phone").isEmpty, "the tool is the one that counts")
+        try rig.onWatch { watch, now in
+            #expect(!watch.firmware.nextBytes(for: tool, at: now).isEmpty)
+            watch.firmware.closeDeveloperConnection(tool, reason: "the test", at: now)
+        }
+        rig.run(for: .seconds(12))
+        _ = try rig.results()
+        _ = try rig.pushes(to: "phone")
+        try rig.sendFromApp(Self.message)
+        rig.run(for: .seconds(1))
+        #expect(try rig.pushes(to: "phone") == [Self.message])
+        #expect(try rig.companion("phone").openedCount == 1)
+        #expect(try rig.isAlive("phone", 9))
+    }
+}
