@@ -101,6 +101,34 @@ import Testing
         #expect(take(&session, .forwardPPoGATT) == Self.wire(1))
     }
 
+    /// The stream goes with either way of PPoGATT. Two ways of PPoGATT on one phone are two apps, of which the newer wins.
+    @Test(arguments: [SessionTransport.forwardPPoGATT, .reversedPPoGATT])
+    func whatCanCarryOneSession(_ way: SessionTransport) {
+        var session = Self.session(over: way)
+        #expect(!session.canBeJoined(by: .forwardPPoGATT))
+        #expect(!session.canBeJoined(by: .reversedPPoGATT))
+        #expect(session.canBeJoined(by: .stream))
+        session.join(.stream)
+        #expect(!session.canBeJoined(by: .stream))
+        #expect(!session.canBeJoined(by: way))
+    }
+
+    /// Of two AppMessages that PPoGATT took, the first was acknowledged: the second is lost, and its sender knows that it had
+    /// been taken; the third never was.
+    @Test func whatIsLostWithTheLastTransport() {
+        var session = Self.session(over: .forwardPPoGATT)
+        let tickets = (1...3).map { AppMessageTicket(number: $0) }
+        for (byte, ticket) in zip(UInt8(1)..., tickets) { _ = session.send(Self.message(byte), marking: ticket) }
+        #expect(take(&session, .forwardPPoGATT).count == 10)
+        #expect(take(&session, .forwardPPoGATT, undelivered: 10).count == 10)
+        #expect(session.nextConsumedMessage() == tickets[0])
+        #expect(session.nextConsumedMessage() == tickets[1])
+        #expect(session.nextConsumedMessage() == nil)
+        #expect(!leave(&session, .forwardPPoGATT, undelivered: 10))
+        #expect(session.undeliveredMessages == [tickets[1], tickets[2]])
+        #expect(session.unsentMessages == [tickets[2]])
+    }
+
     @Test func aSessionEndsWithItsLastTransport() {
         var session = Self.session(over: .stream)
         session.join(.reversedPPoGATT)
