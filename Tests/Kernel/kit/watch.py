@@ -15,9 +15,9 @@ NAME = "Pebble 1234"
 SECONDS = 60
 
 
-async def start(out: Path, state: Path, *options: str) -> Program:
+async def start(out: Path, state: Path, *options: str, on: str = WATCH) -> Program:
     """A watch that advertises: to any phone, or to the one that it knows."""
-    command = ["cairn", "run", "--controller", WATCH, "--address", ADDRESS, "--state", str(state)]
+    command = ["cairn", "run", "--controller", on, "--address", ADDRESS, "--state", str(state)]
     program = await Program.start([*command, "--log-level", "debug", *options], out / "cairn.log")
     try:
         await program.wait_for_line("advertises for", SECONDS)
