@@ -264,7 +264,9 @@ extension Firmware {
     }
 
     private mutating func connected(_ connection: Connection, at now: Duration) {
-        links[connection.handle] = PhoneLink(identity: connection.peer, policy: linkPolicy(for: connection, at: now))
+        var link = PhoneLink(identity: connection.peer, policy: linkPolicy(for: connection, at: now))
+        link.clients.notifications.titleLimit = configuration.personality.notificationTitleLimit
+        links[connection.handle] = link
         databaseChanges.connected(connection.handle, at: now)
         advertiser.receive(.connected, at: now)
         // What left the air is told before who came.

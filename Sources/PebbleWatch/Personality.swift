@@ -73,6 +73,11 @@ public struct Personality: Sendable {
     /// The ATT MTU from which its PPoGATT receive window follows.
     public let windowMTU: Int
     public let transportRules: PPoGATTRules
+
+    // MARK: What it uses of phones
+
+    /// The most bytes of a notification's title that it asks an iPhone for.
+    public let notificationTitleLimit: Int
 }
 
 // MARK: - The personalities
@@ -106,7 +111,8 @@ extension Personality {
         streams: [.pebble],
         maximumMTU: ATT.maximumMTU,
         windowMTU: 256,
-        transportRules: .pebbleOS
+        transportRules: .pebbleOS,
+        notificationTitleLimit: 128
     )
 
     /// The watches of 2025: Pebble 2 Duo.
@@ -137,7 +143,8 @@ extension Personality {
         streams: [],
         maximumMTU: 256,
         windowMTU: 256,
-        transportRules: .pebbleOS
+        transportRules: .pebbleOS,
+        notificationTitleLimit: 128
     )
 
     /// Pebble 2 HR: Dialog's radio.
@@ -165,7 +172,8 @@ extension Personality {
         streams: [],
         maximumMTU: 339,
         windowMTU: 339,
-        transportRules: .originalFirmware
+        transportRules: .originalFirmware,
+        notificationTitleLimit: 40
     )
 
     /// Pebble Time: PPoGATT forward only.
@@ -193,7 +201,8 @@ extension Personality {
         streams: [],
         maximumMTU: 158,
         windowMTU: 158,
-        transportRules: .originalFirmware
+        transportRules: .originalFirmware,
+        notificationTitleLimit: 40
     )
 
     /// Generic Watch (Bluetooth Assigned Numbers, 2.6).

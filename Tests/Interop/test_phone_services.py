@@ -70,10 +70,12 @@ class Pair:
 
 
 @pytest.fixture
-async def pair(tmp_path: Path) -> AsyncIterator[Pair]:
+async def pair(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Pair]:
+    """`--personality` is the parameter, if there is one."""
     state = tmp_path / "state"
+    options = ("--state", str(state), "--personality", getattr(request, "param", "universal"))
     async with controllers() as room, contextlib.AsyncExitStack() as stack:
-        program = await stack.enter_async_context(cairn_on(room.watch.address, tmp_path, "--state", str(state)))
+        program = await stack.enter_async_context(cairn_on(room.watch.address, tmp_path, *options))
         person = await stack.enter_async_context(Control.on(state / "control.sock"))
         await person.listen()
         iphone = await stack.enter_async_context(IPhone.on(room.phone.port, tmp_path, room.phone.detached))
@@ -130,6 +132,17 @@ async def test_notifications(pair: Pair) -> None:
     assert await center.actions.take(5, "the negative action") == (first, ancs.ActionId.NEGATIVE)
     await pair.shown("nothing", lambda each: each == [])
     assert "problem" not in pair.program.log
+
+
+@pytest.mark.parametrize("pair", ["snowy"], indirect=True)
+async def test_an_older_watch(pair: Pair) -> None:
+    """h: a Pebble Time asks for less of a title, with an MTU of 158."""
+    center = host(pair.iphone)
+    await pair.connect(center)
+    await center.subscribed()
+    center.show(Notification(CHAT, "T" * 200, "M" * 300))
+    (shown,) = await pair.shown("a notification", len)
+    assert (shown["title"], shown["body"]) == ("T" * 40, "M" * 200)
 
 
 async def test_calls(pair: Pair) -> None:

@@ -12,6 +12,9 @@ import Testing
     @Test func commandsAreTheGoldenOnes() throws {
         let uid = ANCSNotificationUID(rawValue: 0x97)
         #expect(ANCSCommand.getNotificationAttributes(uid).encoded == (try vector("ancs_request_attrs_pebbleos")))
+        let original = ANCSCommand.getNotificationAttributes(uid, titleLimit: Personality.silk.notificationTitleLimit)
+        #expect(original.encoded == (try vector("ancs_request_attrs_google")))
+        #expect(Personality.core.notificationTitleLimit == ANCSCommand.longestTitle)
         #expect(ANCSCommand.probe.encoded == (try vector("ancs_alive_check")))
         #expect(ANCSCommand.getAppName("com.apple.MobileSMS").encoded == (try vector("ancs_app_attr_request")))
         #expect(ANCSCommand.perform(.positive, uid).encoded == [0x02, 0x97, 0, 0, 0, 0x00])

@@ -88,6 +88,8 @@ struct ANCSClient: PhoneServiceClient {
     private var events: Deque<Event> = []
     private var names = ANCSAppNames()
 
+    /// The most bytes of a title that are asked for.
+    var titleLimit = ANCSCommand.longestTitle
     /// Whether the phone tells truly what it has removed: iOS does from version 9 on, whose sign is Device Information.
     var believesRemovals = false
 
@@ -359,7 +361,7 @@ extension ANCSClient {
             if let app = current?.attributes?[.appIdentifier] {
                 current?.command = .getAppName(String(phoneText: app))
             } else {
-                current?.command = .getNotificationAttributes(event.uid)
+                current?.command = .getNotificationAttributes(event.uid, titleLimit: titleLimit)
             }
         }
     }
@@ -431,7 +433,7 @@ extension ANCSResponse {
     /// Nil for a command that is answered by its write's response alone.
     fileprivate init?(to command: ANCSCommand) {
         switch command {
-        case .getNotificationAttributes(let uid): self.init(to: .notification(uid))
+        case .getNotificationAttributes(let uid, _): self.init(to: .notification(uid))
         case .getAppName(let app): self.init(to: .appName(app))
         case .perform, .probe: return nil
         }

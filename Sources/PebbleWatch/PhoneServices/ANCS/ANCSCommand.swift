@@ -18,7 +18,7 @@ struct ANCSAttributeID: RawRepresentable, Hashable, Sendable {
 /// What the watch writes to the Control Point.
 enum ANCSCommand: Hashable, Sendable {
     /// Get Notification Attributes: `00`, UID, attributes, those that can be long with the most bytes wanted.
-    case getNotificationAttributes(ANCSNotificationUID)
+    case getNotificationAttributes(ANCSNotificationUID, titleLimit: Int = longestTitle)
     /// Get App Attributes: `01`, the app's identifier, NUL, the display name's number.
     case getAppName(String)
     /// Perform Notification Action: `02`, UID, action.
@@ -26,8 +26,8 @@ enum ANCSCommand: Hashable, Sendable {
     /// Get Notification Attributes of a notification that there is not: whoever is alive refuses it.
     case probe
 
-    /// The most bytes of each text that the watch asks for.
-    static let titleLimit = 128
+    /// The most bytes of each text that a watch asks for; of titles, some ask for less.
+    static let longestTitle = 128
     static let subtitleLimit = 40
     static let messageLimit = 200
 
@@ -44,12 +44,12 @@ enum ANCSCommand: Hashable, Sendable {
     var encoded: [UInt8] {
         var bytes: [UInt8] = []
         switch self {
-        case .getNotificationAttributes(let uid):
+        case .getNotificationAttributes(let uid, let titleLimit):
             bytes.append(ID.getNotificationAttributes)
             bytes.appendLittleEndian(uid.rawValue)
             bytes += [ANCSAttributeID.positiveActionLabel, .negativeActionLabel, .appIdentifier].map(\.rawValue)
             let limits: [(ANCSAttributeID, Int)] = [
-                (.title, Self.titleLimit), (.subtitle, Self.subtitleLimit), (.message, Self.messageLimit),
+                (.title, titleLimit), (.subtitle, Self.subtitleLimit), (.message, Self.messageLimit),
             ]
             for (id, limit) in limits {
                 bytes.append(id.rawValue)

@@ -23,7 +23,7 @@ struct ANCSResponse: Sendable {
     static let appNameLimit = 255
 
     private static let limits: [ANCSAttributeID: Int] = [
-        .appIdentifier: identifierLimit, .title: ANCSCommand.titleLimit, .subtitle: ANCSCommand.subtitleLimit,
+        .appIdentifier: identifierLimit, .title: ANCSCommand.longestTitle, .subtitle: ANCSCommand.subtitleLimit,
         .message: ANCSCommand.messageLimit, .date: identifierLimit, .positiveActionLabel: labelLimit,
         .negativeActionLabel: labelLimit,
     ]
