@@ -19,7 +19,7 @@ STATE = Path("/tmp/board-watch")
 LABEL = "pinctrl-test"
 LINES = {"back": 1, "up": 2, "select": 3, "down": 4}
 LED, HOG = 6, 7
-SECONDS = 30
+SECONDS = 90
 #: A long press takes 2 seconds, for back 5; that much more for a slow machine.
 PATIENCE = 20
 
