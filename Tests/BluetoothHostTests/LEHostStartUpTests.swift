@@ -268,6 +268,50 @@ struct LEHostStartUpTests {
             #expect(rig.host.connections.isEmpty && rig.host.isReady)
         }
     }
+
+    @Test("A controller that goes on failing is left alone for longer each time, and one that got well is not")
+    func pace() throws {
+        var rig = try HostRig.ready()
+        // Worked out by hand: ten times at once, then after a rest that doubles up to 30 s.
+        let rests = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000]
+        for rest in rests {
+            rig.give("04 10 01 42")
+            if rest > 0 {
+                #expect(rig.sent().isEmpty && !rig.host.isReady)
+                #expect(rig.host.nextDeadline == rig.now + .milliseconds(rest))
+                // What it says meanwhile means nothing.
+                rig.give("04 10 01 42")
+                rig.give(HostRig.commandComplete("030c", "00"))
+                rig.advance(by: .milliseconds(rest - 1))
+                #expect(rig.sent().isEmpty)
+                rig.advance(by: .milliseconds(1))
+            }
+            #expect(rig.answerCommands().first == compact("01 030c 00"))
+            #expect(rig.host.isReady)
+        }
+        rig.advance(by: .seconds(60))
+        rig.give("04 10 01 42")
+        #expect(rig.answerCommands().first == compact("01 030c 00"), "the failure is a new one")
+    }
+
+    @Test("A controller that is out of reach has no connections, and begins anew when it is back")
+    func outOfReach() throws {
+        var rig = try HostRig.ready()
+        rig.connect("4000")
+        _ = rig.events()
+        rig.host.controllerLost(at: rig.now)
+        #expect(rig.host.connections.isEmpty && !rig.host.isReady)
+        #expect(rig.sent().isEmpty && rig.host.nextDeadline == nil)
+        var events = rig.events()
+        #expect(events.disconnections == [.hardwareFailure])
+        #expect(events.descriptions.first?.hasPrefix("controllerLost") == true)
+        rig.host.controllerLost(at: rig.now)
+        events = rig.events()
+        #expect(events.isEmpty, "it is lost once")
+        rig.host.start(at: rig.now)
+        #expect(rig.answerCommands().first == compact("01 030c 00"))
+        #expect(rig.host.isReady)
+    }
 }
 
 extension ConnectionParameters {

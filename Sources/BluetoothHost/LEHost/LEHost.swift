@@ -13,6 +13,8 @@ public struct LEHost: HCIHost, Sendable {
     enum State: Sendable {
         case off
         case starting(StartUp)
+        /// It failed again soon after it was started, and is left alone for a while.
+        case resting(until: Duration)
         case ready
         case failed
     }
@@ -53,6 +55,7 @@ public struct LEHost: HCIHost, Sendable {
 
     /// How often the controller has been started without success.
     private var startAttempts = 0
+    private var pace = RestartPace()
     private var events = Deque<LEHostEvent>()
 
     /// How often a controller that does not answer is reset before it is given up.
@@ -111,6 +114,17 @@ extension LEHost {
         reset()
     }
 
+    /// The controller is out of reach: all connections are gone. `start(at:)` begins again once it is back.
+    public mutating func controllerLost(at now: Duration) {
+        self.now = max(self.now, now)
+        guard case .off = state else {
+            commands.removeAll()
+            state = .off
+            emit(.controllerLost)
+            return closeEverything(.hardwareFailure)
+        }
+    }
+
     public mutating func receive(_ packet: ArraySlice<UInt8>, at now: Duration) {
         self.now = max(self.now, now)
         do throws(ByteDecodingError) {
@@ -130,6 +144,7 @@ extension LEHost {
     public mutating func advance(to now: Duration) {
         self.now = max(self.now, now)
         if let opcode = commands.expired(at: self.now) { commandTimedOut(opcode) }
+        if case .resting(let end) = state, end <= self.now { reset() }
         gatt.advance(to: self.now)
         security?.advance(to: self.now)
         continueSecurity()
@@ -146,6 +161,7 @@ extension LEHost {
             guard let other else { return }
             deadline = deadline.map { min($0, other) } ?? other
         }
+        if case .resting(let end) = state { consider(end) }
         consider(gatt.nextDeadline)
         consider(security?.nextDeadline)
         consider(channels.nextDeadline)
@@ -239,10 +255,13 @@ extension LEHost {
 
     /// The controller is not what it was: everything begins anew.
     mutating func restart(_ reason: RestartReason) {
-        log(.error, "hci", "starting the controller again: \(reason)")
+        let rest = pace.failed(at: now)
+        log(.error, "hci", "starting the controller again\(rest > .zero ? " in \(rest)" : ""): \(reason)")
         emit(.restarting(reason))
         closeEverything(.hardwareFailure)
-        reset()
+        guard rest > .zero else { return reset() }
+        commands.removeAll()
+        state = .resting(until: now + rest)
     }
 
     private mutating func commandTimedOut(_ opcode: HCIOpcode) {
@@ -252,7 +271,7 @@ extension LEHost {
             guard startAttempts < Self.maximumStartAttempts else { return fail(.notAnswering(opcode)) }
             log(.warning, "hci", "\(opcode): no answer within \(CommandQueue.timeout); trying again")
             reset()
-        case .off, .failed: commands.removeAll()
+        case .off, .resting, .failed: commands.removeAll()
         }
     }
 
@@ -264,7 +283,7 @@ extension LEHost {
             guard startAttempts < Self.maximumStartAttempts else { return fail(.notAnswering(Reset.opcode)) }
             log(.warning, "hci", "hardware error 0x\([code].hexadecimal) while starting; trying again")
             reset()
-        case .off, .failed: break
+        case .off, .resting, .failed: break
         }
     }
 

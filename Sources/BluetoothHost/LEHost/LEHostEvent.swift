@@ -6,6 +6,8 @@ public enum LEHostEvent: Sendable {
     case ready(ControllerCapabilities)
     /// The controller is being started again; all connections are gone.
     case restarting(RestartReason)
+    /// The controller is out of reach; all connections are gone. `start(at:)` begins again.
+    case controllerLost
     /// The controller cannot be used. `start(at:)` tries again.
     case failed(StartUpFailure)
 
