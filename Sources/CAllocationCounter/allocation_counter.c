@@ -12,6 +12,7 @@ extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t count, size_t size);
 extern void *__libc_realloc(void *pointer, size_t size);
 extern void *__libc_memalign(size_t alignment, size_t size);
+extern void __libc_free(void *pointer);
 
 static _Thread_local struct allocation_counts counts;
 
@@ -20,29 +21,50 @@ static inline void note(size_t size) {
     counts.bytes += size;
 }
 
+static inline void *gained(void *pointer) {
+    if (pointer == NULL) return NULL;
+    counts.live_blocks += 1;
+    counts.live_bytes += malloc_usable_size(pointer);
+    return pointer;
+}
+
+static inline void lose(void *pointer) {
+    if (pointer == NULL) return;
+    counts.live_blocks -= 1;
+    counts.live_bytes -= malloc_usable_size(pointer);
+}
+
 void *malloc(size_t size) {
     note(size);
-    return __libc_malloc(size);
+    return gained(__libc_malloc(size));
 }
 
 void *calloc(size_t count, size_t size) {
     note(count * size);
-    return __libc_calloc(count, size);
+    return gained(__libc_calloc(count, size));
 }
 
 void *realloc(void *pointer, size_t size) {
     note(size);
-    return __libc_realloc(pointer, size);
+    size_t old_size = pointer == NULL ? 0 : malloc_usable_size(pointer);
+    void *moved = __libc_realloc(pointer, size);
+    // Without a new block the old one stays, but for a size of zero, which frees it.
+    if (moved == NULL && size != 0) return NULL;
+    if (pointer != NULL) {
+        counts.live_blocks -= 1;
+        counts.live_bytes -= old_size;
+    }
+    return gained(moved);
 }
 
 void *memalign(size_t alignment, size_t size) {
     note(size);
-    return __libc_memalign(alignment, size);
+    return gained(__libc_memalign(alignment, size));
 }
 
 void *aligned_alloc(size_t alignment, size_t size) {
     note(size);
-    return __libc_memalign(alignment, size);
+    return gained(__libc_memalign(alignment, size));
 }
 
 int posix_memalign(void **result, size_t alignment, size_t size) {
@@ -51,8 +73,13 @@ int posix_memalign(void **result, size_t alignment, size_t size) {
     note(size);
     void *pointer = __libc_memalign(alignment, size);
     if (pointer == NULL) return ENOMEM;
-    *result = pointer;
+    *result = gained(pointer);
     return 0;
+}
+
+void free(void *pointer) {
+    lose(pointer);
+    __libc_free(pointer);
 }
 
 struct allocation_counts allocation_counts(void) { return counts; }

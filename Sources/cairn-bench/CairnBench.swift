@@ -9,6 +9,7 @@ struct CairnBench: AsyncParsableCommand {
         discussion: "Build it for release, or the figures mean nothing: swift run -c release cairn-bench",
         subcommands: [
             CostCommand.self, ListCommand.self, LadderCommand.self, DiscoveryCommand.self, PeripheralCommand.self,
+            CyclesCommand.self,
         ],
         defaultSubcommand: CostCommand.self
     )

@@ -9,6 +9,10 @@ struct allocation_counts {
     uint64_t calls;
     /// The bytes that those calls asked for.
     uint64_t bytes;
+    /// The blocks that are in use: those that this thread got, less those that it gave back.
+    int64_t live_blocks;
+    /// How many bytes those blocks have, which are often a few more than were asked for.
+    int64_t live_bytes;
 };
 
 /// The counts of the calling thread.

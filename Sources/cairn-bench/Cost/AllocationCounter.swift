@@ -7,6 +7,14 @@ struct AllocationCount: Equatable {
     /// The bytes that those calls asked for.
     var bytes: UInt64
 
+    init(calls: UInt64, bytes: UInt64) {
+        self.calls = calls
+        self.bytes = bytes
+    }
+
+    /// How much is in use, as far as it is more than nothing.
+    init(_ use: HeapUse) { self.init(calls: UInt64(clamping: use.blocks), bytes: UInt64(clamping: use.bytes)) }
+
     /// Counts what `body` allocates.
     @inline(never)
     static func of(_ body: () -> Void) -> AllocationCount {
@@ -15,6 +23,26 @@ struct AllocationCount: Equatable {
         let after = allocation_counts()
         return AllocationCount(calls: after.calls - before.calls, bytes: after.bytes - before.bytes)
     }
+}
+
+/// What this thread has of the heap.
+struct HeapUse: Equatable, CustomStringConvertible {
+    /// How many blocks.
+    var blocks: Int64
+    /// How many bytes they have.
+    var bytes: Int64
+
+    /// The present use.
+    static var now: HeapUse {
+        let counts = allocation_counts()
+        return HeapUse(blocks: counts.live_blocks, bytes: counts.live_bytes)
+    }
+
+    static func - (later: HeapUse, earlier: HeapUse) -> HeapUse {
+        HeapUse(blocks: later.blocks - earlier.blocks, bytes: later.bytes - earlier.bytes)
+    }
+
+    var description: String { "\(blocks) blocks, \(bytes) bytes" }
 }
 
 /// Tries the counter on allocations whose number is known: a counter that counts nothing would call every benchmark
@@ -44,6 +72,18 @@ enum AllocationCounterCheck {
         objects.reserveCapacity(10)
         try expect("ten Swift objects", 10) { for value in 0..<10 { objects.append(Object(value)) } }
         keep(objects)
+        let before = HeapUse.now
+        _ = allocation_counter_exercise(1000)
+        let after = HeapUse.now
+        guard after == before else {
+            throw Failure(what: "blocks that were given back", expected: 0, counted: AllocationCount(after - before))
+        }
+        let kept = [UInt8](repeating: 1, count: 5000)
+        let grown = HeapUse.now - before
+        keep(kept)
+        guard grown.blocks == 1, grown.bytes >= 5000 else {
+            throw Failure(what: "a block in use", expected: 1, counted: AllocationCount(grown))
+        }
     }
 
     private static func expect(

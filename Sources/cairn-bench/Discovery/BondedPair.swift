@@ -170,6 +170,14 @@ struct BondedPair {
 }
 
 extension BondedPair {
+    /// Lets time pass until the phone is connected.
+    /// - Returns: whether it was, within a time.
+    mutating func runUntilConnected(within limit: Duration) -> Bool {
+        simulation.run(until: simulation.now + limit) { [phone] simulation in
+            simulation.withHost(phone) { $0.milestones.connected != nil } == true
+        } == .conditionMet
+    }
+
     /// Lets chance go another way from here on.
     mutating func reseed(_ seed: UInt64) { simulation.air.reseed(seed) }
     mutating func run(for span: Duration) { simulation.run(for: span) }

@@ -1,0 +1,95 @@
+import BluetoothHCI
+import BluetoothHost
+
+/// Links that come and go: a watch and a bonded phone, which connect, secure the link, open a session, exchange a
+/// message, and lose each other again, over and over.
+struct Cycles {
+    /// How a link ends.
+    private enum Ending: CaseIterable {
+        /// The phone ends it.
+        case phone
+        /// Both are out of range until they have noticed.
+        case range
+        /// The phone ends it before anything has happened on it.
+        case early
+        case phoneAgain
+    }
+
+    private var pair: BondedPair
+    private var count = 0
+
+    /// As much simulated time must be enough for a message.
+    private static let patience: Duration = .seconds(120)
+    /// How long the phone stays away, and so long both need to notice that they are out of range.
+    private static let absence: Duration = .seconds(1)
+    private static let rangeAbsence: Duration = .seconds(10)
+
+    init() throws {
+        pair = try BondedPair(WatchPolicy(profile: .pebble), .foreground)
+        let now = pair.now
+        pair.withPhone { $0.disconnect(at: now) }
+        pair.run(for: Self.absence)
+    }
+
+    /// Goes through so many cycles; between them there is no link.
+    mutating func run(_ count: Int) throws(WorkloadFailure) {
+        for _ in 0..<count {
+            self.count += 1
+            try cycle(Ending.allCases[self.count % Ending.allCases.count])
+        }
+    }
+
+    private mutating func cycle(_ ending: Ending) throws(WorkloadFailure) {
+        let now = pair.now
+        pair.withPhone {
+            $0.expectMessage()
+            $0.connect(to: .random(StoredWatch.address), at: now)
+        }
+        if ending == .early {
+            guard pair.runUntilConnected(within: Self.patience) else { throw failure("no link came") }
+        } else {
+            guard pair.runUntilAcknowledged(within: Self.patience) != nil else {
+                throw failure("no message came through")
+            }
+        }
+        if ending == .range {
+            pair.setInRange(false)
+            pair.run(for: Self.rangeAbsence)
+        }
+        let end = pair.now
+        pair.withPhone { $0.disconnect(at: end) }
+        pair.run(for: Self.absence)
+        pair.setInRange(true)
+    }
+
+    private func failure(_ what: String) -> WorkloadFailure { WorkloadFailure("\(what) in cycle \(count)") }
+}
+
+/// What cycles left behind.
+struct CycleReport {
+    let warmUp: Int
+    let count: Int
+    let before: HeapUse
+    let after: HeapUse
+
+    /// Whether all is as it was.
+    var isGood: Bool { before == after }
+
+    var text: String {
+        """
+        after \(warmUp) cycles: \(before)
+        after \(count) more:   \(after)
+        left behind: \(after - before)
+        """
+    }
+
+    /// Runs cycles until everything has its size, and then those that count.
+    static func measure(warmUp: Int, count: Int) throws -> CycleReport {
+        try AllocationCounterCheck.run()
+        var cycles = try Cycles()
+        try cycles.run(warmUp)
+        let before = HeapUse.now
+        try cycles.run(count)
+        return CycleReport(warmUp: warmUp, count: count, before: before, after: HeapUse.now)
+    }
+}
