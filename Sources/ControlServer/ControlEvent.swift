@@ -64,6 +64,11 @@ public struct ControlEvent: Encodable, Sendable {
             self.init("disconnected", text, at: now)
             self.connection = Int(connection.rawValue)
             self.reason = "\(reason)"
+        case .recovery(let event):
+            self.init(event.name, text, at: now)
+            phone = event.phone?.address.description
+            reason = event.reason
+            connection = event.connection.map { Int($0.rawValue) }
         case .pairable(let isOpen):
             self.init("pairable", text, at: now)
             self.isOpen = isOpen
@@ -168,6 +173,46 @@ public struct ControlEvent: Encodable, Sendable {
 
     /// The event as a line.
     public var line: [UInt8] { JSONLine.bytes(self) }
+}
+
+extension RecoveryEvent {
+    /// What programs call it.
+    fileprivate var name: String {
+        switch self {
+        case .linkEnded: "link-ended"
+        case .phoneIsBack: "phone-back"
+        case .controllerRestarting: "controller-restarting"
+        case .controllerLost: "controller-lost"
+        case .transportGivenUp: "transport-given-up"
+        case .transportStalled: "transport-stalled"
+        case .churning(true): "churning"
+        case .churning(false): "churned"
+        }
+    }
+
+    fileprivate var phone: LEAddress? {
+        switch self {
+        case .linkEnded(let disconnection): disconnection.phone
+        case .phoneIsBack(let phone, _): phone
+        default: nil
+        }
+    }
+
+    fileprivate var reason: String? {
+        switch self {
+        case .linkEnded(let disconnection): "\(disconnection.reason)"
+        case .controllerRestarting(let reason): "\(reason)"
+        case .transportGivenUp(_, let reason): "\(reason)"
+        default: nil
+        }
+    }
+
+    fileprivate var connection: ConnectionHandle? {
+        switch self {
+        case .transportGivenUp(let connection, _), .transportStalled(let connection): connection
+        default: nil
+        }
+    }
 }
 
 /// What every event's line has: when, and what in words.

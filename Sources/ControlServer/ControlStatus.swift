@@ -39,6 +39,22 @@ public struct ControlStatus: Codable, Sendable, Equatable {
         public let isAuthenticated: Bool
     }
 
+    /// How the last link ended that did.
+    public struct Disconnection: Codable, Sendable, Equatable {
+        public let phone: String
+        /// The controller's, in words of the Core Specification.
+        public let reason: String
+        /// Why the watch wanted it; nothing if it did not.
+        public let cause: String?
+        /// How long ago that was, and how long the link had lasted.
+        public let secondsAgo: Double
+        public let linkSeconds: Double
+        /// What the watch did about it.
+        public let remedy: String
+        /// How long the phone was away; nothing while it is.
+        public let absenceSeconds: Double?
+    }
+
     /// A pairing that waits for a person.
     public struct Waiting: Codable, Sendable, Equatable {
         public let connection: Int
@@ -119,6 +135,8 @@ public struct ControlStatus: Codable, Sendable, Equatable {
     public let air: String
     public let advertisements: [Advertisement]
     public let links: [Link]
+    /// Nothing before a link has ended.
+    public let lastDisconnection: Disconnection?
     public let sessions: [Session]
     public let streams: [Stream]
     public let phones: [Phone]
@@ -151,6 +169,7 @@ extension ControlStatus {
                 services: link.services.map(\.rawValue)
             )
         }
+        lastDisconnection = status.lastDisconnection.map { Disconnection($0, at: now) }
         sessions = status.sessions.map { session in
             Session(
                 session: session.id.number,
@@ -198,6 +217,18 @@ extension ControlStatus.Advertisement {
             case .waitingForTurn: "waiting"
             case .refused: "refused"
             }
+    }
+}
+
+extension ControlStatus.Disconnection {
+    fileprivate init(_ disconnection: PebbleWatch.Disconnection, at now: Duration) {
+        phone = disconnection.phone.address.description
+        reason = "\(disconnection.reason)"
+        cause = disconnection.cause.map { "\($0)" }
+        secondsAgo = max(0, (now - disconnection.time).inSeconds)
+        linkSeconds = disconnection.linkDuration.inSeconds
+        remedy = "\(disconnection.remedy)"
+        absenceSeconds = disconnection.absence?.inSeconds
     }
 }
 

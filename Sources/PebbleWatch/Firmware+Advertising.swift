@@ -8,7 +8,7 @@ extension Firmware {
     public var onAir: OnAir { advertiser.onAir }
 
     /// Whether the controller has been started.
-    var isReady: Bool { advertiser.policy.isControllerReady }
+    public var isReady: Bool { advertiser.policy.isControllerReady }
 
     mutating func controllerReady(_ capabilities: ControllerCapabilities, at now: Duration) {
         let sets = capabilities.usesExtendedCommands ? capabilities.advertisingSetCount : 1

@@ -238,7 +238,9 @@ extension Firmware {
 
     private mutating func forget(_ identities: [LEAddress], at now: Duration) -> WatchCommandResult {
         for identity in identities {
-            for handle in links.keys.sorted() where links[handle]?.identity == identity { host.disconnect(handle) }
+            for handle in links.keys.sorted() where links[handle]?.identity == identity {
+                end(handle, because: .forgotten)
+            }
             removeBond(identity)
             memoryChanges.append(.forget(identity))
             emit(.forgotten(identity))
@@ -250,7 +252,7 @@ extension Firmware {
     private mutating func disconnect() throws(WatchCommandError) -> WatchCommandResult {
         guard !links.isEmpty else { throw .notConnected }
         let handles = links.keys.sorted()
-        for handle in handles { host.disconnect(handle) }
+        for handle in handles { end(handle, because: .command) }
         return .disconnecting(handles.compactMap { links[$0]?.identity })
     }
 }

@@ -19,7 +19,7 @@ extension Firmware {
         guard restart == nil else { return }
         restart = Restart(cause: cause, deadline: now + Restart.patience)
         emit(.restarting(cause))
-        for handle in links.keys { host.disconnect(handle, reason: .remoteDevicePowerOff) }
+        for handle in links.keys { end(handle, because: .restart(cause), reason: .remoteDevicePowerOff) }
     }
 
     /// Begins anew, if the time has come.
@@ -52,6 +52,8 @@ extension Firmware {
         // The real-time clock goes on, and so do the log and the world around the watch.
         reborn.system.clock = system.clock
         reborn.system.continueLog(of: system)
+        reborn.endedLinks = endedLinks
+        reborn.lastDisconnection = lastDisconnection
         reborn.sensors = sensors
         reborn.buttons = buttons
         reborn.developers = developers

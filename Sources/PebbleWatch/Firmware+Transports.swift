@@ -29,7 +29,7 @@ extension Firmware {
             procedureEnded(result, at: now)
         case .transactionTimedOut(let connection):
             log(.warning, "att", "\(connection): the phone did not answer; disconnecting")
-            host.disconnect(connection, reason: .remoteUserTerminatedConnection)
+            end(connection, because: .noResponse)
         case .pduIgnored(let connection, let pdu):
             log(.warning, "att", "\(connection): \(pdu)")
         case .requestRefused(let connection, let error):
@@ -345,17 +345,13 @@ extension Firmware {
             if let service = transport.service { retry(service, on: connection) }
         case .disconnectRequested(let reason) where hasSession(on: connection, besides: carrier):
             // The other companions on the phone have nothing to do with it.
-            log(.warning, "ppogatt", "\(connection): \(reason); one companion's transport is given up")
+            emit(.recovery(.transportGivenUp(connection, reason)))
             abandon(carrier, of: connection, reason: "\(reason)", at: now)
         case .disconnectRequested(let reason):
             log(.warning, "ppogatt", "\(connection): \(reason); disconnecting")
-            host.disconnect(connection, reason: .remoteUserTerminatedConnection)
+            end(connection, because: .transport(reason))
         case .stalled:
-            log(
-                .error,
-                "ppogatt",
-                "\(connection): the transport failed again and again; waiting for the phone to reset it"
-            )
+            emit(.recovery(.transportStalled(connection)))
         }
     }
 

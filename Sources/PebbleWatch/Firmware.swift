@@ -34,6 +34,16 @@ public struct Firmware: HCIHost, Sendable {
     var events: Deque<WatchEvent> = []
     /// A restart that has begun.
     var restart: Restart?
+    /// Whether the apps have been started: the controller may be started more than once.
+    private var hasStarted = false
+    var isSwitchedOff = false
+
+    // MARK: Recovery
+
+    /// Links that have ended and of which nobody has been told.
+    var endedLinks: [Disconnection] = []
+    var lastDisconnection: Disconnection?
+    var wasChurning = false
 
     // MARK: Bonds
 
@@ -143,7 +153,8 @@ public struct Firmware: HCIHost, Sendable {
     /// Ends every connection, as a watch does that is being switched off.
     public mutating func disconnectAll(at now: Duration) {
         host.advance(to: now)
-        for handle in links.keys { host.disconnect(handle, reason: .remoteDevicePowerOff) }
+        isSwitchedOff = true
+        for handle in links.keys { end(handle, because: .switchedOff, reason: .remoteDevicePowerOff) }
         settle(at: now)
     }
 
@@ -165,7 +176,8 @@ extension Firmware {
         advertiser.receive(.controllerLost, at: now)
         updatePairability(at: now)
         host.start(at: now)
-        system.start(at: now)
+        if !hasStarted { system.start(at: now) }
+        hasStarted = true
         settle(at: now)
     }
 
@@ -217,6 +229,7 @@ extension Firmware {
         noteSystemSession(at: now)
         if let cause = system.takeRestart() { beginRestart(cause, at: now) }
         if restart != nil { finishRestart(at: now) } else { updateAdvertising(at: now) }
+        reportEndedLinks()
     }
 }
 
@@ -228,8 +241,12 @@ extension Firmware {
         case .ready(let capabilities):
             controllerReady(capabilities, at: now)
             emit(.started(capabilities))
-        case .restarting:
+        case .restarting(let reason):
             advertiser.receive(.controllerLost, at: now)
+            emit(.recovery(.controllerRestarting(reason)))
+        case .controllerLost:
+            advertiser.receive(.controllerLost, at: now)
+            emit(.recovery(.controllerLost))
         case .advertisingStarted(let id):
             advertisingReported(.started, of: id, at: now)
         case .advertisingFailed(let id, let status):
@@ -264,7 +281,7 @@ extension Firmware {
     }
 
     private mutating func connected(_ connection: Connection, at now: Duration) {
-        var link = PhoneLink(identity: connection.peer, policy: linkPolicy(for: connection, at: now))
+        var link = PhoneLink(identity: connection.peer, policy: linkPolicy(for: connection, at: now), at: now)
         link.clients.notifications.titleLimit = configuration.personality.notificationTitleLimit
         links[connection.handle] = link
         databaseChanges.connected(connection.handle, at: now)
@@ -272,12 +289,13 @@ extension Firmware {
         // What left the air is told before who came.
         reportOnAir()
         emit(.connected(connection.handle, connection.peer))
+        if phones[connection.peer] == nil { noteReturn(of: connection.peer, at: now) }
         // A real watch asks an unencrypted phone for nothing; a rig that cannot pair is talked to at once.
         if configuration.linkSecurity == .insecureTestLink { findPhoneServices(on: connection.handle, at: now) }
     }
 
     private mutating func disconnected(_ handle: ConnectionHandle, reason: HCIStatus, at now: Duration) {
-        guard links[handle] != nil else { return }
+        guard let link = links[handle] else { return }
         closeTransports(of: handle, reason: "\(reason)", at: now)
         phoneServicesLost(on: handle, at: now)
         links[handle] = nil
@@ -286,6 +304,7 @@ extension Firmware {
         updatePairability(at: now)
         if links.isEmpty { advertiser.receive(.disconnected(LinkEnd(reason)), at: now) }
         emit(.disconnected(handle, reason: reason))
+        noteEnd(of: link, reason, at: now)
     }
 
     private mutating func securityChanged(_ handle: ConnectionHandle, _ security: LinkSecurity, at now: Duration) {
@@ -295,6 +314,7 @@ extension Firmware {
         notifyConnectivity(on: handle, evenIfNotSubscribed: security.isEncrypted && !link.wasEncrypted)
         links[handle]?.wasEncrypted = security.isEncrypted
         guard security.isEncrypted, security.isBonded else { return }
+        if let phone = links[handle]?.identity { noteReturn(of: phone, at: now) }
         restorePhone(on: handle, at: now)
         if links[handle]?.isRestored == true { advertiser.receive(.bondedPhoneIsBack, at: now) }
         openReversed(on: handle, at: now)

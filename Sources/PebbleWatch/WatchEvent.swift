@@ -14,6 +14,8 @@ public enum WatchEvent: Sendable {
     case connected(ConnectionHandle, LEAddress)
     /// A link ended, and why.
     case disconnected(ConnectionHandle, reason: HCIStatus)
+    /// Something went wrong between the watch and its phones, or came right again.
+    case recovery(RecoveryEvent)
     /// Whether a phone without a bond may pair changed.
     case pairable(Bool)
     /// A pairing waits for a person: `WatchCommand` has the answers.

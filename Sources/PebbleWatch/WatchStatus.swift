@@ -58,6 +58,8 @@ public struct WatchStatus: Sendable {
     public let identity: WatchIdentity
     /// Whether the controller is ready.
     public let isReady: Bool
+    /// How the last link ended that did, and what the watch did about it; nil if none has.
+    public let lastDisconnection: Disconnection?
     /// What is on the air, why, and for how long.
     public let onAir: OnAir
     public let links: [Link]
@@ -87,6 +89,7 @@ extension Firmware {
         WatchStatus(
             identity: configuration.identity,
             isReady: isReady,
+            lastDisconnection: lastDisconnection,
             onAir: onAir,
             links: links.keys.sorted().compactMap { handle in
                 links[handle].map { link in

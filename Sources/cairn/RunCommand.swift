@@ -68,11 +68,11 @@ struct RunCommand: ParsableCommand {
 
     @Option(
         help: """
-            What to do when the controller cannot be reached or is lost: exit, or retry until it is back. (default: exit, but \
-            retry for an adapter that worked and was unplugged)
+            What to do when the controller cannot be reached or is lost: exit; reopen, which waits for one that has been \
+            there; or retry, which waits for it from the start.
             """
     )
-    var controllerLost: RemoteController.LossPolicy?
+    var controllerLost: RemoteController.LossPolicy = .reopen
 
     @OptionGroup var watch: WatchOptions
 

@@ -7,6 +7,7 @@ import SystemTestSupport
 struct TinyHost: LoopHost {
     enum Event: Equatable {
         case started
+        case lost
         case received([UInt8])
         case due(Duration)
         case leaving
@@ -39,6 +40,8 @@ struct TinyHost: LoopHost {
         // Last first; what is left of an earlier start would go before the new Reset.
         packets = ([Self.reset] + (0..<dataCount).map(Self.data)).reversed() + packets
     }
+
+    mutating func controllerLost(at now: Duration) { events.append(.lost) }
 
     mutating func receive(_ packet: ArraySlice<UInt8>, at now: Duration) {
         events.append(.received(Array(packet)))

@@ -108,7 +108,7 @@ import Testing
             }
             let what = "cannot use the controller at tcp:127.0.0.1:\(port): it said that it is broken"
             switch policy {
-            case .exit:
+            case .exit, .reopen:
                 let error = try #require(throws: DaemonError.self) { try run() }
                 #expect(error.status == .unavailable)
                 #expect(error.what == what)
@@ -117,6 +117,34 @@ import Testing
                 #expect(recorder.lines.contains("error: \(what); trying again in 0.005 seconds"))
             }
         }
+    }
+
+    /// One that has been there is waited for, and the host is told each time; one that never said a word is not.
+    @Test(arguments: [true, false])
+    func aControllerThatWasThereIsOpenedAgain(speaks: Bool) throws {
+        let (listener, port) = try RawSocket.listening()
+        var acceptor: Acceptor?
+        acceptor = Acceptor(listener) { peer in
+            _ = try peer.read(TinyHost.reset.count)
+            if speaks { try peer.write([0x04, 0x13, 0x01, 0x00]) }
+            acceptor?.hangUp()
+        }
+        var story: [TinyHost.Event] = []
+        func run() throws -> EventLoop.Outcome {
+            try self.run(.reopen, port: port, peer: acceptor) { loop, event, _ in
+                story.append(event)
+                if story.count(where: { $0 == .started }) == 3 { loop.requestStop() }
+            }
+        }
+        guard speaks else {
+            let error = try #require(throws: DaemonError.self) { try run() }
+            #expect(error.status == .inputOutput)
+            #expect(story == [.started])
+            return
+        }
+        #expect(try run() == .stopped)
+        let packet: [TinyHost.Event] = [.started, .received([0x04, 0x13, 0x01, 0x00]), .lost]
+        #expect(Array(story.prefix(6)) == packet + packet)
     }
 
     @Test func leavesTheControllerSilent() throws {

@@ -9,22 +9,30 @@ public protocol LoopHost: HCIHost {
     associatedtype Event
     /// Takes the oldest event that nobody has taken yet.
     mutating func nextEvent() -> Event?
+    /// The controller is out of reach until the host is started again.
+    mutating func controllerLost(at now: Duration)
     /// Begins to take leave: stops advertising and scanning, and disconnects whoever is connected.
     mutating func beginShutdown(at now: Duration)
     /// Whether nobody is connected any more.
     var isShutDown: Bool { get }
     /// Why the controller cannot be used; nil while it can, or while that is not known.
     var failure: String? { get }
+    /// Whether the controller can be used.
+    var isReady: Bool { get }
 }
 
 extension LoopHost {
     public var failure: String? { nil }
+    public var isReady: Bool { failure == nil }
+    public mutating func controllerLost(at now: Duration) {}
 }
 
 /// Any host, with what the loop adds to it: its packets are captured and traced, and its events handed on.
 public protocol HostRunning: AnyObject {
     /// Begins the conversation with a controller.
     func start(at now: Duration)
+    /// The controller is out of reach until the host is started again.
+    func controllerLost(at now: Duration)
     /// Hands a packet from the controller to the host.
     func receive(_ packet: ArraySlice<UInt8>, at now: Duration)
     /// Lets time pass.
@@ -39,6 +47,8 @@ public protocol HostRunning: AnyObject {
     var isShutDown: Bool { get }
     /// Why the controller cannot be used.
     var failure: String? { get }
+    /// Whether it can.
+    var isReady: Bool { get }
 }
 
 /// Runs one kind of host.
@@ -72,6 +82,11 @@ public final class HostRunner<Host: LoopHost>: HostRunning {
         // What was meant for a controller that is gone means nothing to the next one.
         while host.nextPacket(into: &unsent) {}
         host.start(at: now)
+        handOnEvents(at: now)
+    }
+
+    public func controllerLost(at now: Duration) {
+        host.controllerLost(at: now)
         handOnEvents(at: now)
     }
 
@@ -122,6 +137,8 @@ public final class HostRunner<Host: LoopHost>: HostRunning {
     public var isShutDown: Bool { host.isShutDown }
 
     public var failure: String? { host.failure }
+
+    public var isReady: Bool { host.isReady }
 
     private func handOnEvents(at now: Duration) {
         while let event = host.nextEvent() { handleEvent(event, now) }

@@ -10,7 +10,9 @@ public final class RemoteController: LoopMember {
     public enum LossPolicy: String, CaseIterable, Sendable {
         /// The process ends and says why.
         case exit
-        /// The host starts again as soon as the controller can be reached.
+        /// One that could be used is waited for. One that never could ends the process: its address may be wrong.
+        case reopen
+        /// It is waited for, from the start.
         case retry
     }
 
@@ -20,6 +22,8 @@ public final class RemoteController: LoopMember {
     static let longestBackOff: Duration = .seconds(30)
     /// ...and to find an adapter: the kernel knows at once whether it is there.
     static let longestAdapterBackOff: Duration = .seconds(1)
+    /// A controller that was there for so long is well: its next loss is a new one.
+    static let recovery: Duration = .seconds(10)
     /// How long a controller may take to answer the reset that it is left with.
     private static let farewellPatience: Duration = .milliseconds(500)
     /// Packets that may leave the host in one turn of the loop.
@@ -33,7 +37,7 @@ public final class RemoteController: LoopMember {
 
     private var address: TransportAddress
     private let runner: any HostRunning
-    private let policy: LossPolicy?
+    private let policy: LossPolicy
     private let log: Logger
     private var state: State = .waiting(until: .zero)
     private var pollToken: PollSet.Token?
@@ -44,17 +48,19 @@ public final class RemoteController: LoopMember {
     private var hasSaidFarewell = false
     private var farewellEnds: Duration?
     private var hasBeenReached = false
+    /// When that was last.
+    private var reachedAt: Duration = .zero
+    /// Whether the host ever got on with it.
+    private var wasUsed = false
     /// The adapter to switch on for the kernel's stack in the end, since it was on in the beginning.
     private var switchedOff: UInt16?
     private var lastReason: String?
 
     /// Reaches the controller at `address`, which is not `.virtual`, when the loop starts.
-    /// - Parameter policy: nil for what is usual: an adapter of this machine that could be used once is waited for, and any
-    ///   other loss ends the process.
     public init(
         _ address: TransportAddress,
         runner: any HostRunning,
-        whenLost policy: LossPolicy?,
+        whenLost policy: LossPolicy,
         backOff: Duration = defaultBackOff,
         log: Logger
     ) {
@@ -76,8 +82,11 @@ public final class RemoteController: LoopMember {
     /// Whether a loss is waited out.
     private var isPatient: Bool {
         guard !isStopping else { return false }
-        if let policy { return policy == .retry }
-        return hasBeenReached && address.isAdapter
+        return switch policy {
+        case .exit: false
+        case .reopen: wasUsed
+        case .retry: true
+        }
     }
 
     public func start(at now: Duration) throws(DaemonError) { try connect(at: now) }
@@ -105,11 +114,10 @@ public final class RemoteController: LoopMember {
                         takeFarewell(packet)
                     } else {
                         runner.receive(packet, at: now)
+                        if runner.isReady { wasUsed = true }
                     }
                 }
                 reportGarbage(on: stream)
-                // What answers is a controller: the next loss is a new one.
-                backOff = firstBackOff
             } catch {
                 return try lost(error, at: now)
             }
@@ -147,22 +155,26 @@ public final class RemoteController: LoopMember {
             try attempt(at: now) { () throws(TransportError) in try connector.giveUpWaiting() }
         case .connected where hasSaidFarewell:
             if let farewellEnds, farewellEnds <= now { self.farewellEnds = nil }
-        case .connected:
-            runner.advance(to: now)
-            try checkHost(at: now)
         case .waiting(let time) where time <= now && !isStopping:
             try connect(at: now)
         default:
             break
         }
+        // A watch goes on without its controller.
+        guard hasBeenReached, !hasSaidFarewell else { return }
+        runner.advance(to: now)
+        try checkHost(at: now)
     }
 
     public var nextDeadline: Duration? {
-        switch state {
-        case .connecting(_, let patienceEnds): patienceEnds
-        case .connected: hasSaidFarewell ? farewellEnds : runner.nextDeadline
-        case .waiting(let time): isStopping ? nil : time
-        }
+        let ours: Duration? =
+            switch state {
+            case .connecting(_, let patienceEnds): patienceEnds
+            case .connected: farewellEnds
+            case .waiting(let time): isStopping ? nil : time
+            }
+        guard hasBeenReached, !hasSaidFarewell, let hosts = runner.nextDeadline else { return ours }
+        return min(ours ?? hosts, hosts)
     }
 
     public func beginStop(at now: Duration) {
@@ -211,6 +223,7 @@ public final class RemoteController: LoopMember {
             log.notice("connected to the controller at \(address)")
             state = .connected(stream)
             hasBeenReached = true
+            reachedAt = now
             lastReason = nil
             runner.start(at: now)
         } catch {
@@ -234,7 +247,7 @@ public final class RemoteController: LoopMember {
                     : "check that an H4 controller for Bluetooth LE is there; on a serial port, check baud rate and RTS/CTS"
             )
         }
-        waitToRetry(what, at: now)
+        loseController(what, at: now)
     }
 
     private func lost(_ loss: ConnectionLoss, at now: Duration) throws(DaemonError) {
@@ -243,10 +256,17 @@ public final class RemoteController: LoopMember {
             throw DaemonError(
                 .inputOutput,
                 what,
-                advice: "see why it went away and start again, or let Cairn wait for it: --controller-lost retry"
+                advice: "see why it went away and start again, or let Cairn wait for it: --controller-lost reopen"
             )
         }
-        waitToRetry(what, at: now)
+        loseController(what, at: now)
+    }
+
+    /// The connection is of no use any more: closes it, and lets the host know.
+    private func loseController(_ reason: String, at now: Duration) {
+        if now - reachedAt >= Self.recovery { backOff = firstBackOff }
+        waitToRetry(reason, at: now)
+        runner.controllerLost(at: now)
     }
 
     private func waitToRetry(_ reason: String, at now: Duration) {

@@ -11,8 +11,8 @@ import WatchStorage
 public struct WatchDaemonConfiguration: Sendable {
     /// Where the watch's controller is.
     public var controller: TransportAddress
-    /// What happens when it cannot be reached or is lost; nil for what is usual with such a controller.
-    public var whenControllerLost: RemoteController.LossPolicy?
+    /// What happens when it cannot be reached or is lost.
+    public var whenControllerLost = RemoteController.LossPolicy.reopen
     /// A loopback port that offers controllers on the virtual air to other hosts; nil for none. Only with `.virtual`.
     public var airPort: UInt16?
     /// Determines what the virtual air leaves to chance.

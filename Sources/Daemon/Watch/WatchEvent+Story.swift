@@ -55,6 +55,8 @@ extension WatchEvent {
             return StoryLine(.gap, .info, "connected to \(peer), \(handle)")
         case .disconnected(let handle, let reason):
             return StoryLine(.gap, .info, "disconnected, \(handle): \(reason)")
+        case .recovery(let event):
+            return StoryLine(event.layer, event.level, "\(event)")
         case .pairable(let isPairable):
             return StoryLine(.smp, .info, isPairable ? "a new phone may pair" : "no new phone may pair any more")
         case .pairingPrompt(let prompt):
@@ -130,6 +132,24 @@ extension PhoneServiceKind {
         case .notifications: "notifications (ANCS)"
         case .media: "player (AMS)"
         case .time: "clock"
+        }
+    }
+}
+
+extension RecoveryEvent {
+    fileprivate var layer: LogLayer {
+        switch self {
+        case .linkEnded, .phoneIsBack, .churning: .gap
+        case .controllerRestarting, .controllerLost: .hci
+        case .transportGivenUp, .transportStalled: .ppogatt
+        }
+    }
+
+    fileprivate var level: Logger.Level {
+        switch self {
+        case .linkEnded, .phoneIsBack, .churning(false): .info
+        case .controllerRestarting, .controllerLost, .transportGivenUp, .churning(true): .warning
+        case .transportStalled: .error
         }
     }
 }

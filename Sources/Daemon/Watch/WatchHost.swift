@@ -23,6 +23,14 @@ public struct WatchHost: LoopHost {
         storeChanges(at: now)
     }
 
+    public mutating func controllerLost(at now: Duration) {
+        failure = nil
+        firmware.controllerLost(at: now)
+        storeChanges(at: now)
+    }
+
+    public var isReady: Bool { firmware.isReady }
+
     public mutating func receive(_ packet: ArraySlice<UInt8>, at now: Duration) {
         firmware.receive(packet, at: now)
         storeChanges(at: now)

@@ -74,6 +74,20 @@ public enum PPoGATTCloseReason: Equatable, Sendable {
     case stopped
 }
 
+extension PPoGATTCloseReason: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .acknowledgementTimeout: "the other side does not acknowledge"
+        case .acknowledgementOutOfRange: "the other side acknowledged what was not sent"
+        case .resetTimeout: "the other side does not answer resets"
+        case .remoteReset: "the other side reset it"
+        case .protocolViolation: "the other side broke the protocol"
+        case .localReset: "this side reset it"
+        case .stopped: "it was stopped"
+        }
+    }
+}
+
 /// What a link has seen and done. Nothing resets the counters; they wrap.
 public struct PPoGATTStatistics: Equatable, Sendable {
     public internal(set) var sentDataPackets: UInt64 = 0

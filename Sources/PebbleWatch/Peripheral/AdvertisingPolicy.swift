@@ -96,6 +96,7 @@ public struct AdvertisingPolicy: Sendable {
     private var turnElapsed: Duration = .zero
     /// When the latest waits for the bonded phone began, for the churn guard.
     private var recentWaits: [Duration] = []
+    private var churn = LinkChurn()
 
     /// Until when the beacon is held off.
     private(set) var holdOffEnd: Duration = .zero
@@ -148,9 +149,12 @@ public struct AdvertisingPolicy: Sendable {
 
     /// How often a purpose is advertised now.
     func interval(of purpose: Purpose) -> AdvertisingInterval {
-        let interval = self[purpose].interval
+        let interval = isChurning ? max(self[purpose].interval, LinkChurn.shortestInterval) : self[purpose].interval
         return beaconSince == nil ? interval : min(interval, profile.slowestWithBeacon)
     }
+
+    /// Whether links come and go in a loop.
+    var isChurning: Bool { churn.isOn(at: clock) }
 
     private(set) subscript(purpose: Purpose) -> Course {
         get { purpose == .discovery ? discovery : reconnection }
@@ -197,6 +201,7 @@ public struct AdvertisingPolicy: Sendable {
 
     private mutating func disconnected(_ end: LinkEnd) {
         isConnected = false
+        churn.linkEnded(at: clock)
         switch end {
         case .lost: holdOffEnd = clock + (beaconHoldOff ?? .zero)
         case .phone, .watch: holdOffEnd = clock
@@ -251,8 +256,9 @@ public struct AdvertisingPolicy: Sendable {
 
     /// When something changes on the air by itself.
     public var nextDeadline: Duration? {
-        guard isRunning else { return nil }
-        var next: Duration?
+        let churnEnd = isChurning ? churn.end : nil
+        guard isRunning else { return churnEnd }
+        var next = churnEnd
         func consider(_ deadline: Duration) { next = next.map { min($0, deadline) } ?? deadline }
         if beaconHoldOff != nil, beaconSince == nil { consider(holdOffEnd) }
         if isSliced { consider(sliceEnd) }

@@ -49,6 +49,10 @@ struct PhoneLink: Sendable {
         }
     }
 
+    /// When the phone connected.
+    let start: Duration
+    /// Why the watch wants it to end; nil if it does not.
+    var endCause: Disconnection.Cause?
     /// How fast the link is to be.
     var policy: LinkPolicy
     /// The phone's identity, once the Security Manager knows it, else the address that it uses.
@@ -92,8 +96,9 @@ struct PhoneLink: Sendable {
     /// When the next companion that opened a channel must have introduced itself.
     var streamDeadline: Duration? { streams.keys.lazy.compactMap { streams[$0]?.deadline }.min() }
 
-    init(identity: LEAddress, policy: LinkPolicy) {
+    init(identity: LEAddress, policy: LinkPolicy, at now: Duration) {
         self.identity = identity
         self.policy = policy
+        start = now
     }
 }

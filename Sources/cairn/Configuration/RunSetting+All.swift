@@ -12,7 +12,7 @@ extension RunSetting {
 
     private static let general: [RunSetting] = [
         .value("controller", "controller", takes: "a way to reach a controller, such as virtual or hci0"),
-        .choice("controller-lost", "controller-lost", RemoteController.LossPolicy.names),
+        .choice("controller-lost", "controller-lost", RemoteController.LossPolicy.names, usual: "reopen"),
         .value("name", "name", takes: "up to 19 bytes of UTF-8"),
         .value("address", "address", takes: "a static random address, such as C0:11:22:33:44:55"),
         .choice("personality", "personality", PersonalityOptions.Model.names, usual: "universal"),

@@ -31,6 +31,7 @@ extension ControlStatus {
             ("on the air", air),
         ]
         rows += Self.rows(labelled: "link", links.map(\.words), none: "no phone is connected")
+        if let lastDisconnection { rows.append(("last lost", lastDisconnection.words)) }
         rows += Self.rows(labelled: "phone", phones.map(\.words), none: "none is remembered")
         rows.append(("pairing", pairing.words))
         rows += pairing.waiting.map { ("", $0.words) }
@@ -82,6 +83,25 @@ extension ControlStatus.Session {
             default: "companion of \(app)"
             }
         return "\(session): \(companion), over \(transport)"
+    }
+}
+
+extension ControlStatus.Disconnection {
+    fileprivate var words: String {
+        let cause = cause.map { ", since \($0)" } ?? ""
+        let outcome = absenceSeconds.map { "back after \($0.inWords)" } ?? remedy
+        return "\(phone), \(secondsAgo.inWords) ago, after \(linkSeconds.inWords): \(reason)\(cause); \(outcome)"
+    }
+}
+
+extension Double {
+    /// Seconds as a person says them: `4.2 s`, `12 min`, `3 h`.
+    fileprivate var inWords: String {
+        switch self {
+        case ..<60: "\((self * 10).rounded() / 10) s"
+        case ..<3600: "\(Int(self / 60)) min"
+        default: "\(Int(self / 3600)) h"
+        }
     }
 }
 

@@ -225,10 +225,12 @@ class VirtualController(Controller):
 
 @dataclass
 class HostPort:
-    """A controller's H4 port. One host at a time, as on a wire; when it goes, the controller is power-cycled."""
+    """A controller's H4 port. One host at a time, as on a wire; when it goes, the controller is power-cycled, or not."""
 
     controller: VirtualController
     port: int = 0
+    #: Whether the controller goes on when its host has gone, as one does that has its own power.
+    outlives_host: bool = False
     #: What the host sent that is no HCI packet, or that Bumble could not take.
     faults: list[str] = field(default_factory=list)
     _server: asyncio.Server | None = None
@@ -287,7 +289,8 @@ class HostPort:
             log.info("%s: host gone: %s", self.controller.name, error)
         finally:
             self._host = None
-            self.controller.power_cycle()
+            if not self.outlives_host:
+                self.controller.power_cycle()
             writer.close()
             self._detached.set()
 
