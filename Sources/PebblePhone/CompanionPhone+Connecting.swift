@@ -85,7 +85,7 @@ extension CompanionPhone {
     }
 
     private mutating func connected(_ connection: Connection, at now: Duration) {
-        link = WatchLink(connection)
+        link = WatchLink(connection, knowing: connection.security.isBonded ? knownWatch : nil)
         activity = .connected
         emit(.connected(connection.peer))
         guard !isLeaving else {

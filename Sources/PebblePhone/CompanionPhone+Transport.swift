@@ -158,6 +158,11 @@ extension CompanionPhone {
 
     private mutating func pumpExplorer(at now: Duration) -> Bool {
         var moved = false
+        // That there is none may be an event.
+        if let procedure = link?.explorer.nextProcedure() {
+            moved = true
+            run(procedure, for: .explorer, at: now)
+        }
         while let event = link?.explorer.nextEvent() {
             moved = true
             switch event {
@@ -169,12 +174,9 @@ extension CompanionPhone {
             case .problem(let problem): log(.warning, "gatt", problem)
             case .finished:
                 link?.isExplored = true
+                if configuration.remembersWatch { knownWatch = link?.explorer.watch }
                 pairIfWanted(at: now)
             }
-        }
-        if let procedure = link?.explorer.nextProcedure() {
-            moved = true
-            run(procedure, for: .explorer, at: now)
         }
         return moved
     }

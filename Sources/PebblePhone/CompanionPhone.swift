@@ -35,6 +35,8 @@ public struct CompanionPhone: HCIHost, Sendable {
     var activity = Activity.idle
     /// The connection to the watch.
     var link: WatchLink?
+    /// What was found out of the watch, to be used if it is bonded.
+    var knownWatch: DiscoveredWatch?
     /// Whether the phone was told to end the connection, and so does not come back.
     var isLeaving = false
     private var events: Deque<PhoneEvent> = []

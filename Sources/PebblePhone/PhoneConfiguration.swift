@@ -81,6 +81,11 @@ public struct PhoneConfiguration: Sendable {
 
     /// What it does about pairing.
     public var pairing = PairingPolicy.automatic
+    /// What else is in its GATT database.
+    public var system = PhoneSystem.bare
+    /// Whether it keeps what it has found out of a bonded watch from one connection to the next, as phones' systems do. Apps
+    /// that look again all the same find it at once; this phone asks the watch, which shows what the watch has to say.
+    public var remembersWatch = false
 
     /// A phone with an address and a clock; the rest is usual.
     public init(address: DeviceAddress, clock: PhoneClock) {

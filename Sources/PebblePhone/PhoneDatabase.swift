@@ -11,14 +11,13 @@ struct PhoneDatabase: Sendable {
     /// find two.
     init(_ configuration: PhoneConfiguration) throws(GATTDatabaseError) {
         let data: AttributeName = "ppogatt data"
-        database = try GATTDatabase {
+        var database = try GATTDatabase {
             Service(.genericAccess) {
                 Characteristic(.uuid16(GATTNumber.deviceName), .read, value: .text(configuration.name))
                 Characteristic(.uuid16(GATTNumber.appearance), .read, value: .bytes(Self.genericPhone))
             }
-            Service(.genericAttribute) {
-                Characteristic(.serviceChanged, .indicate)
-            }
+            Service(.genericAttribute) { for member in configuration.system.genericAttribute { member } }
+            for service in configuration.system.services { service }
             if configuration.transport == .forward {
                 Service(.uuid128(PebbleAttribute.ppogattService)) {
                     Characteristic(
@@ -34,6 +33,8 @@ struct PhoneDatabase: Sendable {
                 }
             }
         }
+        if let hash = database.handle(of: PhoneSystem.databaseHash) { try? database.setValue(database.hash, of: hash) }
+        self.database = database
         transportData = database.handle(of: data)
     }
 

@@ -48,6 +48,14 @@ struct WatchExplorer: Sendable {
     /// Where the watch notifies its Connectivity Status.
     private(set) var connectivityStatus: AttributeHandle?
 
+    /// An explorer of a watch that nothing is known of, or of one whose database was found before.
+    init(knowing watch: DiscoveredWatch? = nil) {
+        guard let watch else { return }
+        self.watch = watch
+        steps = [.exchangeMTU]
+        followState()
+    }
+
     /// The next thing that happened.
     mutating func nextEvent() -> Event? { events.popFirst() }
 
@@ -166,6 +174,18 @@ struct WatchExplorer: Sendable {
     /// The whole database is known: what is worth reading and subscribing to can be looked up.
     private mutating func discovered() {
         events.append(.databaseDiscovered(watch))
+        followState()
+        for number in DeviceInformation.fields.keys.sorted() {
+            guard let field = watch.characteristic(.uuid16(number)) else { continue }
+            steps.append(.readInformation(number, field.value))
+        }
+        if let level = watch.characteristic(.uuid16(GATTNumber.batteryLevel)) {
+            steps.append(.readBatteryLevel(level.value))
+        }
+    }
+
+    /// Reads the watch's state, and subscribes to it and to changes of the database.
+    private mutating func followState() {
         if let changed = watch.characteristic(.serviceChanged) {
             serviceChanged = changed.value
             subscribe(changed, .indications)
@@ -174,13 +194,6 @@ struct WatchExplorer: Sendable {
             connectivityStatus = status.value
             steps.append(.readConnectivity(status.value))
             subscribe(status, .notifications)
-        }
-        for number in DeviceInformation.fields.keys.sorted() {
-            guard let field = watch.characteristic(.uuid16(number)) else { continue }
-            steps.append(.readInformation(number, field.value))
-        }
-        if let level = watch.characteristic(.uuid16(GATTNumber.batteryLevel)) {
-            steps.append(.readBatteryLevel(level.value))
         }
     }
 

@@ -31,7 +31,7 @@ struct WatchLink: Sendable {
     let handle: ConnectionHandle
     let peer: LEAddress
     var mtu = ATT.defaultMTU
-    var explorer = WatchExplorer()
+    var explorer: WatchExplorer
     /// Whether the explorer has been through with the watch.
     var isExplored = false
     var security = Security.notBegun
@@ -47,7 +47,8 @@ struct WatchLink: Sendable {
     var packet: [UInt8] = []
     var hasUnsentPacket = false
 
-    init(_ connection: Connection) {
+    init(_ connection: Connection, knowing watch: DiscoveredWatch?) {
+        explorer = WatchExplorer(knowing: watch)
         handle = connection.handle
         peer = connection.peer
     }

@@ -119,7 +119,10 @@ extension Firmware {
         host.security?.bondStored(identity)
         updatePairability(at: now)
         // What it subscribed to before it paired is kept from now on.
-        for connection in links.keys { rememberClient(on: connection) }
+        for connection in links.keys {
+            rememberClient(on: connection)
+            rememberServices(on: connection)
+        }
     }
 }
 

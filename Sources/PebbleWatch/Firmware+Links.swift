@@ -59,6 +59,7 @@ extension Firmware {
             links[connection]?.policy.need(.discovery, at: now)
         } else {
             links[connection]?.policy.release(.discovery, after: LinkPolicy.afterDiscovery, at: now)
+            rememberServices(on: connection)
         }
     }
 

@@ -137,7 +137,11 @@ extension Firmware {
             attMTU: mtu,
             disconnectHistory: disconnectHistory
         )
-        link.start(at: now)
+        if let service, let meta = links[connection]?.finder.meta(of: service) {
+            link.start(at: now, rememberedMeta: meta.value, isConfirmed: meta.isFresh)
+        } else {
+            link.start(at: now)
+        }
         links[connection]?.transports[carrier] = PhoneLink.Transport(link: link, service: service)
     }
 
@@ -215,6 +219,10 @@ extension Firmware {
         case (.finder, _):
             links[ended.connection]?.finder.finish(ended.result)
         case (.meta(let carrier), .success(.value(let value))):
+            if let service = links[ended.connection]?.transports[carrier]?.service {
+                links[ended.connection]?.finder.metaRead(value, of: service)
+                rememberServices(on: ended.connection)
+            }
             links[ended.connection]?.transports[carrier]?.link.receiveMeta(value, at: now)
         case (.meta(let carrier), _):
             links[ended.connection]?.transports[carrier]?.link.metaReadFailed(at: now)
@@ -224,6 +232,9 @@ extension Firmware {
             links[ended.connection]?.transports[carrier]?.link.subscriptionRefused()
         case (.client(let kind), _):
             links[ended.connection]?.clients.finish(kind, ended.result, at: now)
+            if case .failure(.refused(let refusal)) = ended.result, refusal.error.saysThatHandlesAreWrong {
+                links[ended.connection]?.finder.refused(kind.service)
+            }
         case (.waking, .failure(let error)):
             log(.debug, "session", "\(ended.connection): App Launch could not be read: \(error)")
         case (.waking, .success), (.farewell, _):
@@ -285,8 +296,10 @@ extension Firmware {
             }
             pumpStreams(of: connection, at: now)
             pumpLoopbacks(of: connection, at: now)
-            moved = pumpFinder(of: connection, at: now) || moved
-            moved = pumpPhoneClients(of: connection, at: now) || moved
+            let hasFound = pumpFinder(of: connection, at: now)
+            moved = hasFound || moved
+            // What a transport that was found needs to open goes first.
+            if !hasFound { moved = pumpPhoneClients(of: connection, at: now) || moved }
         }
         return moved
     }
@@ -329,6 +342,7 @@ extension Firmware {
                 at: now
             )
             links[connection]?.transports[carrier]?.session = session
+            if let service = transport.service { links[connection]?.finder.proved(service.service) }
             abandonReplacedTransports(at: now)
         case .received(let bytes):
             if let session = transport.session {
@@ -342,17 +356,39 @@ extension Firmware {
             leaveSession(of: transport, over: carrier.sessionTransport, on: connection, reason: "\(reason)", at: now)
         case .failed(let failure):
             log(.warning, "ppogatt", "\(connection): \(failure)")
-            if let service = transport.service { retry(service, on: connection) }
-        case .disconnectRequested(let reason) where hasSession(on: connection, besides: carrier):
-            // The other companions on the phone have nothing to do with it.
-            emit(.recovery(.transportGivenUp(connection, reason)))
-            abandon(carrier, of: connection, reason: "\(reason)", at: now)
+            if let service = transport.service, !isOutdated(service, on: connection) { retry(service, on: connection) }
         case .disconnectRequested(let reason):
-            log(.warning, "ppogatt", "\(connection): \(reason); disconnecting")
-            end(connection, because: .transport(reason))
+            disconnectRequested(by: carrier, of: connection, service: transport.service, reason, at: now)
         case .stalled:
             emit(.recovery(.transportStalled(connection)))
         }
+    }
+
+    /// A transport knows no other help than to disconnect.
+    private mutating func disconnectRequested(
+        by carrier: PhoneLink.Carrier,
+        of connection: ConnectionHandle,
+        service: PPoGATTService?,
+        _ reason: PPoGATTCloseReason,
+        at now: Duration
+    ) {
+        if let service, isOutdated(service, on: connection) {
+            log(.warning, "ppogatt", "\(connection): \(reason); the phone's services are looked for again")
+            // Nothing is given up.
+            links[connection]?.transports[carrier]?.link.disconnectHistory = disconnectHistory
+        } else if hasSession(on: connection, besides: carrier) {
+            // The other companions on the phone have nothing to do with it.
+            emit(.recovery(.transportGivenUp(connection, reason)))
+            abandon(carrier, of: connection, reason: "\(reason)", at: now)
+        } else {
+            log(.warning, "ppogatt", "\(connection): \(reason); disconnecting")
+            end(connection, because: .transport(reason))
+        }
+    }
+
+    /// Whether a service that could not be used is one that the watch only remembers: then it is looked for afresh.
+    private mutating func isOutdated(_ service: PPoGATTService, on connection: ConnectionHandle) -> Bool {
+        links[connection]?.finder.refused(service.service) == true
     }
 
     /// A service that could not be used counts as new when it is seen again, and is looked for again once in a connection.

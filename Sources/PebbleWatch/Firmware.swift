@@ -281,7 +281,12 @@ extension Firmware {
     }
 
     private mutating func connected(_ connection: Connection, at now: Duration) {
-        var link = PhoneLink(identity: connection.peer, policy: linkPolicy(for: connection, at: now), at: now)
+        var link = PhoneLink(
+            identity: connection.peer,
+            policy: linkPolicy(for: connection, at: now),
+            discovery: configuration.phoneDiscovery,
+            at: now
+        )
         link.clients.notifications.titleLimit = configuration.personality.notificationTitleLimit
         links[connection.handle] = link
         databaseChanges.connected(connection.handle, at: now)

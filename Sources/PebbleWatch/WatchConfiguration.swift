@@ -37,6 +37,8 @@ public struct WatchConfiguration: Sendable {
     public var offersConnectionParameters: Bool
     /// How long after encryption a bonded phone is told that the database has changed.
     public var serviceChangedDelay: Duration
+    /// How the watch finds out what a phone offers.
+    public var phoneDiscovery: PhoneDiscovery
     /// Whether phones see the battery service from the start.
     public var offersBattery: Bool
     /// The streams that phones can open from the start.
@@ -62,6 +64,7 @@ public struct WatchConfiguration: Sendable {
         pairing = PairingPolicy()
         privacy = .identityAddress
         serviceChangedDelay = DatabaseChanges.iOSDelay
+        phoneDiscovery = .remembering
         offersBattery = personality.hasBattery
         streams = personality.streams
         advertising = personality.advertising

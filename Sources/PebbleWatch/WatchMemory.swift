@@ -23,23 +23,27 @@ public struct WatchMemory: Sendable, Equatable {
     }
 }
 
-/// A phone that has paired, and what it knows of the watch's database.
+/// A phone that has paired, what it knows of the watch's database, and what the watch knows of its services.
 public struct RememberedPhone: Sendable, Equatable {
     public var bond: Bond
     /// Its subscriptions and what it said about caching.
     public var client: GATTClientState
     /// The Database Hash of the database that it last saw; nil if it has seen none.
     public var seenDatabaseHash: [UInt8]?
+    /// What it offers itself; nil if nothing is remembered.
+    public var services: PhoneServiceCache?
 
     /// A phone; with a bond alone, one that has subscribed to nothing yet.
     public init(
         bond: Bond,
         client: GATTClientState = GATTClientState(),
-        seenDatabaseHash: [UInt8]? = nil
+        seenDatabaseHash: [UInt8]? = nil,
+        services: PhoneServiceCache? = nil
     ) {
         self.bond = bond
         self.client = client
         self.seenDatabaseHash = seenDatabaseHash
+        self.services = services
     }
 }
 
@@ -47,12 +51,15 @@ public struct RememberedPhone: Sendable, Equatable {
 public enum MemoryChange: Sendable, Equatable {
     /// The watch chose who it is.
     case identity(LocalIdentity)
-    /// A phone paired. `replacingOthers` forgets every other phone in the same step.
+    /// A phone paired. `replacingOthers` forgets every other phone in the same step. A phone that was known keeps what it
+    /// has subscribed to; its services are forgotten, because it may have become another.
     case bond(Bond, replacingOthers: Bool)
     /// A phone is forgotten, with everything that is kept about it.
     case forget(LEAddress)
     /// A bonded phone subscribed, unsubscribed, or saw a database. Ignored for a phone that is not bonded.
     case client(LEAddress, GATTClientState, seenDatabaseHash: [UInt8]?)
+    /// What a bonded phone offers was found. Ignored for a phone that is not bonded.
+    case phoneServices(LEAddress, PhoneServiceCache)
     /// A service has something to keep.
     case service(ServiceChange)
 }

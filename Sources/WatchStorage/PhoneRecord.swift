@@ -18,6 +18,8 @@ struct PhoneRecord: Codable, FetchableRecord, PersistableRecord {
     private var supportedFeatures: UInt8
     private var isChangeAware: Bool
     private var seenDatabaseHash: Data?
+    /// What is remembered of the phone's own services, in its stored form.
+    var services: Data?
 
     init(_ phone: RememberedPhone) {
         identity = Self.key(of: phone.bond.identity)
@@ -25,6 +27,7 @@ struct PhoneRecord: Codable, FetchableRecord, PersistableRecord {
         subscriptions = Data()
         supportedFeatures = 0
         isChangeAware = true
+        services = phone.services.map(Self.encode)
         set(phone.client, seenDatabaseHash: phone.seenDatabaseHash)
     }
 
@@ -34,6 +37,18 @@ struct PhoneRecord: Codable, FetchableRecord, PersistableRecord {
         var bytes: [UInt8] = []
         bond.encode(to: &bytes)
         return Data(bytes)
+    }
+
+    static func encode(_ services: PhoneServiceCache) -> Data {
+        var bytes: [UInt8] = []
+        services.encode(to: &bytes)
+        return Data(bytes)
+    }
+
+    /// What cannot be read is not worth a complaint: it is found again.
+    private static func decodeServices(_ stored: Data) -> PhoneServiceCache? {
+        var reader = ByteReader(Array(stored))
+        return try? PhoneServiceCache(reading: &reader)
     }
 
     mutating func set(_ client: GATTClientState, seenDatabaseHash hash: [UInt8]?) {
@@ -61,7 +76,12 @@ struct PhoneRecord: Codable, FetchableRecord, PersistableRecord {
                     rawValue: try pairs.readLittleEndian("subscriptions.value")
                 )
             }
-            return RememberedPhone(bond: bond, client: client, seenDatabaseHash: seenDatabaseHash.map { Array($0) })
+            return RememberedPhone(
+                bond: bond,
+                client: client,
+                seenDatabaseHash: seenDatabaseHash.map { Array($0) },
+                services: services.flatMap(Self.decodeServices)
+            )
         }
     }
 }

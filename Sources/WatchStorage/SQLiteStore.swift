@@ -80,6 +80,7 @@ public final class SQLiteStore: WatchStore {
                     }
                     if var known = try PhoneRecord.fetchOne(database, key: key) {
                         known.bond = PhoneRecord.encode(bond)
+                        known.services = nil
                         try known.update(database)
                     } else {
                         try PhoneRecord(RememberedPhone(bond: bond)).insert(database)
@@ -91,6 +92,12 @@ public final class SQLiteStore: WatchStore {
                         return
                     }
                     known.set(client, seenDatabaseHash: hash)
+                    try known.update(database)
+                case .phoneServices(let identity, let services):
+                    guard var known = try PhoneRecord.fetchOne(database, key: PhoneRecord.key(of: identity)) else {
+                        return
+                    }
+                    known.services = PhoneRecord.encode(services)
                     try known.update(database)
                 case .service(let change):
                     try ServiceTables.apply(change, in: database)

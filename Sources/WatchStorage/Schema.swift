@@ -22,6 +22,9 @@ enum Schema {
             }
         }
         migrator.registerMigration("services") { database in try ServiceTables.create(in: database) }
+        migrator.registerMigration("phone services") { database in
+            try database.alter(table: PhoneRecord.databaseTableName) { table in table.add(column: "services", .blob) }
+        }
         return migrator
     }
 }

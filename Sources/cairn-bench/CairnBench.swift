@@ -8,8 +8,8 @@ struct CairnBench: AsyncParsableCommand {
         abstract: "Measures what Cairn costs in time and memory, and what it achieves on a simulated air.",
         discussion: "Build it for release, or the figures mean nothing: swift run -c release cairn-bench",
         subcommands: [
-            CostCommand.self, ListCommand.self, LadderCommand.self, DiscoveryCommand.self, PeripheralCommand.self,
-            CyclesCommand.self,
+            CostCommand.self, ListCommand.self, LadderCommand.self, DiscoveryCommand.self, ReconnectCommand.self,
+            PeripheralCommand.self, CyclesCommand.self,
         ],
         defaultSubcommand: CostCommand.self
     )

@@ -21,6 +21,15 @@ struct LinkOptions: ParsableArguments {
     )
     var connectionParameters = false
 
+    @Option(
+        help: ArgumentHelp(
+            "How the watch finds a phone's services: remembering them; afresh at each connection; or everything, looking "
+                + "through the phone's whole database each time, as Pebbles do.",
+            valueName: "way"
+        )
+    )
+    var phoneDiscovery: Discovery = .remembering
+
     /// The names of the profiles.
     enum Profile: String, ExpressibleByArgument, CaseIterable {
         case pebble
@@ -34,9 +43,25 @@ struct LinkOptions: ParsableArguments {
         }
     }
 
+    /// The names of the ways.
+    enum Discovery: String, ExpressibleByArgument, CaseIterable {
+        case remembering
+        case afresh
+        case everything
+
+        var phoneDiscovery: PhoneDiscovery {
+            switch self {
+            case .remembering: .remembering
+            case .afresh: .afresh
+            case .everything: .everything
+            }
+        }
+    }
+
     /// Says all this to a watch's configuration.
     func apply(to watch: inout WatchConfiguration) {
         watch.link = linkProfile.linkProfile
+        watch.phoneDiscovery = phoneDiscovery.phoneDiscovery
         if connectionParameters { watch.offersConnectionParameters = true }
     }
 }

@@ -205,6 +205,7 @@ extension WatchMemory {
             if replacingOthers { phones.removeAll { $0.bond.identity != bond.identity } }
             if let index = phones.firstIndex(where: { $0.bond.identity == bond.identity }) {
                 phones[index].bond = bond
+                phones[index].services = nil
             } else {
                 phones.append(RememberedPhone(bond: bond))
             }
@@ -214,6 +215,9 @@ extension WatchMemory {
             guard let index = phones.firstIndex(where: { $0.bond.identity == identity }) else { return }
             phones[index].client = client
             phones[index].seenDatabaseHash = hash
+        case .phoneServices(let identity, let services):
+            guard let index = phones.firstIndex(where: { $0.bond.identity == identity }) else { return }
+            phones[index].services = services
         case .service(let change):
             services.apply(change)
         }

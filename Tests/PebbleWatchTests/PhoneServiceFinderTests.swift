@@ -45,6 +45,8 @@ import Testing
             switch procedure {
             case .exchangeMTU:
                 return .success(.mtu(185))
+            case .readOneByUUID:
+                return .success(.values([]))
             case .discoverPrimaryServices(.genericAttribute):
                 let range = try #require(AttributeHandleRange(Self.handle(1), Self.handle(4)))
                 return .success(.services([DiscoveredService(uuid: .genericAttribute, range: range)]))
@@ -184,7 +186,7 @@ import Testing
         var phone = Phone(services: [], hasConfiguration: false)
         var finder = PhoneServiceFinder()
         finder.start()
-        for _ in 0..<2 {
+        for _ in 0..<3 {
             let procedure = finder.nextProcedure()
             finder.finish(try phone.answer(try #require(procedure)))
         }
@@ -201,7 +203,7 @@ import Testing
         var phone = Phone(services: [])
         var finder = PhoneServiceFinder()
         finder.start()
-        for _ in 0..<2 {
+        for _ in 0..<3 {
             let procedure = finder.nextProcedure()
             finder.finish(try phone.answer(try #require(procedure)))
         }

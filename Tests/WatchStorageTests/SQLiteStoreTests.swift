@@ -1,6 +1,8 @@
 import BluetoothHCI
 import BluetoothHost
+import ByteCoding
 import Foundation
+import GRDB
 import PebbleWatch
 import Testing
 import WatchStorage
@@ -56,6 +58,47 @@ import WatchStorage
         try store.apply(.client(bond(1).identity, client, seenDatabaseHash: nil))
         try store.apply(.bond(bond(1, key: 99), replacingOthers: true))
         #expect(try store.load().phones == [RememberedPhone(bond: bond(1, key: 99), client: client)])
+    }
+
+    /// The stored form, by hand: version 1, a Database Hash of 16 bytes, and nothing else.
+    private func services(hash: UInt8) throws -> PhoneServiceCache {
+        var reader = ByteReader([1, 16] + [UInt8](repeating: hash, count: 16) + [0, 0, 0, 0])
+        return try PhoneServiceCache(reading: &reader)
+    }
+
+    @Test func aPhonesServicesAreKeptUntilItPairsAgain() throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        do {
+            let store = try SQLiteStore(directory: directory)
+            try store.apply(.bond(bond(1), replacingOthers: true))
+            try store.apply(.phoneServices(bond(1).identity, services(hash: 1)))
+            try store.apply(.phoneServices(bond(1).identity, services(hash: 2)))
+            try store.apply(.phoneServices(bond(2).identity, services(hash: 3)))
+        }
+        let store = try SQLiteStore(directory: directory)
+        let second = try services(hash: 2)
+        #expect(try store.load().phones == [RememberedPhone(bond: bond(1), services: second)])
+        try store.apply(.client(bond(1).identity, GATTClientState(), seenDatabaseHash: [7]))
+        #expect(try store.load().phones.first?.services == second)
+        try store.apply(.bond(bond(1, key: 99), replacingOthers: true))
+        #expect(try store.load().phones.first?.services == nil)
+        try store.apply(.phoneServices(bond(1).identity, services(hash: 4)))
+        try store.apply(.forget(bond(1).identity))
+        try store.apply(.bond(bond(1), replacingOthers: true))
+        #expect(try store.load().phones == [RememberedPhone(bond: bond(1))])
+    }
+
+    @Test func servicesThatCannotBeReadAreForgottenAndTheBondStays() throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        do {
+            let store = try SQLiteStore(directory: directory)
+            try store.apply(.bond(bond(1), replacingOthers: true))
+            try store.apply(.phoneServices(bond(1).identity, services(hash: 1)))
+        }
+        try DatabaseQueue(path: directory + "/" + SQLiteStore.fileName).write { database in
+            try database.execute(sql: "UPDATE phone SET services = x'0102'")
+        }
+        #expect(try SQLiteStore(directory: directory).load().phones == [RememberedPhone(bond: bond(1))])
     }
 
     @Test func aSecondPhoneReplacesTheFirstAndForgettingForgets() throws {

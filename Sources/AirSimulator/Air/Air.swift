@@ -107,6 +107,13 @@ public struct Air: Sendable {
         slot(of: id).map { radioUsage($0) } ?? RadioUsage()
     }
 
+    /// How many connection events a controller's newest connection has had up to now; nil without one.
+    public mutating func connectionEventCount(of id: ControllerID) -> Int64? {
+        guard let slot = slot(of: id), let link = controllers[slot].connections.last?.link else { return nil }
+        links[link].machine.synchronize(to: now)
+        return links[link].machine.eventCounter
+    }
+
     func slot(of id: ControllerID) -> Int? {
         guard controllers.indices.contains(id.slot), controllers[id.slot].isAttached else { return nil }
         return controllers[id.slot].id == id ? id.slot : nil

@@ -216,11 +216,14 @@ struct DescriptorDiscovery: DiscoveryProcedure {
 /// Core 5.4, Vol 3, Part G, 4.8.2.
 struct ReadByUUID: DiscoveryProcedure {
     private let uuid: BluetoothUUID
+    /// Whether the first response is not the last.
+    private let isExhaustive: Bool
     private(set) var cursor: DiscoveryCursor
     private var values: [HandleValue] = []
 
-    init(_ uuid: BluetoothUUID, in range: AttributeHandleRange) {
+    init(_ uuid: BluetoothUUID, in range: AttributeHandleRange, isExhaustive: Bool) {
         self.uuid = uuid
+        self.isExhaustive = isExhaustive
         cursor = DiscoveryCursor(range)
     }
 
@@ -234,7 +237,7 @@ struct ReadByUUID: DiscoveryProcedure {
             try cursor.pass(value.handle)
             values.append(value)
         }
-        return next()
+        return isExhaustive ? next() : .end(result)
     }
 
     /// An error behind values that could be read ends the list without losing them.

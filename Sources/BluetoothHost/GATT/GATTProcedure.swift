@@ -24,6 +24,9 @@ public enum GATTProcedure: Hashable, Sendable {
     case readLong(AttributeHandle)
     /// Reads the values of every attribute of a type. Result: `.values`.
     case readByUUID(BluetoothUUID, in: AttributeHandleRange = .all)
+    /// Reads the value of an attribute of a type, and of more if they fit into the same response: one request, for where
+    /// there is one attribute at most. Result: `.values`.
+    case readOneByUUID(BluetoothUUID, in: AttributeHandleRange = .all)
     /// Reads two values or more, whose lengths the caller knows. Result: `.value`, all of them joined.
     case readMultiple([AttributeHandle])
     /// Reads two values or more. Result: `.values`, of which the last may be cut off.

@@ -54,6 +54,8 @@ public enum PPoGATTFailure: Equatable, Sendable {
     case metaRejected(PPoGATTMetaRejection)
     /// Its data characteristic refused the subscription.
     case subscriptionRefused
+    /// Its meta value is not the one that the link was started with.
+    case metaChanged
 }
 
 /// Why a session ended, or never began.

@@ -60,7 +60,14 @@ public struct PPoGATTLink: Sendable {
     /// How often this watch has given up a connection. Take it along to the next link.
     public var disconnectHistory: PPoGATTDisconnectHistory
     /// The ATT MTU in force on the connection; nothing below 23 exists.
-    public var attMTU: Int { didSet { attMTU = max(attMTU, ATTOverhead.minimumMTU) } }
+    public var attMTU: Int {
+        didSet {
+            attMTU = max(attMTU, ATTOverhead.minimumMTU)
+            // As many packets as are allowed of tiny ones are too many of others.
+            let offer = configuration.offeredWindows(version: version, attMTU: attMTU)
+            sender.window = min(sender.window, Int(offer.transmit))
+        }
+    }
 
     private var rules: PPoGATTRules { configuration.rules }
     private var sender: PPoGATTSender
@@ -71,6 +78,10 @@ public struct PPoGATTLink: Sendable {
     /// Of a reset, an acknowledgement, or the meta value's next reading, by the state.
     private var timeout: Duration?
     private var metaReadCount = 0
+    /// The meta value of an earlier connection that the link began with, until it is read again.
+    private var unconfirmedMeta: [UInt8]?
+    /// A Reset Complete that came before the meta value was read again: until then nobody knows whose session it opens.
+    private var heldReset: PendingReset?
     private var resetRequestCount = 0
     private var acknowledgementTimeoutCount = 0
     private var isSpaceAwaited = false
@@ -112,8 +123,22 @@ public struct PPoGATTLink: Sendable {
         }
     }
 
+    /// Watch, forward: sets the link going with the meta value of an earlier connection, which saves waiting for it.
+    ///
+    /// One that is not known to be the same still is asked for again, beside the rest; no session opens before it has
+    /// come, and the link fails if it is another: ``PPoGATTFailure/metaChanged``.
+    public mutating func start(at now: Duration, rememberedMeta: [UInt8], isConfirmed: Bool) {
+        guard state == .idle else { return }
+        state = .readingMeta
+        receiveMeta(rememberedMeta[...], at: now)
+        guard state == .subscribing, !isConfirmed else { return }
+        unconfirmedMeta = rememberedMeta
+        events.append(.metaReadRequested)
+    }
+
     /// The meta characteristic's value.
     public mutating func receiveMeta(_ value: ArraySlice<UInt8>, at now: Duration) {
+        if let remembered = unconfirmedMeta { return confirmMeta(remembered, by: value) }
         guard state == .readingMeta else { return }
         do {
             let meta = try PPoGATTMeta(value, inRecoveryFirmware: configuration.isRecoveryFirmware)
@@ -126,9 +151,23 @@ public struct PPoGATTLink: Sendable {
         }
     }
 
+    private mutating func confirmMeta(_ remembered: [UInt8], by value: ArraySlice<UInt8>) {
+        unconfirmedMeta = nil
+        guard PPoGATTMeta.isSame(value, remembered[...]) else {
+            heldReset = nil
+            return end(.failed(.metaChanged))
+        }
+        if case .complete(let windows)? = heldReset.take() { receiveResetComplete(windows) }
+    }
+
     /// The meta characteristic could not be read, or the subscription could not be started: tried again later, a few
     /// times, because the phone's app may not be ready yet.
     public mutating func metaReadFailed(at now: Duration) {
+        if unconfirmedMeta != nil {
+            unconfirmedMeta = nil
+            heldReset = nil
+            return end(.failed(.metaUnreadable))
+        }
         guard state == .readingMeta || state == .subscribing else { return }
         if metaReadCount < rules.metaReadLimit {
             state = .awaitingMetaRetry
@@ -252,6 +291,10 @@ public struct PPoGATTLink: Sendable {
     }
 
     private mutating func receiveResetComplete(_ windows: PPoGATTWindows?) {
+        guard unconfirmedMeta == nil else {
+            heldReset = .complete(windows)
+            return
+        }
         // The other side waits for an answer if it did not begin.
         if state != .awaitingResetComplete(.remote) {
             pendingReset = .complete(version >= .v1 ? offeredWindows : nil)
@@ -300,6 +343,7 @@ public struct PPoGATTLink: Sendable {
 
     private mutating func awaitResetComplete(_ initiator: ResetInitiator, at now: Duration) {
         enter(.awaitingResetComplete(initiator))
+        heldReset = nil
         sender.reset()
         receiver = PPoGATTReceiver()
         offeredWindows = configuration.offeredWindows(version: version, attMTU: attMTU)

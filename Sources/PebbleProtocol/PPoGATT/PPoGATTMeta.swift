@@ -88,6 +88,11 @@ public struct PPoGATTMeta: Equatable, Sendable {
         if let sessionType { bytes.append(sessionType.rawValue) }
     }
 
+    /// Whether two values, either of which may be cut off behind the known fields, say the same.
+    public static func isSame(_ left: ArraySlice<UInt8>, _ right: ArraySlice<UInt8>) -> Bool {
+        left.prefix(encodedLength) == right.prefix(encodedLength)
+    }
+
     /// The version that a watch uses with this service: the newest that both speak.
     public var version: PPoGATTVersion { PPoGATTVersion(rawValue: maximumVersion) ?? .v1 }
 

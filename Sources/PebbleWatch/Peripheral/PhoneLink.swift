@@ -57,7 +57,7 @@ struct PhoneLink: Sendable {
     var policy: LinkPolicy
     /// The phone's identity, once the Security Manager knows it, else the address that it uses.
     var identity: LEAddress
-    var finder = PhoneServiceFinder()
+    var finder: PhoneServiceFinder
     /// What is used of the phone's own services.
     var clients = PhoneClients()
     /// Whether the finder was at work when it was last looked at.
@@ -96,9 +96,10 @@ struct PhoneLink: Sendable {
     /// When the next companion that opened a channel must have introduced itself.
     var streamDeadline: Duration? { streams.keys.lazy.compactMap { streams[$0]?.deadline }.min() }
 
-    init(identity: LEAddress, policy: LinkPolicy, at now: Duration) {
+    init(identity: LEAddress, policy: LinkPolicy, discovery: PhoneDiscovery, at now: Duration) {
         self.identity = identity
         self.policy = policy
+        finder = PhoneServiceFinder(of: WantedService.all, discovery)
         start = now
     }
 }

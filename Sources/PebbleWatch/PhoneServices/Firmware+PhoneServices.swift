@@ -5,12 +5,27 @@ import BluetoothHost
 //
 // A client joins in here. It describes its service in `WantedService.all`; `found` hands it the service's handles and
 // `vanished` takes them back; `received` gives it the values that the phone notifies. Its GATT procedures go through
-// `run(_:for:on:at:)` with a purpose of its own, and their results come back by that.
+// `run(_:for:on:at:)` with a purpose of its own, and their results come back by that. What succeeds is `proved` to the
+// finder, and a refusal that should not have come is reported as `refused`: the handles may come from memory.
 
 extension Firmware {
     /// Looks for what the phone offers; a second call on one connection does nothing.
+    ///
+    /// What is remembered of a bonded phone helps only on a link that its bond encrypts: on any other, somebody else might
+    /// be there.
     mutating func findPhoneServices(on connection: ConnectionHandle, at now: Duration) {
-        links[connection]?.finder.start()
+        guard let link = links[connection] else { return }
+        links[connection]?.finder.start(remembering: link.isRestored ? phones[link.identity]?.services : nil)
+    }
+
+    /// Keeps what is known of a bonded phone's services, if that changed.
+    mutating func rememberServices(on connection: ConnectionHandle) {
+        guard let link = links[connection], link.isRestored, storedBonds.contains(link.identity),
+            let services = link.finder.memory, phones[link.identity]?.services != services
+        else { return }
+        phones[link.identity]?.services = services
+        memoryChanges.append(.phoneServices(link.identity, services))
+        log(.debug, "gatt", "\(connection): the phone's services are remembered")
     }
 
     /// The phone notified or indicated a value.
@@ -35,11 +50,11 @@ extension Firmware {
             }
         }
         noteSearching(on: connection, at: now)
-        // The finder begins with the MTU, which waits for long packets.
-        guard links[connection]?.policy.isReadyForMTUExchange == true else { return moved }
         // What a transport needs to open goes first: somebody waits for its first message.
         guard !moved, links[connection]?.procedures.isEmpty == true else { return moved }
-        if let procedure = links[connection]?.finder.nextProcedure() {
+        // The MTU waits for long packets.
+        let isReady = links[connection]?.policy.isReadyForMTUExchange == true
+        if let procedure = links[connection]?.finder.nextProcedure(isReadyForMTUExchange: isReady) {
             moved = true
             run(procedure, for: .finder, on: connection, at: now)
         }

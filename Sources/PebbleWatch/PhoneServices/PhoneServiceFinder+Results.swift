@@ -6,6 +6,12 @@ import DequeModule
 extension PhoneServiceFinder {
     mutating func succeeded(_ step: Step, _ response: GATTResponse) {
         switch (step, response) {
+        case (.readDatabaseHash, .values(let values)):
+            receivedDatabaseHash(values.first?.value)
+        case (.checkMeta(let transport, let meta), .values(let values)):
+            receivedMeta(values, of: transport, expecting: meta)
+        case (.survey(let step), let response):
+            surveyed(step, response)
         case (.find(let wanted), .services(let services)):
             foundServices(services.map(\.range), of: wanted)
         case (.findCharacteristics(let outline), .characteristics(let found)):
@@ -13,8 +19,7 @@ extension PhoneServiceFinder {
         case (.findConfiguration(let outline), .descriptors(let descriptors)):
             foundDescriptors(descriptors, of: outline)
         case (.subscribeToServiceChanged, .written):
-            // Of what changed up to now the phone has said nothing.
-            lookAgain()
+            subscribedToServiceChanged()
         case (.checkSubscription(let service, _), .value(let value)):
             // Notifications or indications.
             if value.first.map({ $0 & 0x03 == 0 }) ?? true { vanish(service) }
@@ -26,15 +31,37 @@ extension PhoneServiceFinder {
     /// What is at a service's place is not the one that we have subscribed to.
     mutating func vanish(_ service: PhoneService) {
         guard found.contains(service) else { return }
-        forget(service)
-        events.append(.vanished(service))
+        remove(service)
         lookAgain(for: service.uuid)
     }
 
+    /// Reports that a service is there no more.
+    mutating func remove(_ service: PhoneService) {
+        guard let index = found.firstIndex(of: service) else { return }
+        found.remove(at: index)
+        if let meta = PPoGATTService(service)?.meta {
+            metas[meta] = nil
+            freshMetas.remove(meta)
+        }
+        events.append(.vanished(service))
+    }
+
+    /// Of what changed up to now the phone has said nothing, unless it is one that remembers who is to be told.
+    private mutating func subscribedToServiceChanged() {
+        isSubscribedToChanges = true
+        if databaseHash != nil {
+            steps.append(.readDatabaseHash)
+        } else if !hasPromisedChanges {
+            lookAgain()
+        }
+    }
+
     private mutating func foundServices(_ ranges: [AttributeHandleRange], of wanted: WantedService) {
-        for service in found where service.uuid == wanted.uuid && !ranges.contains(service.range) {
-            forget(service)
-            events.append(.vanished(service))
+        if wanted != .genericAttribute, !searched.contains(wanted) { searched.append(wanted) }
+        for service in found where service.uuid == wanted.uuid && !ranges.contains(service.range) { remove(service) }
+        // They are seen again now, or are not there any more.
+        for service in forgotten where service.uuid == wanted.uuid {
+            if let index = forgotten.firstIndex(of: service) { forgotten.remove(at: index) }
         }
         // What an earlier look has left to do may be out of date, and would be done twice.
         for index in steps.indices.reversed() {
@@ -64,13 +91,7 @@ extension PhoneServiceFinder {
                     configuration: nil
                 )
             )
-            // Whatever lies between a value and the next characteristic belongs to the value.
-            let value = characteristic.value
-            let next = found.map(\.declaration).filter { $0 > value }.min()
-            let end = next.map { AttributeHandle(rawValue: $0.rawValue &- 1) } ?? outline.range.end
-            if wanted.isSubscribedTo, let first = value.next,
-                let descriptors = AttributeHandleRange(first, end)
-            {
+            if wanted.isSubscribedTo, let descriptors = found.descriptors(of: characteristic, in: outline.range) {
                 outline.unconfigured.append((outline.characteristics.endIndex - 1, descriptors))
             }
         }
@@ -93,7 +114,7 @@ extension PhoneServiceFinder {
     }
 
     /// Looks for what is still missing of a service, or reports it.
-    private mutating func goOn(with outline: Outline) {
+    mutating func goOn(with outline: Outline) {
         guard outline.unconfigured.isEmpty else { return steps.prepend(.findConfiguration(outline)) }
         let service = PhoneService(
             uuid: outline.wanted.uuid,
@@ -118,6 +139,7 @@ extension PhoneServiceFinder {
     }
 
     private mutating func foundGenericAttribute(_ service: PhoneService) {
+        genericAttribute = service
         guard let changed = service[.serviceChanged] else { return }
         serviceChanged = changed.value
         // Android has no configuration there and counts every client as subscribed.

@@ -1,6 +1,7 @@
 import BluetoothHost
 import ByteCoding
 import DequeModule
+import PebbleProtocol
 
 /// Finds what the phone offers to the watch on one link, and keeps up with what becomes of it.
 ///
@@ -8,6 +9,10 @@ import DequeModule
 /// client uses: ``Event/found(_:)``. A service that is removed is reported as ``Event/vanished(_:)``; one that changed in
 /// any way, its handles or only what the phone remembers of the subscriptions to it, vanishes and is found again. Handles
 /// are good from the one event to the other, or to the end of the connection.
+///
+/// Of a phone that it knows, it is given what ``memory`` held at the end of an earlier connection, and looks for nothing if
+/// that is still true: `PhoneServiceFinder+Memory.swift`. A client that is refused what it expected of a service says so
+/// (``refused(_:)``), because it may be memory that is wrong.
 ///
 /// It asks for one GATT procedure at a time and is told how that ended. Services are looked for by UUID, as Apple asks
 /// of accessories, and a failure with one never costs another.
@@ -39,37 +44,89 @@ struct PhoneServiceFinder: Sendable {
 
     enum Step: Equatable, Sendable {
         case exchangeMTU
+        case readDatabaseHash
+        /// Whether a PPoGATT service is still where it was, and whose it was.
+        case checkMeta(PPoGATTService, [UInt8])
         case find(WantedService)
         case findCharacteristics(Outline)
         case findConfiguration(Outline)
         case subscribeToServiceChanged(AttributeHandle)
         case checkSubscription(PhoneService, AttributeHandle)
+        case survey(SurveyStep)
     }
 
     /// More services of a kind than a phone can have companions; beyond it a hostile phone only wastes its own time.
     static let serviceLimit = 32
 
-    private let wanted: [WantedService]
+    let wanted: [WantedService]
+    private let discovery: PhoneDiscovery
     var steps: Deque<Step> = []
     private var current: Step?
     var events: Deque<Event> = []
+    /// What was reported and has not vanished.
     var found: [PhoneService] = []
+    /// What came to nothing, and counts as new when it is seen again.
+    var forgotten: [PhoneService] = []
     private var isStarted = false
+    private(set) var hasExchangedMTU = false
+
+    // MARK: What the phone says of its database
+
+    var databaseHash: [UInt8]?
+    var genericAttribute: PhoneService?
     /// The value handle of the phone's Service Changed characteristic, once found.
     var serviceChanged: AttributeHandle?
     /// Whether the phone keeps our subscriptions itself, as iOS does. On Android the app behind a service does, and one that
     /// leaves a question about them unanswered costs the link.
     var keepsSubscriptions = false
+    /// What has been looked for, found or not.
+    var searched: [WantedService] = []
+
+    // MARK: What is remembered
+
+    /// What was remembered, until it is known to be true or not.
+    var remembered: PhoneServiceCache?
+    /// The services that are in use because they are remembered; a refusal shows that one is out of date.
+    var recalled: [PhoneService] = []
+    /// Whether the phone has taken the subscription on this link.
+    var isSubscribedToChanges = false
+    /// Whether the phone was subscribed to on an earlier link already, so that it tells of what changed since.
+    var hasPromisedChanges = false
+    /// Whether the Database Hash shows that what was remembered is true.
+    var isMemoryProved = false
+    /// The meta values of PPoGATT services, by their handles.
+    var metas: [AttributeHandle: [UInt8]] = [:]
+    /// Those of them that were read on this link.
+    var freshMetas: Set<AttributeHandle> = []
+
+    /// What was seen so far of a phone's whole database.
+    var survey = Survey()
 
     /// A finder of what the clients want, in their order.
-    init(of wanted: [WantedService] = WantedService.all) { self.wanted = wanted }
+    init(of wanted: [WantedService] = WantedService.all, _ discovery: PhoneDiscovery = .remembering) {
+        self.wanted = wanted
+        self.discovery = discovery
+    }
 
-    /// Begins: MTU first, then the services that are waited for most, then the subscription to changes. Later calls do
-    /// nothing.
-    mutating func start() {
+    /// Begins. Later calls do nothing.
+    /// - Parameter memory: of an earlier link with the same phone. Only a link that is encrypted with the phone's own
+    ///   bond may be trusted with it.
+    mutating func start(remembering memory: PhoneServiceCache? = nil) {
         guard !isStarted else { return }
         isStarted = true
-        steps = [.exchangeMTU]
+        switch discovery {
+        case .remembering: if let memory { recall(memory) } else { startAfresh() }
+        case .afresh: startAfresh()
+        case .everything: steps = [.survey(.services)]
+        }
+    }
+
+    /// MTU first, then the services that are waited for most, then the subscription to changes.
+    ///
+    /// The hash is read before anything is looked for: what changes meanwhile then makes memory look older than it is.
+    mutating func startAfresh() {
+        steps = hasExchangedMTU ? [] : [.exchangeMTU]
+        if databaseHash == nil { steps.append(.readDatabaseHash) }
         steps += wanted.prefix(1).map(Step.find)
         steps.append(.find(.genericAttribute))
         steps += wanted.dropFirst().map(Step.find)
@@ -93,6 +150,7 @@ struct PhoneServiceFinder: Sendable {
             let last: UInt16 = try? reader.readLittleEndian("service_changed.last"),
             let range = AttributeHandleRange(AttributeHandle(rawValue: first), AttributeHandle(rawValue: last))
         else { return }
+        doubtMemory(of: range)
         if keepsSubscriptions {
             for service in found where service.range.overlaps(range) {
                 let configurations = service.characteristics.compactMap(\.configuration)
@@ -102,6 +160,7 @@ struct PhoneServiceFinder: Sendable {
                 steps.append(check)
             }
         }
+        if databaseHash != nil, !steps.contains(.readDatabaseHash) { steps.append(.readDatabaseHash) }
         lookAgain()
     }
 
@@ -122,15 +181,23 @@ struct PhoneServiceFinder: Sendable {
 
     /// A service has come to nothing: it counts as new when it is seen again.
     mutating func forget(_ service: PhoneService) {
-        if let index = found.firstIndex(of: service) { found.remove(at: index) }
+        guard let index = found.firstIndex(of: service) else { return }
+        found.remove(at: index)
+        forgotten.append(service)
     }
 
     /// The next thing that happened.
     mutating func nextEvent() -> Event? { events.popFirst() }
 
     /// The procedure to carry out now; nil while one runs or there is nothing to do.
-    mutating func nextProcedure() -> GATTProcedure? {
-        guard current == nil, let step = steps.popFirst() else { return nil }
+    /// - Parameter isReadyForMTUExchange: whether the MTU may be exchanged; what comes behind that waits for it.
+    mutating func nextProcedure(isReadyForMTUExchange: Bool = true) -> GATTProcedure? {
+        guard current == nil, let step = steps.first else { return nil }
+        if step == .exchangeMTU {
+            guard isReadyForMTUExchange else { return nil }
+            hasExchangedMTU = true
+        }
+        steps.removeFirst()
         current = step
         return procedure(for: step)
     }
@@ -140,28 +207,49 @@ struct PhoneServiceFinder: Sendable {
         guard let step = current else { return }
         current = nil
         switch result {
-        case .success(let response):
-            succeeded(step, response)
-        case .failure(let error):
-            if case .checkSubscription(let service, _) = step { return vanish(service) }
-            // What was found stays so: a discovery that failed says nothing about the services it did not find.
-            events.append(.problem("\(procedure(for: step)) failed: \(error)"))
+        case .success(let response): succeeded(step, response)
+        case .failure(let error): failed(step, error)
         }
     }
 
     private func procedure(for step: Step) -> GATTProcedure {
         switch step {
         case .exchangeMTU: .exchangeMTU
+        case .readDatabaseHash: .readOneByUUID(.databaseHash)
+        case .checkMeta(let transport, _):
+            .readOneByUUID(.uuid128(PebbleAttribute.ppogattMeta), in: transport.service.range)
         case .find(let wanted): .discoverPrimaryServices(wanted.uuid)
         case .findCharacteristics(let outline): .discoverCharacteristics(in: outline.range)
         case .findConfiguration(let outline):
             .discoverDescriptors(in: outline.unconfigured.first?.descriptors ?? outline.range)
         case .subscribeToServiceChanged(let handle): .subscribe(clientConfiguration: handle, .indications)
         case .checkSubscription(_, let configuration): .read(configuration)
+        case .survey(let step): step.procedure
         }
+    }
+
+    private mutating func failed(_ step: Step, _ error: GATTProcedureError) {
+        switch step {
+        case .checkSubscription(let service, _):
+            return vanish(service)
+        case .checkMeta:
+            return outdated("a PPoGATT service cannot be read: \(error)")
+        case .readDatabaseHash:
+            return receivedDatabaseHash(nil)
+        case .subscribeToServiceChanged where !recalled.isEmpty:
+            return outdated("Service Changed cannot be subscribed to: \(error)")
+        case .findCharacteristics(let outline), .findConfiguration(let outline):
+            if let index = searched.firstIndex(of: outline.wanted) { searched.remove(at: index) }
+        case .survey:
+            endSurveyIfComplete()
+        case .exchangeMTU, .find, .subscribeToServiceChanged:
+            break
+        }
+        // What was found stays so: a discovery that failed says nothing about the services it did not find.
+        events.append(.problem("\(procedure(for: step)) failed: \(error)"))
     }
 }
 
 extension AttributeHandleRange {
-    fileprivate func overlaps(_ other: AttributeHandleRange) -> Bool { start <= other.end && other.start <= end }
+    func overlaps(_ other: AttributeHandleRange) -> Bool { start <= other.end && other.start <= end }
 }

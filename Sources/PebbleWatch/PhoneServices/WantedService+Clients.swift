@@ -53,6 +53,17 @@ extension WantedService {
     )
 }
 
+extension PhoneServiceKind {
+    /// What it is looked for by.
+    var service: WantedService {
+        switch self {
+        case .notifications: .notifications
+        case .media: .media
+        case .time: .currentTime
+        }
+    }
+}
+
 extension NotifyingValue {
     fileprivate init?(_ characteristic: PhoneService.Characteristic?) {
         guard let characteristic, let configuration = characteristic.configuration else { return nil }

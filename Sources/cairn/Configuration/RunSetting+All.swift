@@ -48,6 +48,7 @@ extension RunSetting {
     private static let link: [RunSetting] = [
         .choice("link.profile", "link-profile", LinkOptions.Profile.names, usual: "pebble"),
         .flag("link.connection-parameters", "connection-parameters", usual: false),
+        .choice("link.phone-discovery", "phone-discovery", LinkOptions.Discovery.names, usual: "remembering"),
         .value(
             "link.loopback-streams",
             "loopback-streams",

@@ -429,6 +429,17 @@ class Phone:
         server.attributes = [each for each in server.attributes if each.handle != cccd]
         server.attributes_by_handle.pop(cccd, None)
 
+    def hide_database_hash(self) -> None:
+        """Takes the Database Hash away, as older phones have none."""
+        assert self.device.gatt_service is not None
+        database_hash = self.device.gatt_service.database_hash_characteristic
+        assert database_hash is not None
+        server = self.device.gatt_server
+        gone = (database_hash.handle - 1, database_hash.handle)
+        server.attributes = [each for each in server.attributes if each.handle not in gone]
+        for handle in gone:
+            server.attributes_by_handle.pop(handle, None)
+
     async def indicate_service_changed(self, first: int, last: int, *, everybody: bool = False) -> None:
         """Tells that the phone's database has changed in a range of handles: who subscribed, or everybody."""
         await within(

@@ -1,0 +1,203 @@
+import BluetoothHost
+import PebbleProtocol
+
+// What the finder makes of memory, so that a phone that has not changed is asked for nothing twice, and one that has
+// changed costs a question more and never a session.
+//
+// With a Database Hash, one read says whether everything is as it was (Core 5.4, Vol 3, Part G, 2.5.2.1). Without one,
+// each PPoGATT service is asked for its meta value by the type, which says both that it is where it was and whose it is;
+// the rest is as good as the phone's promise to indicate changes, also those that were made while the watch was away
+// (2.5.2), and without such a promise it is looked for. Nothing is written to a companion's service before something was
+// read that shows its handles to be right, and whatever is refused afterwards counts as a sign that memory is wrong.
+
+extension PhoneServiceFinder {
+    /// What to remember of the phone: nil while that is not known yet.
+    var memory: PhoneServiceCache? {
+        guard !isSearching, remembered == nil, !searched.isEmpty else { return nil }
+        var memory = PhoneServiceCache()
+        memory.databaseHash = databaseHash
+        // A phone that did not take the subscription has promised nothing; it is asked again.
+        let isPromised = genericAttribute?[.serviceChanged]?.configuration != nil
+        memory.genericAttribute = isPromised && !isSubscribedToChanges ? nil : genericAttribute
+        memory.searched = searched
+        memory.services = (found + forgotten).sorted { $0.range.start < $1.range.start }
+        for service in memory.services {
+            guard let meta = PPoGATTService(service)?.meta else { continue }
+            memory.metas[meta] = metas[meta]
+        }
+        return memory
+    }
+
+    /// Begins with what was remembered.
+    mutating func recall(_ memory: PhoneServiceCache) {
+        guard memory.databaseHash == nil else {
+            remembered = memory
+            steps = [.readDatabaseHash]
+            return
+        }
+        for service in memory.services {
+            guard let transport = PPoGATTService(service), let meta = memory.metas[transport.meta] else { continue }
+            steps.append(.checkMeta(transport, meta))
+        }
+        remembered = memory
+        if steps.isEmpty { recallRest(of: memory) }
+    }
+
+    /// The meta value that a service's owner gave last, and whether that was on this link.
+    func meta(of transport: PPoGATTService) -> (value: [UInt8], isFresh: Bool)? {
+        metas[transport.meta].map { ($0, freshMetas.contains(transport.meta)) }
+    }
+
+    /// A client has read a service's meta value.
+    mutating func metaRead(_ value: ArraySlice<UInt8>, of transport: PPoGATTService) {
+        metas[transport.meta] = Array(value.prefix(PPoGATTMeta.encodedLength))
+        freshMetas.insert(transport.meta)
+    }
+
+    /// A client has used a service as it is meant to be used: memory of it is right.
+    mutating func proved(_ service: PhoneService) {
+        if let index = recalled.firstIndex(of: service) { recalled.remove(at: index) }
+    }
+
+    /// A client was refused what it expected of a service.
+    /// - Returns: whether memory may be to blame: then the service vanishes, and everything is looked for afresh.
+    mutating func refused(_ service: PhoneService) -> Bool {
+        guard let index = recalled.firstIndex(of: service) else { return false }
+        recalled.remove(at: index)
+        remove(service)
+        outdated("the service \(service.uuid) at \(service.range) is not what it was")
+        return true
+    }
+
+    /// A client was refused what no phone refuses that has the service where it was.
+    mutating func refused(_ wanted: WantedService) {
+        for service in recalled where service.uuid == wanted.uuid {
+            _ = refused(service)
+            return
+        }
+    }
+}
+
+extension ATTError {
+    /// Whether a request went to an attribute that is not there, or is another.
+    var saysThatHandlesAreWrong: Bool {
+        switch self {
+        case .invalidHandle, .attributeNotFound, .readNotPermitted, .writeNotPermitted, .invalidAttributeValueLength,
+            .databaseOutOfSync:
+            true
+        default: false
+        }
+    }
+}
+
+// MARK: - Results
+
+extension PhoneServiceFinder {
+    /// The phone's Database Hash came, or it has none.
+    mutating func receivedDatabaseHash(_ value: ArraySlice<UInt8>?) {
+        let old = databaseHash
+        databaseHash = value.flatMap { $0.count == PhoneServiceCache.hashLength ? Array($0) : nil }
+        if let memory = remembered {
+            guard databaseHash == memory.databaseHash else { return outdated("the phone's database has changed") }
+            isMemoryProved = true
+            recallRest(of: memory)
+        } else if old != nil, old != databaseHash {
+            lookAgain()
+        }
+    }
+
+    /// What is where a PPoGATT service was has said whose it is.
+    mutating func receivedMeta(_ values: [HandleValue], of transport: PPoGATTService, expecting meta: [UInt8]) {
+        guard let value = values.first, value.handle == transport.meta, PPoGATTMeta.isSame(value.value, meta[...])
+        else {
+            return outdated("the PPoGATT service at \(transport.service.range) is another")
+        }
+        metaRead(value.value, of: transport)
+        recall(transport.service)
+        guard let memory = remembered, !steps.contains(where: \.isCheckOfMemory) else { return }
+        recallRest(of: memory)
+    }
+
+    /// Takes from memory all that it is good for, and does what it leaves to do.
+    private mutating func recallRest(of memory: PhoneServiceCache) {
+        remembered = nil
+        if isMemoryProved || memory.isPromised {
+            genericAttribute = memory.genericAttribute
+            keepsSubscriptions = memory.isPromised
+            hasPromisedChanges = memory.isPromised
+            // A handle that is not proved would make the watch deaf to the indication that says so.
+            if isMemoryProved { serviceChanged = genericAttribute?[.serviceChanged]?.value }
+            for wanted in wanted where memory.searched.contains(wanted) {
+                // That there was no companion is not worth remembering without a proof.
+                guard isMemoryProved || wanted != .ppogatt || memory.knowsEveryCompanion else { continue }
+                searched.append(wanted)
+                for service in memory.services where service.uuid == wanted.uuid {
+                    guard isMemoryProved || wanted != .ppogatt else { continue }
+                    if let meta = PPoGATTService(service)?.meta { metas[meta] = memory.metas[meta] }
+                    recall(service)
+                }
+            }
+        }
+        if !hasExchangedMTU { steps.append(.exchangeMTU) }
+        if let configuration = genericAttribute?[.serviceChanged]?.configuration {
+            steps.append(.subscribeToServiceChanged(configuration))
+        } else if !isMemoryProved {
+            steps += [.readDatabaseHash, .find(.genericAttribute)]
+        } else if genericAttribute == nil {
+            steps.append(.find(.genericAttribute))
+        }
+        for wanted in wanted where !searched.contains(wanted) { lookAgain(for: wanted.uuid) }
+    }
+
+    private mutating func recall(_ service: PhoneService) {
+        guard !found.contains(service) else { return }
+        found.append(service)
+        recalled.append(service)
+        events.append(.found(service))
+    }
+
+    /// Memory is wrong somewhere: what nothing else vouches for is dropped, and everything is looked for afresh.
+    mutating func outdated(_ why: String) {
+        events.append(.problem("what is remembered of the phone's services is out of date: \(why)"))
+        for service in recalled where !isMemoryProved {
+            if !hasSaidWhoseItIs(service) { remove(service) }
+        }
+        remembered = nil
+        isMemoryProved = false
+        recalled = []
+        searched = []
+        forgotten = []
+        for meta in metas.keys where !freshMetas.contains(meta) { metas[meta] = nil }
+        genericAttribute = nil
+        serviceChanged = nil
+        keepsSubscriptions = false
+        hasPromisedChanges = false
+        isSubscribedToChanges = false
+        startAfresh()
+    }
+
+    /// The phone says that a range of its database changed: memory of it, if that is all there is, is worth nothing.
+    mutating func doubtMemory(of range: AttributeHandleRange) {
+        guard !isMemoryProved else { return }
+        if let memory = remembered, memory.databaseHash == nil {
+            // The rest of it; what is being checked is worth something if it passes.
+            remembered?.services = []
+            remembered?.searched = []
+        }
+        for service in recalled where service.range.overlaps(range) && !hasSaidWhoseItIs(service) {
+            remove(service)
+            if let index = recalled.firstIndex(of: service) { recalled.remove(at: index) }
+        }
+    }
+
+    /// A PPoGATT service whose meta value was read on this link is one, whatever else is not as it was.
+    private func hasSaidWhoseItIs(_ service: PhoneService) -> Bool {
+        PPoGATTService(service).map { freshMetas.contains($0.meta) } ?? false
+    }
+}
+
+extension PhoneServiceFinder.Step {
+    fileprivate var isCheckOfMemory: Bool {
+        if case .checkMeta = self { true } else { false }
+    }
+}
