@@ -29,6 +29,17 @@ extern int unlockpt(int descriptor);
 
 extern int ptsname_r(int descriptor, char *name, size_t size);
 
+// Where the program's own code and constants are in memory. The names are every linker's.
+static inline const void *program_start(void) {
+    extern const char __executable_start;
+    return &__executable_start;
+}
+
+static inline const void *program_end(void) {
+    extern const char etext;
+    return &etext;
+}
+
 // Requests of ioctl(2) that are made by macros with arguments, which Swift cannot import: linux/gpio.h.
 static const unsigned long gpio_get_chip_info_request = GPIO_GET_CHIPINFO_IOCTL;
 static const unsigned long gpio_get_line_info_request = GPIO_V2_GET_LINEINFO_IOCTL;

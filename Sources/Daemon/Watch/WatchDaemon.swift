@@ -150,7 +150,8 @@ public final class WatchDaemon {
 
     /// Runs until a signal, `loop.requestStop()`, or something that the watch cannot go on after.
     public func run() throws(DaemonError) -> EventLoop.Outcome {
-        try loop.run()
+        ProgramMemory.releaseStartUp()
+        return try loop.run()
     }
 
     /// - Returns: the LED, if there is one, which has to hear of events.
