@@ -20,6 +20,8 @@ public final class ByteStream {
     private let outboundLimit: Int
     private var inbound = [UInt8](repeating: 0, count: readSize)
     private var outbound: [UInt8] = []
+    /// Whether the last `receive` has used up its share.
+    private(set) var hasMore = false
     /// How much of `outbound` the kernel has taken.
     private var sent = 0
 
@@ -57,6 +59,7 @@ public final class ByteStream {
     /// Reads what has come in, up to a fair share. What is there beyond that share keeps the descriptor ready.
     public func receive(_ handle: (ArraySlice<UInt8>) -> Void) throws(ConnectionLoss) {
         var share = Self.receiveLimit
+        defer { hasMore = share <= 0 }
         while share > 0 {
             let count = inbound.withUnsafeMutableBytes { Glibc.read(file.number, $0.baseAddress, $0.count) }
             if count > 0 {

@@ -33,6 +33,8 @@ public final class H4Stream: HCIConnection {
 
     public var hasRoom: Bool { stream.hasRoom }
 
+    public var hasMore: Bool { stream.hasMore }
+
     public func receive(_ handle: (ArraySlice<UInt8>) -> Void) throws(ConnectionLoss) {
         do {
             try stream.receive { bytes in

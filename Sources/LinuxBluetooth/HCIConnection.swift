@@ -15,6 +15,8 @@ public protocol HCIConnection: AnyObject {
     /// Reads what has come in, up to a fair share, and hands on each packet that is whole, type byte first. What is
     /// there beyond that share keeps the descriptor ready.
     func receive(_ handle: (ArraySlice<UInt8>) -> Void) throws(ConnectionLoss)
+    /// Whether the last `receive` left some of what has come in to the next.
+    var hasMore: Bool { get }
     /// What has been skipped since the last call, nil for nothing.
     func takeGarbage() -> Garbage?
     /// Puts a whole packet, type byte first, at the end of the queue. `flush` sends it.

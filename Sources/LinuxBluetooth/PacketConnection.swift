@@ -37,6 +37,7 @@ public final class PacketConnection: HCIConnection {
     private var garbage = Garbage()
     private var dropCount: UInt32 = 0
     public private(set) var waitingBytes = 0
+    public private(set) var hasMore = false
 
     /// Takes over an open descriptor in non-blocking mode.
     init(owning file: consuming FileDescriptor, kind: Kind) {
@@ -52,6 +53,7 @@ public final class PacketConnection: HCIConnection {
 
     public func receive(_ handle: (ArraySlice<UInt8>) -> Void) throws(ConnectionLoss) {
         var share = Self.packetsPerReceive
+        defer { hasMore = share == 0 }
         var failure = takeIn(&share)
         try checkForDrops()
         var handled = 0

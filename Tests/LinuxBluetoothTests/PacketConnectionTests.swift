@@ -54,6 +54,7 @@ import Testing
             while (try? peer.write(Self.event)) != nil { sent += 1 }
             received += turn
             longestTurn = max(longestTurn, turn)
+            #expect(connection.hasMore == (turn == PacketConnection.packetsPerReceive))
         }
         #expect(longestTurn == PacketConnection.packetsPerReceive)
         #expect(received <= sent)

@@ -44,6 +44,8 @@ public final class RemoteController: LoopMember {
     private let firstBackOff: Duration
     private var backOff: Duration
     private var buffer: [UInt8] = []
+    /// Whether more has come in than a fair share; it is looked for without waiting.
+    private var leftInput = false
     private var isStopping = false
     private var hasSaidFarewell = false
     private var farewellEnds: Duration?
@@ -103,6 +105,7 @@ public final class RemoteController: LoopMember {
     }
 
     public func takeInput(_ set: borrowing PollSet, at now: Duration) throws(DaemonError) {
+        leftInput = false
         guard let token = pollToken else { return }
         switch state {
         case .connecting(let connector, _) where set.isWritable(token):
@@ -117,6 +120,7 @@ public final class RemoteController: LoopMember {
                         if runner.isReady { wasUsed = true }
                     }
                 }
+                leftInput = stream.hasMore
                 reportGarbage(on: stream)
             } catch {
                 return try lost(error, at: now)
@@ -144,7 +148,7 @@ public final class RemoteController: LoopMember {
             try lost(error, at: now)
             return false
         }
-        return share == 0 && !stream.wantsToWrite
+        return leftInput || (share == 0 && !stream.wantsToWrite)
     }
 
     public func advance(to now: Duration) throws(DaemonError) {
@@ -153,6 +157,9 @@ public final class RemoteController: LoopMember {
             // The host may have other addresses, each of which has its own time.
             state = .connecting(connector, patienceEnds: now + connector.patience)
             try attempt(at: now) { () throws(TransportError) in try connector.giveUpWaiting() }
+        case .connected where leftInput:
+            // What a command waits for may be among it: nobody was late but this process.
+            break
         case .connected where hasSaidFarewell:
             if let farewellEnds, farewellEnds <= now { self.farewellEnds = nil }
         case .waiting(let time) where time <= now && !isStopping:

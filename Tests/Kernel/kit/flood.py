@@ -14,6 +14,8 @@ COMMAND_COMPLETE, HARDWARE_ERROR = 0x0E, 0x10
 VENDOR_EVENT = 0xFF
 SUCCESS = b"\x00"
 RESET = 0x0C03
+#: What one of the numbered events takes in a btsnoop file.
+RECORD = 24 + 7
 
 #: Return parameters behind the status, by opcode; zeros for every other command. Core 5.4, Vol 4, Part E, 7.4 and 7.8.
 ANSWERS = {
@@ -84,3 +86,16 @@ class FloodingController:
             body = struct.pack("<BH", 1, opcode) + answer
             os.write(self._file, bytes([EVENT, COMMAND_COMPLETE, len(body)]) + body)
         self._changed.set()
+
+
+def numbers(capture: bytes) -> list[int]:
+    """The numbers of the events in a btsnoop file, in the order in which they were received."""
+    found = []
+    position = 16
+    while position + 24 <= len(capture):
+        (length,) = struct.unpack_from(">L", capture, position + 4)
+        packet = capture[position + 24 : position + 24 + length]
+        if packet[:3] == bytes([EVENT, VENDOR_EVENT, 4]) and len(packet) == 7:
+            found.append(struct.unpack_from("<L", packet, 3)[0])
+        position += 24 + length
+    return found

@@ -17,7 +17,7 @@ from kit import watch
 from kit.adapters import PHONE, WATCH, Adapters, present
 from kit.bluez import ADAPTER, BlueZ, Phone
 from kit.checks import RIG, Skipped, check, main
-from kit.flood import FloodingController
+from kit.flood import RECORD, FloodingController, numbers
 
 OUT = Path("/out/controllers")
 NOBODY = ["setpriv", "--reuid", "65534", "--clear-groups"]
@@ -26,6 +26,11 @@ SECONDS = 60
 AF_BLUETOOTH, BTPROTO_HCI, HCIDEVUP, HCIDEVDOWN = 31, 1, 0x400448C9, 0x400448CA
 #: sysexits(3head)
 UNAVAILABLE, NOT_PERMITTED = 69, 77
+#: At once to a watch that runs, but slower than they come; and to one that stands still. A full radio brings some 2000 packets a
+#: second.
+PACKETS, STALLED_PACKETS = 10_000, 30_000
+#: An emulated machine may take a millisecond for each.
+FLOOD_SECONDS = 120
 #: More than the kernel keeps for one socket.
 TOO_MANY = 100_000
 
@@ -157,15 +162,37 @@ async def known_by_its_address() -> None:
 
 async def flood() -> None:
     controller = FloodingController()
+    capture = OUT / "flood.btsnoop"
     try:
         name = await controller.until_named()
         await until_settled(name)
-        program = await watch.start(OUT, Path("/tmp/flood"), "--log-level", "info", on=name)
+        program = await watch.start(OUT, Path("/tmp/flood"), "--capture", str(capture), "--log-level", "info", on=name)
         resets = controller.resets
+
+        empty = capture.stat().st_size
+
+        async def until_received(count: int, seconds: float) -> None:
+            async def look() -> None:
+                while capture.stat().st_size < empty + count * RECORD:
+                    await asyncio.sleep(0.1)
+
+            await within(seconds, f"{count} packets in the capture", look())
+
         try:
+            async with check(f"of {PACKETS} packets none is lost"):
+                controller.send(0, PACKETS)
+                await until_received(PACKETS, FLOOD_SECONDS)
+                assert numbers(capture.read_bytes()) == list(range(PACKETS))
+            async with check(f"none of {STALLED_PACKETS} is lost while the watch stands still"):
+                os.kill(program.process_id, signal.SIGSTOP)
+                controller.send(PACKETS, STALLED_PACKETS)
+                os.kill(program.process_id, signal.SIGCONT)
+                await until_received(PACKETS + STALLED_PACKETS, FLOOD_SECONDS)
+                assert numbers(capture.read_bytes()) == list(range(PACKETS + STALLED_PACKETS))
+                assert controller.resets == resets, "the controller was started again for no reason"
             async with check("what the kernel cannot keep is noticed, and the watch starts its controller again"):
                 os.kill(program.process_id, signal.SIGSTOP)
-                controller.send(0, TOO_MANY)
+                controller.send(PACKETS + STALLED_PACKETS, TOO_MANY)
                 seen = len(program.lines)
                 os.kill(program.process_id, signal.SIGCONT)
                 line = await program.wait_for_line(r"the kernel has dropped (\d+) packets", SECONDS, after=seen)
