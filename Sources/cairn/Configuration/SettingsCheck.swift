@@ -22,12 +22,14 @@ struct SettingsCheck {
         }
         var isUsage = false
         var command: RunCommand?
-        if problems.isEmpty {
-            do {
-                let parsed = try RunCommand.parse(words)
-                try parsed.checkTogether()
-                command = parsed
-            } catch {
+        // All at once, since nearly always nothing is wrong. Only a failure is worth the time to look at each.
+        do {
+            let parsed = try RunCommand.parse(words)
+            try parsed.checkTogether()
+            command = problems.isEmpty ? parsed : nil
+        } catch {
+            problems += settings.compactMap(Self.problem(with:))
+            if problems.isEmpty {
                 let problem = Self.problem(RunCommand.message(for: error), among: settings)
                 isUsage = problem.place.isEmpty
                 problems = [problem]
@@ -52,22 +54,27 @@ struct SettingsCheck {
         return (problems + check.problems).inReadingOrder
     }
 
-    /// Each setting is tried alone, so that what is wrong with it is said of it.
     private static func words(for setting: Setting) throws(BoardError) -> [String] {
         guard let known = RunSetting.all.first(where: { $0.key == setting.key }) else { return [] }
+        // What is usual anyway needs no words.
+        if setting.origin == .standard, setting.values.first == known.usual { return [] }
+        return try known.arguments(for: setting)
+    }
+
+    /// What is wrong with a setting by itself. What was typed is ArgumentParser's affair, which has the words for it.
+    private static func problem(with setting: Setting) -> BoardError? {
         switch setting.origin {
-        case .commandLine: return try known.arguments(for: setting)
-        case .standard:
-            // What is usual anyway needs no words.
-            return setting.values.first == known.usual ? [] : try known.arguments(for: setting)
-        case .environment, .file:
-            let words = try known.arguments(for: setting)
-            do {
-                _ = try RunCommand.parse(words)
-            } catch {
-                throw BoardError(setting, explanation(RunCommand.message(for: error), of: known, for: setting.values))
-            }
-            return words
+        case .commandLine, .standard: return nil
+        case .environment, .file: break
+        }
+        guard let known = RunSetting.all.first(where: { $0.key == setting.key }),
+            let words = try? known.arguments(for: setting)
+        else { return nil }
+        do {
+            _ = try RunCommand.parse(words)
+            return nil
+        } catch {
+            return BoardError(setting, explanation(RunCommand.message(for: error), of: known, for: setting.values))
         }
     }
 
