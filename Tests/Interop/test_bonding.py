@@ -36,6 +36,7 @@ from rig.security import (
     pairing,
     stored_bonds,
 )
+from rig.waiting import GaveUp
 from watches import ADDRESS, cairn_on
 
 DISPLAY = IoCapability.DISPLAY_OUTPUT_ONLY
@@ -162,7 +163,7 @@ async def test_phone_gives_up(room: Controllers, watch_on: SwitchOn) -> None:
         await person.prompts.take(10, "the number")
         assert not attempt.done()
         await watch.disconnect()
-        with pytest.raises(asyncio.CancelledError):
+        with pytest.raises(GaveUp, match="the connection ended"):
             await attempt
         person.answer = Answer.ACCEPT
         watch = await phone.connect(ADDRESS)
@@ -304,7 +305,7 @@ async def test_nobody_answers(room: Controllers, tmp_path: Path) -> None:
             await program.wait_for_line("not paired", SMP_TIMEOUT_SECONDS + 10)
             assert await connectivity(watch) == FRESH
             await watch.disconnect()
-            with pytest.raises(asyncio.CancelledError):
+            with pytest.raises(GaveUp, match="the connection ended"):
                 await attempt
         await another_phone_pairs(room)
 
