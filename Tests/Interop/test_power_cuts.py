@@ -319,4 +319,4 @@ async def test_killed_at_any_moment(tmp_path: Path) -> None:
     # The test has proven something only if there was something to lose.
     print(facts.count)
     for what in ("record", "app part", "spool", "taken", "image"):
-        assert facts.count.get(what, 0) >= KILLS / 20, facts.count
+        assert facts.count.get(what, 0) >= KILLS / 40, facts.count

@@ -77,7 +77,8 @@ class PebbleSession:
         """The next message of libpebble2's class `kind` that `accept` accepts, and its payload's bytes."""
 
         def fits(message: Message) -> bool:
-            return isinstance(message.packet, kind) and accept(message.packet)
+            # Not its subclasses: to libpebble2 the launcher's message, of another endpoint, is an AppMessage too.
+            return type(message.packet) is kind and accept(message.packet)
 
         message = await self.inbox.take(seconds, what, fits)
         assert isinstance(message.packet, kind)
