@@ -126,7 +126,8 @@ private struct ELFFile {
                     let end =
                         next.flatMap { $0.section == symbol.section ? $0.address : nil }
                         ?? section.address &+ UInt64(section.range.count)
-                    size = Int(clamping: end &- symbol.address)
+                    // A section's own end may be a symbol, and stands behind its bytes.
+                    size = end > symbol.address ? Int(clamping: end - symbol.address) : 0
                 }
                 found.append(Symbol(name: name, size: size))
             }
