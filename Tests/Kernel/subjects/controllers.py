@@ -225,7 +225,9 @@ async def controllers() -> None:
                 assert set(adapters) == {WATCH, PHONE} == present(), adapters
                 for adapter in adapters.values():
                     assert adapter["le"] and adapter["use"] == "free" and "problem" not in adapter, adapter
-                    assert adapter["extendedAdvertising"] and adapter["advertisingSets"] > 1, adapter
+                    # As the watch finds them when it starts on one: btvirt's have no advertising sets.
+                    assert adapter["extendedAdvertising"] == (RIG == "air"), adapter
+                    assert (adapter["advertisingSets"] > 1) == (RIG == "air"), adapter
             await without_privileges()
             await names_who_has_it(bluez)
             await switched_on_for_nobody()
