@@ -28,7 +28,7 @@ AF_BLUETOOTH, BTPROTO_HCI, HCIDEVUP, HCIDEVDOWN = 31, 1, 0x400448C9, 0x400448CA
 UNAVAILABLE, NOT_PERMITTED = 69, 77
 #: At once to a watch that runs, but slower than they come; and to one that stands still. A full radio brings some 2000 packets a
 #: second.
-PACKETS, STALLED_PACKETS = 10_000, 30_000
+PACKETS, STALLED_PACKETS = 2_000, 6_000
 #: An emulated machine may take a millisecond for each.
 FLOOD_SECONDS = 120
 #: More than the kernel keeps for one socket.
