@@ -1,6 +1,6 @@
 // Linux system calls that Swift's Glibc module leaves out, because it is built without _GNU_SOURCE or without
 // their headers. Declared as in their manual pages: accept(2), poll(2), signalfd(2), posix_openpt(3), grantpt(3), unlockpt(3),
-// ptsname(3).
+// ptsname(3), dl_iterate_phdr(3).
 
 #ifndef CLINUX_H
 #define CLINUX_H
@@ -11,6 +11,7 @@
 
 #include <linux/sock_diag.h>
 #include <linux/gpio.h>
+#include <link.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
@@ -29,16 +30,17 @@ extern int unlockpt(int descriptor);
 
 extern int ptsname_r(int descriptor, char *name, size_t size);
 
-// Where the program's own code and constants are in memory. The names are every linker's.
-static inline const void *program_start(void) {
-    extern const char __executable_start;
-    return &__executable_start;
-}
+#ifndef __USE_GNU
+struct dl_phdr_info {
+    ElfW(Addr) dlpi_addr;
+    const char *dlpi_name;
+    const ElfW(Phdr) *dlpi_phdr;
+    ElfW(Half) dlpi_phnum;
+    // More follows, which nothing here reads.
+};
 
-static inline const void *program_end(void) {
-    extern const char etext;
-    return &etext;
-}
+extern int dl_iterate_phdr(int (*visit)(struct dl_phdr_info *object, size_t size, void *data), void *data);
+#endif
 
 // Requests of ioctl(2) that are made by macros with arguments, which Swift cannot import: linux/gpio.h.
 static const unsigned long gpio_get_chip_info_request = GPIO_GET_CHIPINFO_IOCTL;

@@ -268,6 +268,23 @@ def test_a_watchdog_that_is_for_another_process_is_left_alone(manager: socket.so
         watch.wait(5)
 
 
+def test_memory_that_only_the_start_needed_is_given_back(manager: socket.socket, tmp_path: Path) -> None:
+    """Small boards have little of it. Most of what a start touches are pages of files, which nobody needs again."""
+    watch = started(manager, tmp_path / "log", "--controller", "virtual")
+    try:
+        while "READY=1" not in told(manager):
+            pass
+        kilobytes = {
+            name: int(value.split()[0])
+            for name, value in (line.split(":") for line in Path(f"/proc/{watch.pid}/status").read_text().splitlines())
+            if name in ("VmHWM", "RssAnon", "RssFile")
+        }
+        assert kilobytes["RssFile"] < 0.8 * (kilobytes["VmHWM"] - kilobytes["RssAnon"]), kilobytes
+    finally:
+        watch.kill()
+        watch.wait(5)
+
+
 def test_errors_have_a_priority_in_the_journal(manager: socket.socket, tmp_path: Path) -> None:
     log = tmp_path / "log"
     assert started(manager, log, "--controller", f"unix:{tmp_path}/none").wait(20) == 69
