@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs a command in a root of another architecture, emulated by qemu-user, without a trace on the machine.
+"""Runs a command in a root of this architecture or another, emulated by qemu-user, without a trace on the machine.
 
     foreign.py ROOT COMMAND...
 
@@ -56,6 +56,13 @@ def new_namespaces():
     os.waitpid(helper, 0)
 
 
+def is_foreign(root):
+    """Whether the programs in the root are for the other architecture. (debootstrap unpacks this one first of all.)"""
+    with open(f"{root}/usr/bin/dpkg", "rb") as program:
+        header = program.read(len(MAGIC))
+    return os.uname().machine != "aarch64" and bytes(a & b for a, b in zip(header, MASK)) == MAGIC
+
+
 def register(root):
     """Tells the kernel who runs such programs. The emulator is opened now, so that it is found from inside of the root."""
     table = Path(root) / "proc/sys/fs/binfmt_misc"
@@ -77,7 +84,8 @@ def main():
     mount("none", "/", flags=MS_REC | MS_PRIVATE)
     for shared in ("dev", "proc", "tmp"):
         mount(f"/{shared}", f"{root}/{shared}", flags=MS_BIND | MS_REC)
-    register(root)
+    if is_foreign(root):
+        register(root)
     os.chroot(root)
     os.chdir("/")
     # debootstrap does without device files of its own in what it takes for a container.

@@ -1,4 +1,4 @@
-"""The arm64 package: what is in it, and what it does to a clean root of Debian's stable release.
+"""The package: what is in it, and what it does to a clean root of Debian's stable release.
 
 The tests follow each other: one installs, one takes away again. What the installed watch says to a phone is the affair of
 Tests/Interop, which `run` calls with it.
@@ -35,6 +35,13 @@ def control(field: str) -> str:
     return output("dpkg-deb", "--field", PACKAGE, field).strip()
 
 
+#: What readelf calls the processor, and the program that loads programs.
+PROCESSOR, LOADER = {
+    "arm64": ("AArch64", "ld-linux-aarch64.so.1"),
+    "amd64": ("X86-64", "ld-linux-x86-64.so.2"),
+}[control("Architecture")]
+
+
 @pytest.fixture(scope="session")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The program, out of the package."""
@@ -66,9 +73,9 @@ def test_what_is_in_it() -> None:
 
 
 def test_processor_and_symbols(program: Path) -> None:
-    """For a 64-bit ARM, and without the symbols that a debugger wants: they have a package of their own."""
+    """For the package's processor, and without the symbols that a debugger wants: they have a package of their own."""
     header = output("readelf", "--file-header", program)
-    assert "AArch64" in header
+    assert PROCESSOR in header
     assert ".symtab" not in output("readelf", "--section-headers", "--wide", program)
 
 
@@ -78,7 +85,7 @@ def test_dependencies_say_what_the_program_needs(program: Path) -> None:
     owners = {
         "libc.so.6": "libc6",
         "libm.so.6": "libc6",
-        "ld-linux-aarch64.so.1": "libc6",
+        LOADER: "libc6",
         "libgcc_s.so.1": "libgcc-s1",
         "libstdc++.so.6": "libstdc++6",
         "libsqlite3.so.0": "libsqlite3-0",
