@@ -128,10 +128,17 @@ struct CompanionsPhone: HCIHost {
         send(PebbleMessage(message), from: name)
     }
 
-    mutating func send(_ message: PebbleMessage, from name: AttributeName) {
+    /// - Parameter part: of how many of its bytes the phone sends; nil for all.
+    mutating func send(_ message: PebbleMessage, part: Int? = nil, from name: AttributeName) {
         var stream: [UInt8] = []
         try? MessageFramer.append(message, to: &stream)
-        _ = self[name].transport?.send(stream[...])
+        _ = self[name].transport?.send(stream.prefix(part ?? stream.count))
+    }
+
+    /// Takes a service away, adds it again at once, and tells the watch that there is something else.
+    mutating func replace(_ name: AttributeName) throws {
+        _ = try base.host.gatt.setPublished(false, service: name)
+        try show(name, true)
     }
 
     // MARK: HCIHost
@@ -200,5 +207,126 @@ struct CompanionsPhone: HCIHost {
         default:
             break
         }
+    }
+}
+
+/// A watch that runs a probe and has another, and a phone that has paired with it, on the air and in virtual time.
+struct CompanionsRig {
+    /// The watchapp that runs, and the other one.
+    static let first = PebbleUUID(upperHalf: 0xA, lowerHalf: 0xB)
+    static let second = PebbleUUID(upperHalf: 0xC, lowerHalf: 0xD)
+    private static let watchAddress = LEAddress.random(DeviceAddress(0xC0DE_0000_1234))
+    private static let seed: UInt64 = 0xC0FFEE
+
+    var simulation: Simulation
+    let watch: Simulation.HostID<RigWatch>
+    let phone: Simulation.HostID<CompanionsPhone>
+
+    init(
+        _ companions: [RigCompanion],
+        hidden: Set<AttributeName> = [CompanionsPhone.appLaunch],
+        personality: Personality = .universal,
+        flags: AppFlags = []
+    ) throws {
+        let identity = WatchIdentity(address: Self.watchAddress, personality: personality)
+        var configuration = WatchConfiguration(identity: identity, personality: personality)
+        var probe = ProbeApp()
+        probe.uuid = Self.first
+        probe.flags = flags
+        configuration.defaultApp = probe
+        probe.uuid = Self.second
+        configuration.builtInApps.append(probe)
+        simulation = Simulation(seed: Self.seed)
+        watch = simulation.add(try RigWatch(configuration, seed: Self.seed))
+        phone = simulation.add(try CompanionsPhone(companions, hidden: hidden, seed: Self.seed))
+        simulation.run(for: .seconds(1))
+        try connect()
+        try onPhone { phone, now in try phone.base.pair(at: now) }
+        simulation.run(for: .seconds(8))
+    }
+
+    mutating func connect() throws {
+        simulation.withHost(phone) { $0.base.connect(to: Self.watchAddress) }
+        simulation.run(for: .seconds(3))
+        let connection = simulation.withHost(phone) { $0.base.connection }
+        try #require(connection != nil)
+    }
+
+    mutating func run(for time: Duration) { simulation.run(for: time) }
+
+    mutating func onPhone<Result>(_ body: (inout CompanionsPhone, Duration) throws -> Result) throws -> Result {
+        let now = simulation.now
+        let result = try simulation.withHost(phone) { try body(&$0, now) }
+        return try #require(result)
+    }
+
+    @discardableResult
+    mutating func onWatch<Result>(_ body: (inout RigWatch, Duration) throws -> Result) throws -> Result {
+        let now = simulation.now
+        let result = try simulation.withHost(watch) { watch in
+            defer { watch.drain(at: now) }
+            return try body(&watch, now)
+        }
+        return try #require(result)
+    }
+
+    /// The kinds of the sessions, oldest first.
+    mutating func kinds() throws -> [SessionKind] {
+        try onWatch { watch, _ in watch.firmware.status.sessions.map(\.kind) }
+    }
+
+    mutating func companion(_ name: AttributeName) throws -> RigCompanion {
+        try onPhone { phone, _ in phone[name] }
+    }
+
+    mutating func show(_ name: AttributeName, _ isShown: Bool = true, for time: Duration = .seconds(4)) throws {
+        try onPhone { phone, _ in try phone.show(name, isShown) }
+        run(for: time)
+    }
+
+    /// The running app sends a dictionary.
+    mutating func sendFromApp(_ message: AppMessageDictionary) throws {
+        try onWatch { watch, now in try watch.firmware.perform(.sendAppMessage(message), at: now) }
+    }
+
+    /// Another app is launched.
+    mutating func launch(_ application: PebbleUUID) throws {
+        try onWatch { watch, now in _ = try watch.firmware.perform(.launchApp(application), at: now) }
+    }
+
+    /// Which app runs.
+    mutating func runningApp() throws -> PebbleUUID {
+        try onWatch { watch, _ in watch.firmware.status.runningApp.uuid }
+    }
+
+    /// A companion acknowledges a message, and time passes.
+    mutating func acknowledge(_ transaction: AppMessageTransactionID = 1, from name: AttributeName) throws {
+        try onPhone { phone, _ in phone.send(AppMessage.acknowledgement(transaction), from: name) }
+        run(for: .seconds(1))
+    }
+
+    /// What a companion has been sent by watchapps.
+    mutating func pushes(to name: AttributeName) throws -> [AppMessageDictionary] {
+        try onPhone { phone, _ in phone[name].takePushes().map(\.dictionary) }
+    }
+
+    /// What became of what the app sent, since this was last asked.
+    mutating func results() throws -> [AppMessageResult] {
+        try onWatch { watch, _ in
+            defer { watch.events = [] }
+            return watch.events.compactMap { event in
+                if case .appMessageSent(_, _, let result) = event { result } else { nil }
+            }
+        }
+    }
+
+    mutating func wakings() throws -> Int { try onPhone { phone, _ in phone.wakings } }
+
+    /// A companion pings, and is answered.
+    mutating func isAlive(_ name: AttributeName, _ cookie: UInt32) throws -> Bool {
+        try onPhone { phone, _ in phone.send(PingMessage.ping(cookie: cookie, isIdle: nil), from: name) }
+        run(for: .seconds(1))
+        let answers = try onPhone { phone, _ in phone[name].take(.ping) }
+        return answers.contains { (try? PingMessage(payload: $0.payload)) == .pong(cookie: cookie) }
     }
 }
