@@ -4,6 +4,8 @@ public enum CompanionClient: String, Sendable, CaseIterable {
     case libPebble3Android = "libpebble3-android"
     /// The same, with the setting that leaves the watch's service alone.
     case libPebble3AndroidForward = "libpebble3-android-forward"
+    /// The same, with the setting that uses the PPoGATT service of Pebble 2 too.
+    case libPebble3AndroidLegacy = "libpebble3-android-legacy"
     /// The Core Devices app on iOS.
     case libPebble3IOS = "libpebble3-ios"
     /// Gadgetbridge, with its own GATT server.
@@ -42,11 +44,17 @@ extension Personality {
     /// What this personality promises a client: derived from what the model has, and from what the client looks for.
     public func support(for client: CompanionClient) -> CompanionSupport {
         switch client {
-        case .libPebble3Android, .libPebble3AndroidForward:
+        case .libPebble3Android, .libPebble3AndroidForward, .libPebble3AndroidLegacy:
             if isReachedByClassic {
                 return .doesNotWork("it lists no Pebble Time, which it reaches over Bluetooth Classic")
             }
-            return client == .libPebble3Android && reversedTransport == .v2
+            let usesWatchs =
+                switch reversedTransport {
+                case .v2: client != .libPebble3AndroidForward
+                case .v1: client == .libPebble3AndroidLegacy
+                case nil: false
+                }
+            return usesWatchs
                 ? .works("over the watch's own PPoGATT service") : .works("over the phone's PPoGATT service")
         case .libPebble3IOS, .pebbleKitIOS:
             let way =

@@ -249,12 +249,22 @@ import Testing
             }
         )
         let forward: [CompanionClient] = [
-            .libPebble3Android, .libPebble3AndroidForward, .libPebble3IOS, .gadgetbridge, .pebbleKitIOS,
+            .libPebble3Android, .libPebble3AndroidForward, .libPebble3AndroidLegacy, .libPebble3IOS, .gadgetbridge,
+            .pebbleKitIOS,
         ]
         #expect(promised["universal"] == forward)
         #expect(promised["core"] == forward)
         #expect(promised["silk"] == CompanionClient.allCases)
         #expect(promised["snowy"] == [.libPebble3IOS, .gadgetbridge, .pebbleKitIOS])
+        // Section 5.3, step 3: which of them a Core Devices app on Android opens on a Pebble 2, by its settings.
+        #expect(
+            [.libPebble3Android, .libPebble3AndroidForward, .libPebble3AndroidLegacy].map {
+                Personality.silk.support(for: $0).explanation
+            } == [
+                "over the phone's PPoGATT service", "over the phone's PPoGATT service",
+                "over the watch's own PPoGATT service",
+            ]
+        )
     }
 
     @Test func everyPersonalityIsUsable() throws {

@@ -63,6 +63,7 @@ KINDS = {
     for kind in (
         Kind("libpebble3-android", Android, LibPebble3Android),
         Kind("libpebble3-android-forward", Android, lambda phone: LibPebble3Android(phone, reversed_v2=False)),
+        Kind("libpebble3-android-legacy", Android, lambda phone: LibPebble3Android(phone, legacy_reversed=True)),
         Kind("libpebble3-ios", IPhone, LibPebble3IOS),
         Kind("gadgetbridge", Android, Gadgetbridge),
         Kind("gadgetbridge-client-only", Android, lambda phone: Gadgetbridge(phone, client_only=True)),

@@ -223,7 +223,8 @@ class LibPebble3:
 class LibPebble3Android(LibPebble3):
     """libpebble3 on Android (section 5.3).
 
-    `reversed_v2`: the setting that prefers the watch's own service. `has_stale_cache`: what the system remembers of the
+    `reversed_v2`: the setting that prefers the watch's own service (`useReversedPpogV2`). `legacy_reversed`: the setting
+    that uses a Pebble 2's, where the watch begins (`legacyReversedPPoG`); it is looked for after V2. `has_stale_cache`: what the system remembers of the
     watch's database is wrong where that service is. `server_seconds`: how long Android takes to open a GATT server and to
     add services to it, after which the watch may long have looked.
     """
@@ -233,6 +234,7 @@ class LibPebble3Android(LibPebble3):
         android: Android,
         *,
         reversed_v2: bool = True,
+        legacy_reversed: bool = False,
         has_stale_cache: bool = False,
         server_seconds: float = 0,
     ) -> None:
@@ -241,6 +243,7 @@ class LibPebble3Android(LibPebble3):
         self._server_seconds = server_seconds
         self._android = android
         self._uses_reversed_v2 = reversed_v2
+        self._uses_legacy_reversed = legacy_reversed
 
     async def connect(self, address: str) -> PebbleSession:
         try:
@@ -254,8 +257,11 @@ class LibPebble3Android(LibPebble3):
         link = await or_fail("ConnectTimeout", CONNECT_SECONDS, self._android.connect(address, CONNECT_SECONDS))
         # 2. `discoverServices`: everything, since Android does it once for all apps.
         database = await or_fail("FailedToDiscover", 30, link.discover(attribute_by_attribute=False))
-        # 3. V2 if the watch has it, else forward.
-        is_reversed = self._uses_reversed_v2 and database.find(uuids.REVERSED_SERVICE, uuids.REVERSED_DATA) is not None
+        # 3. V2 if the watch has it, V1 if it has that, else forward; of the first two as far as the settings let it.
+        has_v2 = database.find(uuids.REVERSED_SERVICE, uuids.REVERSED_DATA) is not None
+        has_v1 = database.find(uuids.REVERSED_V1_SERVICE, uuids.REVERSED_V1_DATA) is not None
+        is_v2 = self._uses_reversed_v2 and has_v2
+        is_reversed = is_v2 or self._uses_legacy_reversed and has_v1
         # 4. Forward: the GATT server comes up after the phone's own discovery, and perhaps after the watch's.
         if not is_reversed:
             await self._register_server()
@@ -271,7 +277,7 @@ class LibPebble3Android(LibPebble3):
         if not (status.paired and await self._android.is_bonded(address) and await self._is_encrypted(connectivity)):
             await self._pair(link, database, status, address)
         # 13, 14. PPoGATT.
-        session = await (self._open_reversed(link, database) if is_reversed else self._open_forward())
+        session = await (self._open_reversed(link, database, is_v2=is_v2) if is_reversed else self._open_forward())
         # 15.
         return await self._negotiate(session)
 
@@ -293,6 +299,8 @@ class LibPebble3Android(LibPebble3):
     async def _pair(self, link: WatchLink, database: Database, status: ConnectivityStatus, address: str) -> None:
         # 10. 3: pin the address, and no Security Request, since `createBond` follows; else 5: a forced one.
         flags = 0x03 if status.supports_pinning_without_slave_security else 0x05
+        if self._uses_legacy_reversed:
+            flags |= 0x10
         await self._trigger(link, database, flags)
         # 11, 12.
         if status.supports_pinning_without_slave_security and not await self._android.create_bond(link):
@@ -315,21 +323,30 @@ class LibPebble3Android(LibPebble3):
         await self._opened(self.transport)
         return session
 
-    async def _open_reversed(self, link: WatchLink, database: Database) -> PebbleSession:
-        data = database.characteristic(uuids.REVERSED_SERVICE, uuids.REVERSED_DATA)
-        channel = link.reversed_channel(database)
+    async def _open_reversed(self, link: WatchLink, database: Database, *, is_v2: bool) -> PebbleSession:
+        """V2, where the phone begins, or V1, where it waits for the watch's Reset Request once it has subscribed."""
+        if is_v2:
+            service, data_uuid, write_uuid = uuids.REVERSED_SERVICE, uuids.REVERSED_DATA, uuids.REVERSED_WRITE
+        else:
+            service, data_uuid, write_uuid = uuids.REVERSED_V1_SERVICE, uuids.REVERSED_V1_DATA, uuids.REVERSED_V1_WRITE
+        data = database.characteristic(service, data_uuid)
+        channel = link.reversed_channel(data, database.characteristic(service, write_uuid))
         if self._has_stale_cache:
             for descriptor in data.descriptors:
                 descriptor.handle += 0x1000
-        transport = self._new_transport(channel, reversed_roles=True)
+        transport = self._new_transport(channel, reversed_roles=is_v2)
         session = PebbleSession(transport)
+        if not is_v2:
+            # The watch may begin before the answer to the subscription has been read.
+            transport.start()
         try:
             await or_fail("ReversedPpogSubscription", REVERSED_SUBSCRIPTION_SECONDS, link.subscribe(data))
         except (ClientFailure, att.ATT_Error):
             # A stale cache, for one: it falls back to its own service.
             await self._register_server()
             return await self._open_forward()
-        transport.start()
+        if is_v2:
+            transport.start()
         await self._opened(transport)
         return session
 

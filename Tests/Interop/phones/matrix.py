@@ -12,6 +12,7 @@ import asyncio
 import contextlib
 import functools
 import json
+import re
 import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -306,3 +307,6 @@ class Story:
         await talk(self._client, await self._client.connect(ADDRESS))
         # However it came about, there is one bond, and it is the first.
         assert self._world.log.count("bonded to") == 1
+        # And each session came the way that is promised.
+        ways = set(re.findall(r"session \d+ open: .*, over (.*)", self._world.log))
+        assert ways == {"reversed PPoGATT" if "the watch's own" in self.promise.explanation else "PPoGATT"}

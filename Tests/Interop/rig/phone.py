@@ -150,7 +150,7 @@ class ForwardChannel:
 
 
 class ReversedChannel:
-    """Reversed PPoGATT V2: the service is the watch's; the phone writes, the watch notifies."""
+    """Reversed PPoGATT: the service is the watch's; the phone writes, the watch notifies."""
 
     def __init__(self, connection: Connection, write: Characteristic) -> None:
         self.on_packet: Callable[[bytes], None] = lambda _: None
@@ -249,19 +249,19 @@ class WatchLink:
         assert key is not None and key.rand is not None and key.ediv is not None, keys
         await encrypt(self.connection, key.value, random=key.rand, diversifier=key.ediv)
 
-    def reversed_channel(self, database: Database) -> ReversedChannel:
-        """The watch's V2 service, to which the phone has yet to subscribe."""
-        data = database.characteristic(uuids.REVERSED_SERVICE, uuids.REVERSED_DATA)
-        write = database.characteristic(uuids.REVERSED_SERVICE, uuids.REVERSED_WRITE)
+    def reversed_channel(self, data: Characteristic, write: Characteristic) -> ReversedChannel:
+        """The watch's own service, to which the phone has yet to subscribe."""
         channel = ReversedChannel(self.connection, write)
         self.client.notification_subscribers[data.handle] = {channel.receive}
         return channel
 
     async def open_reversed(self, database: Database) -> tuple[PhoneTransport, PebbleSession]:
         """Opens PPoGATT over the watch's V2 service, as libpebble3 does on Android."""
-        transport = PhoneTransport(self.reversed_channel(database), reversed_roles=True)
+        data = database.characteristic(uuids.REVERSED_SERVICE, uuids.REVERSED_DATA)
+        write = database.characteristic(uuids.REVERSED_SERVICE, uuids.REVERSED_WRITE)
+        transport = PhoneTransport(self.reversed_channel(data, write), reversed_roles=True)
         session = PebbleSession(transport)
-        await self.subscribe(database.characteristic(uuids.REVERSED_SERVICE, uuids.REVERSED_DATA))
+        await self.subscribe(data)
         transport.start()
         await transport.opened()
         return transport, session
