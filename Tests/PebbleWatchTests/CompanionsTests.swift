@@ -1,5 +1,3 @@
-import AirSimulator
-import BluetoothHCI
 import BluetoothHost
 import PebbleProtocol
 import Testing
