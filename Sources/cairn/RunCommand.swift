@@ -142,7 +142,7 @@ struct RunCommand: ParsableCommand {
 
     func run() throws {
         let configuration = try Console.value { () throws(DaemonError) in
-            try RunConfiguration(board: board, words: CommandLine.arguments.dropFirst(2))
+            try RunConfiguration(board: board, words: CommandLine.arguments.dropFirst(2), typed: self)
         }
         guard let controller = configuration.command.controller else {
             throw ValidationError("Missing expected argument '--controller <controller>', or its like in a board file")

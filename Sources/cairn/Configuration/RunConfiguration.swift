@@ -16,12 +16,18 @@ struct RunConfiguration {
     /// - Parameters:
     ///   - board: the path of a board file, if one is named on the command line.
     ///   - words: the words of a command line of `cairn run` that ArgumentParser has accepted.
-    init(board: String?, words: some Sequence<String>) throws(DaemonError) {
+    ///   - typed: what it made of them, if it has to stand for the whole where nobody else says anything.
+    init(board: String?, words: some Sequence<String>, typed: RunCommand? = nil) throws(DaemonError) {
         let environment = [String: String].cairnEnvironment
         var file: BoardFile?
         if let path = board ?? environment["CAIRN_BOARD"] { file = try Self.read(path) }
         settings = SettingLayers(words: CommandWords(words), environment: environment, file: file)
             .settings(RunSetting.all.map(\.key))
+        // Parsing takes longer than everything else in a start: not twice, unless there is something new.
+        if let typed, settings.allSatisfy(\.isTypedOrUsual), (try? typed.checkTogether()) != nil {
+            command = typed
+            return
+        }
         let check = SettingsCheck(settings)
         guard let command = check.command else { throw Self.error(check.problems, check.isUsage) }
         self.command = command

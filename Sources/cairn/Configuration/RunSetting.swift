@@ -55,6 +55,9 @@ struct RunSetting {
         RunSetting(name, option, .flag, takes: "true or false", usual: "\(usual)")
     }
 
+    /// Whether a setting is what holds if nobody says anything.
+    func isUsual(_ setting: Setting) -> Bool { setting.origin == .standard && setting.values.first == usual }
+
     /// The words of a command line that say the same.
     func arguments(for setting: Setting) throws(BoardError) -> [String] {
         switch form {
@@ -69,5 +72,12 @@ struct RunSetting {
             default: throw BoardError(setting, "this takes \(takes)")
             }
         }
+    }
+}
+
+extension Setting {
+    /// Whether the words of the command line alone mean it.
+    var isTypedOrUsual: Bool {
+        origin == .commandLine || RunSetting.all.contains { $0.key == key && $0.isUsual(self) }
     }
 }

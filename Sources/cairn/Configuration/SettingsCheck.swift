@@ -57,8 +57,7 @@ struct SettingsCheck {
     private static func words(for setting: Setting) throws(BoardError) -> [String] {
         guard let known = RunSetting.all.first(where: { $0.key == setting.key }) else { return [] }
         // What is usual anyway needs no words.
-        if setting.origin == .standard, setting.values.first == known.usual { return [] }
-        return try known.arguments(for: setting)
+        return known.isUsual(setting) ? [] : try known.arguments(for: setting)
     }
 
     /// What is wrong with a setting by itself. What was typed is ArgumentParser's affair, which has the words for it.
