@@ -56,6 +56,23 @@ struct CairnCommand: ParsableCommand {
             ),
         ]
     )
+
+    /// The program's beginning.
+    ///
+    /// A watch should be on the air soon, and on its way to a subcommand ArgumentParser puts all of its options together several
+    /// times: a tenth of a start's processor time. So `run` is read directly. What cannot be read so takes the usual way, where the
+    /// words for it are: help, other commands and mistakes.
+    static func main() {
+        let words = CommandLine.arguments.dropFirst()
+        guard words.first == RunCommand.configuration.commandName,
+            let command = try? RunCommand.parse(Array(words.dropFirst()))
+        else { return main(nil) }
+        do {
+            try command.run()
+        } catch {
+            exit(withError: error)
+        }
+    }
 }
 
 /// What `--version` says.

@@ -53,6 +53,7 @@ extension CairnBench {
             let makeup = try BinaryMakeup(of: program)
             var report = FootprintReport(boardParts: board, makeup: makeup)
             let share = ProcessorShare(oneOf: board)
+            defer { share?.remove() }
             for _ in 0..<starts {
                 report.starts.append(try trial(.start, program, nil))
                 if let share { report.boardStarts.append(try trial(.start, program, share)) }

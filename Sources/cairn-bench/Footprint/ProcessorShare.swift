@@ -13,36 +13,41 @@ final class ProcessorShare {
     private let home: String
 
     /// One part of so many.
-    /// - Returns: nil where such a group cannot be made.
+    /// - Returns: nil where such a group cannot be made, or not be entered.
     init?(oneOf parts: Int) {
         let period = Self.slice * parts
         // Version 2 has one tree for all controllers, version 1 one for each.
-        if access("/sys/fs/cgroup/cgroup.controllers", F_OK) == 0 {
-            home = "/sys/fs/cgroup/cgroup.procs"
-            folder = "/sys/fs/cgroup/cairn-bench-\(getpid())"
-            entrance = folder + "/cgroup.procs"
-            Self.write("+cpu", to: "/sys/fs/cgroup/cgroup.subtree_control")
-            guard mkdir(folder, 0o755) == 0 else { return nil }
-            guard Self.write("\(Self.slice) \(period)", to: folder + "/cpu.max") else { return nil }
-        } else {
-            home = "/sys/fs/cgroup/cpu/tasks"
-            folder = "/sys/fs/cgroup/cpu/cairn-bench-\(getpid())"
-            entrance = folder + "/tasks"
-            guard mkdir(folder, 0o755) == 0 else { return nil }
-            guard Self.write("\(period)", to: folder + "/cpu.cfs_period_us"),
-                Self.write("\(Self.slice)", to: folder + "/cpu.cfs_quota_us")
-            else { return nil }
+        let isVersion2 = access("/sys/fs/cgroup/cgroup.controllers", F_OK) == 0
+        let tree = isVersion2 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/cpu"
+        if isVersion2 { Self.write("+cpu", to: tree + "/cgroup.subtree_control") }
+        folder = tree + "/cairn-bench-\(getpid())"
+        home = tree + "/cgroup.procs"
+        entrance = folder + "/cgroup.procs"
+        guard mkdir(folder, 0o755) == 0 else { return nil }
+        let isLimited =
+            isVersion2
+            ? Self.write("\(Self.slice) \(period)", to: folder + "/cpu.max")
+            : Self.write("\(period)", to: folder + "/cpu.cfs_period_us")
+                && Self.write("\(Self.slice)", to: folder + "/cpu.cfs_quota_us")
+        guard isLimited, move(to: entrance), move(to: home) else {
+            remove()
+            return nil
         }
     }
 
-    deinit { rmdir(folder) }
+    /// To be called when nothing runs in it any more.
+    func remove() { rmdir(folder) }
 
     /// Starts something that has this share and no more: what it starts stays in the group that this process leaves again.
     func start<Result: ~Copyable, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
-        Self.write("\(getpid())", to: entrance)
-        defer { Self.write("\(getpid())", to: home) }
+        move(to: entrance)
+        defer { move(to: home) }
         return try body()
     }
+
+    /// Moves this process, with all of its threads: 0 stands for whoever writes it.
+    @discardableResult
+    private func move(to group: String) -> Bool { Self.write("0", to: group) }
 
     @discardableResult
     private static func write(_ text: String, to path: String) -> Bool {
