@@ -23,7 +23,7 @@ struct RunConfiguration {
         if let path = board ?? environment["CAIRN_BOARD"] { file = try Self.read(path) }
         settings = SettingLayers(words: CommandWords(words), environment: environment, file: file)
             .settings(RunSetting.all.map(\.key))
-        // Parsing takes longer than everything else in a start: not twice, unless there is something new.
+        // Debug builds check every option whenever they parse, which is most of a start: not twice without need.
         if let typed, settings.allSatisfy(\.isTypedOrUsual), (try? typed.checkTogether()) != nil {
             command = typed
             return
