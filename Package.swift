@@ -32,6 +32,7 @@ let package = Package(
     ],
     targets: [
         .target(name: "ByteCoding", swiftSettings: core),
+        .target(name: "SeededRandomness", swiftSettings: core),
         .target(name: "BluetoothHCI", dependencies: ["ByteCoding"], swiftSettings: core),
         .target(
             name: "BluetoothHost",
@@ -59,7 +60,7 @@ let package = Package(
         .target(
             name: "AirSimulator",
             dependencies: [
-                "ByteCoding", "BluetoothHCI", collections,
+                "ByteCoding", "SeededRandomness", "BluetoothHCI", collections,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
             ],
@@ -119,34 +120,38 @@ let package = Package(
             name: "cairn-bench",
             dependencies: [
                 "CAllocationCounter",
-                "ByteCoding", "BluetoothHCI", "BluetoothHost", "PebbleProtocol", "PebbleWatch", "AirSimulator",
-                "PebblePhone", "Daemon", "LinuxBluetooth", logging,
+                "ByteCoding", "SeededRandomness", "BluetoothHCI", "BluetoothHost", "PebbleProtocol", "PebbleWatch",
+                "AirSimulator", "PebblePhone", "Daemon", "LinuxBluetooth", logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict
         ),
         .testTarget(name: "ByteCodingTests", dependencies: ["ByteCoding"], swiftSettings: strict),
-        .testTarget(name: "BluetoothHCITests", dependencies: ["BluetoothHCI"], swiftSettings: strict),
+        .testTarget(
+            name: "BluetoothHCITests",
+            dependencies: ["BluetoothHCI", "SeededRandomness"],
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "BluetoothHostTests",
-            dependencies: ["ByteCoding", "BluetoothHost", "BluetoothHCI", "AirSimulator"],
+            dependencies: ["ByteCoding", "SeededRandomness", "BluetoothHost", "BluetoothHCI", "AirSimulator"],
             swiftSettings: strict
         ),
         .testTarget(
             name: "PebbleProtocolTests",
-            dependencies: ["PebbleProtocol", "ByteCoding"],
+            dependencies: ["PebbleProtocol", "ByteCoding", "SeededRandomness"],
             resources: [.copy("Vectors")],
             swiftSettings: strict
         ),
         .testTarget(
             name: "PebbleWatchTests",
-            dependencies: ["PebbleWatch", "PebblePhone", "AirSimulator"],
+            dependencies: ["PebbleWatch", "PebblePhone", "AirSimulator", "SeededRandomness"],
             resources: [.copy("Vectors")],
             swiftSettings: strict
         ),
         .testTarget(
             name: "BundlesTests",
-            dependencies: ["Bundles", "ByteCoding", "PebbleProtocol", "PebbleWatch", "CZlib"],
+            dependencies: ["Bundles", "ByteCoding", "SeededRandomness", "PebbleProtocol", "PebbleWatch", "CZlib"],
             swiftSettings: strict
         ),
         .executableTarget(
@@ -158,7 +163,7 @@ let package = Package(
         .testTarget(
             name: "WatchStorageTests",
             dependencies: [
-                "WatchStorage", "StorageWriter", .product(name: "GRDB", package: "GRDB.swift"),
+                "WatchStorage", "StorageWriter", "SeededRandomness", .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict
         ),
@@ -166,19 +171,19 @@ let package = Package(
             name: "PebblePhoneTests",
             dependencies: [
                 "PebblePhone", "PebbleWatch", "PebbleProtocol", "BluetoothHost", "BluetoothHCI", "AirSimulator",
-                "LinuxBluetooth",
+                "LinuxBluetooth", "SeededRandomness",
             ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "AirSimulatorTests",
-            dependencies: ["AirSimulator", "BluetoothHCI"],
+            dependencies: ["AirSimulator", "BluetoothHCI", "SeededRandomness"],
             swiftSettings: strict
         ),
         .testTarget(name: "BenchTests", dependencies: ["cairn-bench", "BluetoothHCI"], swiftSettings: strict),
         .testTarget(
             name: "BoardTests",
-            dependencies: ["Board", "CLinux", "LinuxBluetooth", "SystemTestSupport"],
+            dependencies: ["Board", "CLinux", "LinuxBluetooth", "SeededRandomness"],
             swiftSettings: strict
         ),
         .target(name: "SystemTestSupport", path: "Tests/SystemTestSupport", swiftSettings: strict),
@@ -193,12 +198,15 @@ let package = Package(
             name: "ControlServerTests",
             dependencies: [
                 "ControlServer", "PebbleWatch", "PebbleProtocol", "BluetoothHost", "BluetoothHCI", "ByteCoding",
+                "SeededRandomness",
             ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "LinuxBluetoothTests",
-            dependencies: ["LinuxBluetooth", "BluetoothHCI", "ByteCoding", "CBluetooth", "SystemTestSupport"],
+            dependencies: [
+                "LinuxBluetooth", "BluetoothHCI", "ByteCoding", "CBluetooth", "SeededRandomness", "SystemTestSupport",
+            ],
             swiftSettings: strict
         ),
     ],

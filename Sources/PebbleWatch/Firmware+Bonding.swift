@@ -25,6 +25,11 @@ extension Firmware {
         return (id, .service(change.change))
     }
 
+    /// Takes all changes as carried out: a watch without a store, which remembers only until its process ends.
+    public mutating func finishMemoryChanges(at now: Duration) {
+        while let (id, _) = nextMemoryChange() { memoryChangeFinished(id, failure: nil, at: now) }
+    }
+
     /// The store has carried out a change, or could not.
     ///
     /// A store that fails costs a phone's bond nothing while the watch runs: the bond counts, and the log says that it

@@ -1,4 +1,5 @@
 import AirSimulator
+import SeededRandomness
 import Testing
 
 /// Packets that get lost, and what becomes of a connection then.
@@ -89,7 +90,7 @@ import Testing
         var sent: [ControllerID: [UInt8]] = [:]
         var got: [ControllerID: [UInt8]] = [:]
         var credits: [ControllerID: Int] = [rig.central: 8, rig.peripheral: 8]
-        var random = TestRandom(seed: seed)
+        var random = SplitMix64(seed: seed)
         for _ in 0..<1500 {
             for id in [rig.central, rig.peripheral] where credits[id, default: 0] > 0 && Bool.random(using: &random) {
                 let data = (0..<Int.random(in: 1...251, using: &random)).map { _ in

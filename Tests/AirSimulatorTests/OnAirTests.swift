@@ -1,5 +1,6 @@
 import AirSimulator
 import BluetoothHCI
+import SeededRandomness
 import Testing
 
 /// What a sniffer hears, held against `LinkLayerOracle`.
@@ -88,7 +89,7 @@ import Testing
         rig.rig.air.recordPackets(true)
         rig.rig.run(for: .milliseconds(500))
         rig.rig.air.setLinkQuality(LinkQuality(loss: loss), between: rig.central, and: rig.peripheral)
-        var random = TestRandom(seed: seed)
+        var random = SplitMix64(seed: seed)
         for _ in 0..<200 {
             let id = Bool.random(using: &random) ? rig.central : rig.peripheral
             for _ in 0..<Int.random(in: 0...4, using: &random) {
@@ -189,7 +190,7 @@ import Testing
     func theOracleNoticesEveryChange(seed: UInt64) throws {
         let packets = try conversation(seed: seed, loss: .uniform(probability: 0.1), interval: 24, latency: 0)
         #expect(problems(packets, interval: 24, latency: 0, isLossless: false) == [])
-        var random = TestRandom(seed: seed)
+        var random = SplitMix64(seed: seed)
         for round in 0..<200 {
             // Not the very last ones, nor the first, by which the anchors are known: what follows gives the rest away.
             let index = Int.random(in: 1..<(packets.count - 20), using: &random)

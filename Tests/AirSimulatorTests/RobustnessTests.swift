@@ -1,5 +1,6 @@
 import AirSimulator
 import BluetoothHCI
+import SeededRandomness
 import Testing
 
 /// Hosts that say anything: no trap, a bounded answer to each command, and the same bytes for the same seed.
@@ -37,7 +38,7 @@ import Testing
 
     private static let key = "00 11 22 33 44 55 66 77 88 99 aa bb cc dd ee ff"
 
-    private static func mutate(_ packet: [UInt8], _ random: inout TestRandom) -> [UInt8] {
+    private static func mutate(_ packet: [UInt8], _ random: inout SplitMix64) -> [UInt8] {
         var packet = packet
         for _ in 0..<Int.random(in: 0...3, using: &random) {
             guard !packet.isEmpty else { break }
@@ -66,7 +67,7 @@ import Testing
     /// Two hundred thousand packets in all, from hosts of four controllers at once.
     @Test(arguments: 1...8 as ClosedRange<UInt64>)
     func nothingThatAHostSendsTraps(seed: UInt64) throws {
-        var random = TestRandom(seed: seed)
+        var random = SplitMix64(seed: seed)
         var rig = Rig(seed: seed, quality: LinkQuality(loss: .uniform(probability: 0.02)))
         let ids = [
             rig.add(address: 1), rig.add(address: 2), rig.add(.legacy, address: 3),
@@ -102,7 +103,7 @@ import Testing
 
     /// A long and eventful life of three controllers.
     private func life(seed: UInt64) -> [Rig.Said] {
-        var random = TestRandom(seed: 4711)
+        var random = SplitMix64(seed: 4711)
         var rig = Rig(seed: seed, quality: LinkQuality(loss: .uniform(probability: 0.1)))
         let ids = [rig.add(address: 1), rig.add(address: 2), rig.add(address: 3)]
         var said: [Rig.Said] = []

@@ -1,4 +1,5 @@
 import AirSimulator
+import SeededRandomness
 import Testing
 
 /// One radio for several things: several connections, connections and advertising, and time that is skipped.
@@ -128,7 +129,7 @@ import Testing
         var lives: [[Rig.Said]] = []
         var usages: [[RadioUsage]] = []
         for (loss, isRecorded) in [(LossModel.none, false), (.uniform(probability: 1e-300), false), (.none, true)] {
-            var random = TestRandom(seed: seed)
+            var random = SplitMix64(seed: seed)
             var link = try #require(
                 ConnectedRig(seed: seed, quality: LinkQuality(loss: loss), interval: 24, latency: latency, timeout: 400)
             )

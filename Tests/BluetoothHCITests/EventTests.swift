@@ -1,5 +1,6 @@
 import BluetoothHCI
 import ByteCoding
+import SeededRandomness
 import Testing
 
 @Suite("Events: byte tables from the Core")

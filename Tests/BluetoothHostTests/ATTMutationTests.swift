@@ -1,6 +1,7 @@
 import BluetoothHCI
 import BluetoothHost
 import ByteCoding
+import SeededRandomness
 import Testing
 
 /// Random and mutated PDUs in both roles, with an owner who answers, refuses, or forgets: nothing traps, nothing
@@ -84,12 +85,12 @@ private struct HostilePeer {
     var rig: GATTRig
     var counts = (responses: 0, errors: 0, ended: 0, values: 0)
     private(set) var received = 0
-    private var randomness: SeededRandomness
+    private var randomness: SplitMix64
     private var unanswered: [any GATTRequest] = []
 
     init(database: GATTDatabase, seed: UInt64) {
         rig = GATTRig(database, configuration: .init(queueLimit: Self.queueLimit))
-        randomness = SeededRandomness(seed: seed)
+        randomness = SplitMix64(seed: seed)
     }
 
     private mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &randomness) < percent }

@@ -2,6 +2,7 @@ import AirSimulator
 import BluetoothHCI
 import BluetoothHost
 import ByteCoding
+import SeededRandomness
 import Testing
 
 /// Channels through whole hosts, controllers and the air between them.

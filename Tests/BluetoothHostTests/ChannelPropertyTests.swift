@@ -1,5 +1,6 @@
 import BluetoothHCI
 import ByteCoding
+import SeededRandomness
 import Testing
 
 @testable import BluetoothHost

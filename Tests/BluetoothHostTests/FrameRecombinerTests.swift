@@ -1,4 +1,5 @@
 import ByteCoding
+import SeededRandomness
 import Testing
 
 @testable import BluetoothHost

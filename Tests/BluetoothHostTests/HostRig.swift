@@ -1,6 +1,7 @@
 import BluetoothHCI
 import BluetoothHost
 import ByteCoding
+import SeededRandomness
 import Testing
 
 /// What a controller answers to commands: return parameters in hexadecimal, status first, by opcode as sent.

@@ -1,6 +1,7 @@
 import BluetoothHCI
 import BluetoothHost
 import ByteCoding
+import SeededRandomness
 import Testing
 
 @Suite("LE host: hostile input")

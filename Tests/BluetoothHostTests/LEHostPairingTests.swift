@@ -1,6 +1,7 @@
 import AirSimulator
 import BluetoothHCI
 import ByteCoding
+import SeededRandomness
 import Testing
 
 @testable import BluetoothHost

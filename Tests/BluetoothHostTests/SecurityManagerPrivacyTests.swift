@@ -1,4 +1,5 @@
 import BluetoothHCI
+import SeededRandomness
 import Testing
 
 @testable import BluetoothHost

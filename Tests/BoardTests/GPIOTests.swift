@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import LinuxBluetooth
+import SeededRandomness
 import SystemTestSupport
 import Testing
 
@@ -178,7 +179,7 @@ import Testing
 
     /// However a contact bounces: what is reported alternates, ends as the contact does, and never comes before it was quiet.
     @Test(arguments: 0..<20) func debouncingKeepsItsPromises(seed: UInt64) {
-        var random = SplitMix64(state: seed)
+        var random = SplitMix64(seed: seed)
         var debouncer = LineDebouncer(period: .milliseconds(10))
         var now = Duration.zero
         var isActive = false

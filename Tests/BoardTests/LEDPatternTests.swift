@@ -1,4 +1,4 @@
-import SystemTestSupport
+import SeededRandomness
 import Testing
 
 @testable import Board
@@ -45,7 +45,7 @@ import Testing
 
     /// However late and at whatever times the loop comes, the LED is as it should be then, and the next change lies ahead.
     @Test(arguments: LEDSignal.allCases) func aLateLoopLosesNoTime(signal: LEDSignal) {
-        var random = SplitMix64(state: 7)
+        var random = SplitMix64(seed: 7)
         let period = signal.steps.reduce(.zero, +)
         let start = Duration.milliseconds(12_345)
         var late = LEDPattern()

@@ -2,6 +2,7 @@ import BluetoothHCI
 import BluetoothHost
 import Foundation
 import PebbleWatch
+import SeededRandomness
 import Testing
 
 @testable import ControlServer

@@ -1,5 +1,6 @@
 import BluetoothHCI
 import Glibc
+import SeededRandomness
 import SystemTestSupport
 import Testing
 
@@ -68,7 +69,7 @@ import Testing
         let (listener, port) = try RawSocket.listening(receiveBuffer: 4096)
         let stream = try connect(to: .tcp(host: "127.0.0.1", port: port))
         let peer = try listener.accepting()
-        var random = SplitMix64(state: 7)
+        var random = SplitMix64(seed: 7)
         var expected: [UInt8] = []
         var longestQueue = 0
 

@@ -3,6 +3,7 @@ import BluetoothHCI
 import ByteCoding
 import PebblePhone
 import PebbleProtocol
+import SeededRandomness
 import Testing
 
 /// What a watch or a controller sends can be anything, and the phone lives on.

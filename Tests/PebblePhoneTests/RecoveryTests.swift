@@ -3,6 +3,7 @@ import BluetoothHCI
 import BluetoothHost
 import PebblePhone
 import PebbleProtocol
+import SeededRandomness
 import Testing
 
 @testable import PebbleWatch
@@ -59,7 +60,7 @@ import Testing
         #expect(last.time + absence >= end, "the phone was not back before the fault was over")
         let wasMeant = expectation.fault == .watchDisconnects
         #expect(last.cause == (wasMeant ? .command : nil))
-        let told = air.withWatch { $0.recoveries } ?? []
+        let told = air.onWatch { watch, _ in watch.recoveries }
         #expect(told.contains(.phoneIsBack(last.phone, after: absence)))
         switch expectation.fault {
         case .hardwareError: #expect(told.contains(.controllerRestarting(.hardwareError(code: 0x42))))
@@ -72,8 +73,7 @@ import Testing
     @Test func withoutItsControllerTheWatchKnowsThatNobodyIsThere() throws {
         var air = try connected(.forward)
         air.begin(.controllerUnreachable)
-        let known = air.withWatch { $0.firmware.status }
-        let status = try #require(known)
+        let status = air.onWatch { watch, _ in watch.host.status }
         #expect(!status.isReady && status.links.isEmpty && status.sessions.isEmpty)
         #expect(status.onAir.silence == .controllerNotReady)
         #expect(status.lastDisconnection?.remedy == .awaitsController)
@@ -86,28 +86,23 @@ import Testing
         var air = try connected(transport)
         let dictionary = try AppMessageDictionary([AppMessageTuple(key: 1, value: .uint8(1))])
         air.begin(.phoneAppHangs)
-        let start = air.now
         // The watch speaks first: it asks, and nobody acknowledges.
-        _ = air.withWatch { watch in
-            watch.perform(.sendAppMessage(dictionary), at: start)
-        }
+        air.onWatch { watch, now in watch.perform(.sendAppMessage(dictionary), at: now) }
         air.run(for: .seconds(300))
-        let told = air.withWatch { $0.recoveries } ?? []
+        let told = air.onWatch { watch, _ in watch.recoveries }
         let causes = told.compactMap { event -> Disconnection.Cause? in
             if case .linkEnded(let disconnection) = event { disconnection.cause } else { nil }
         }
         #expect(causes.count == 2, "\(told)")
         #expect(causes.allSatisfy { if case .transport = $0 { true } else { false } }, "\(causes)")
         #expect(told.contains { if case .transportStalled = $0 { true } else { false } }, "\(told)")
-        let connections = air.withWatch { $0.connectionCount }
+        let connections = air.onWatch { watch, _ in watch.connectionCount }
         #expect(connections == 4, "the fourth link stays")
         air.end(.phoneAppHangs)
         // The phone begins, as one does whose app was started again.
-        let now = air.now
-        _ = air.withPhone { $0.setRadio(isOn: false, at: now) }
+        air.onPhone { phone, now in phone.setRadio(isOn: false, at: now) }
         air.run(for: .seconds(1))
-        let later = air.now
-        _ = air.withPhone { $0.setRadio(isOn: true, at: later) }
+        air.onPhone { phone, now in phone.setRadio(isOn: true, at: now) }
         let time = air.runToSession(within: Self.patience)
         #expect(time != nil)
     }
@@ -119,23 +114,22 @@ import Testing
         var air = try FaultyAir(seed: 5, transport: .forward, profile: profile)
         let first = air.runToSession(within: .seconds(60))
         try #require(first != nil)
-        let before = air.withWatch { ($0.connectionCount, $0.eventCount) } ?? (0, 0)
+        let before = air.onWatch { watch, _ in (watch.connectionCount, watch.eventCount) }
         air.begin(.phoneChurns)
-        let now = air.now
-        _ = air.withWatch { $0.perform(.disconnect, at: now) }
+        air.begin(.watchDisconnects)
         air.run(for: .seconds(600))
-        let after = air.withWatch { ($0.connectionCount, $0.eventCount) } ?? (0, 0)
+        let after = air.onWatch { watch, _ in (watch.connectionCount, watch.eventCount) }
         let connections = after.0 - before.0
         #expect(connections > 100, "each is taken: \(connections)")
         #expect(connections <= LinkChurn.limit + 600, "\(connections) links in ten minutes")
         #expect(after.1 - before.1 <= 25 * connections, "\(after.1 - before.1) events of \(connections) links")
-        let told = air.withWatch { $0.recoveries } ?? []
+        let told = air.onWatch { watch, _ in watch.recoveries }
         #expect(told.count { $0 == .churning(true) } == 1)
         air.end(.phoneChurns)
         let time = air.runToSession(within: Self.patience)
         #expect(time != nil)
         air.run(for: .seconds(120))
-        let last = air.withWatch { $0.recoveries.last }
+        let last = air.onWatch { watch, _ in watch.recoveries.last }
         #expect(last == .churning(false))
     }
 
@@ -147,7 +141,7 @@ import Testing
             air.begin(.hardwareError)
             air.run(for: .seconds(1))
         }
-        let told = air.withWatch { $0.recoveries } ?? []
+        let told = air.onWatch { watch, _ in watch.recoveries }
         let restarts = told.count { $0 == .controllerRestarting(.hardwareError(code: 0x42)) }
         #expect((100...140).contains(restarts), "every 30 s at last: \(restarts)")
         let time = air.runToSession(within: Self.patience)
@@ -182,11 +176,10 @@ import Testing
         let time = air.runToSession(within: Self.patience)
         #expect(time != nil, "seed \(seed): no session after \(Self.patience)\n\(schedule.joined(separator: "\n"))")
         air.run(for: .seconds(10))
-        let known = air.withWatch { $0.firmware.status }
-        let status = try #require(known)
+        let status = air.onWatch { watch, _ in watch.host.status }
         #expect(status.links.count == 1 && status.sessions.count == 1 && status.phones.count == 1, "seed \(seed)")
         #expect(status.links.allSatisfy { $0.security.isEncrypted && $0.security.isBonded }, "seed \(seed)")
-        let most = air.withWatch { ($0.mostLinks, $0.mostSessions) } ?? (0, 0)
+        let most = air.onWatch { watch, _ in (watch.mostLinks, watch.mostSessions) }
         #expect(most.0 == 1 && most.1 == 1, "seed \(seed): \(most)")
     }
 }

@@ -4,6 +4,7 @@ import BluetoothHost
 import PebblePhone
 import PebbleProtocol
 import PebbleWatch
+import SeededRandomness
 
 /// A watch and a phone that tells its story, on one air.
 struct Rig {
@@ -103,8 +104,7 @@ struct Rig {
         guard let watch else { return (told, []) }
         _ = simulation.withHost(watch) {
             while let event = $0.nextEvent() { watchEvents.append(event) }
-            // A store that never fails.
-            while let change = $0.nextMemoryChange() { $0.memoryChangeFinished(change.id, failure: nil, at: now) }
+            $0.finishMemoryChanges(at: now)
         }
         return (told, watchEvents)
     }

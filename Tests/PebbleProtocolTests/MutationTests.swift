@@ -1,4 +1,5 @@
 import PebbleProtocol
+import SeededRandomness
 import Testing
 
 /// Bytes that a broken or hostile phone might send. Nothing may trap, and nothing may grow beyond its bounds.

@@ -1,4 +1,5 @@
 import PebbleProtocol
+import SeededRandomness
 import Testing
 
 /// Whatever the air does, every byte arrives once and in order, or a link says that the session is over.

@@ -1,4 +1,5 @@
 import PebbleProtocol
+import SeededRandomness
 import Testing
 
 /// A watch's link against models of the companions that people use, with all their quirks.

@@ -1,5 +1,6 @@
 import ByteCoding
 import PebbleProtocol
+import SeededRandomness
 import Testing
 
 @Suite("Codecs of the services, beyond the vectors")

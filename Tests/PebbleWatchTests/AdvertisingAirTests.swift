@@ -8,7 +8,6 @@ import Testing
 /// The watch on simulated air: phones that vanish at every step of connecting, links that lose packets, and a phone that
 /// comes and goes. Afterwards the watch can be found, always.
 @Suite struct AdvertisingAirTests {
-    private static let watchAddress = LEAddress.random(DeviceAddress(0xC0DE_0000_1234))
 
     /// A watch, the phone that gives trouble, and one that comes after.
     private struct Rig {
@@ -19,7 +18,7 @@ import Testing
 
         init(_ controller: ControllerConfiguration, _ profile: AdvertisingProfile, beacon: Beacon?, seed: UInt64) throws
         {
-            var configuration = WatchConfiguration(identity: WatchIdentity(address: AdvertisingAirTests.watchAddress))
+            var configuration = WatchConfiguration(identity: WatchIdentity(address: RigWatch.address))
             configuration.advertising = profile
             configuration.beacon = beacon
             simulation = Simulation(seed: seed)
@@ -30,11 +29,11 @@ import Testing
         }
 
         /// What the watch has on the air according to itself.
-        mutating func onAir() throws -> OnAir { try #require(simulation.withHost(watch) { $0.firmware.onAir }) }
+        mutating func onAir() throws -> OnAir { try #require(simulation.withHost(watch) { $0.host.onAir }) }
 
         /// Whether a phone that was not there before can connect within a time.
         mutating func canBeConnectedTo(within time: Duration) -> Bool {
-            simulation.withHost(other) { $0.connect(to: AdvertisingAirTests.watchAddress) }
+            simulation.withHost(other) { $0.connect(to: RigWatch.address) }
             let other = other
             return simulation.run(until: simulation.now + time) { simulation in
                 simulation.withHost(other) { $0.connection != nil } == true
@@ -58,7 +57,7 @@ import Testing
             )
             let counter = PacketCounter()
             rig.simulation.observer = { _ in counter.count += 1 }
-            rig.simulation.withHost(rig.phone) { $0.connect(to: Self.watchAddress) }
+            rig.simulation.withHost(rig.phone) { $0.connect(to: RigWatch.address) }
             var hasPaired = false
             let phone = rig.phone
             _ = rig.simulation.run(until: rig.simulation.now + .seconds(10)) { simulation in
@@ -96,7 +95,7 @@ import Testing
             )
             for _ in 0..<5 {
                 rig.simulation.withHost(rig.phone) { phone in
-                    if phone.connection == nil { phone.connect(to: Self.watchAddress) }
+                    if phone.connection == nil { phone.connect(to: RigWatch.address) }
                 }
                 rig.simulation.run(for: .seconds(4))
                 rig.simulation.withHost(rig.phone) { phone in
@@ -119,7 +118,7 @@ import Testing
         let phone = rig.phone
         for round in 1...60 {
             let start = rig.simulation.now
-            rig.simulation.withHost(phone) { $0.connect(to: Self.watchAddress) }
+            rig.simulation.withHost(phone) { $0.connect(to: RigWatch.address) }
             let outcome = rig.simulation.run(until: start + .seconds(1)) { simulation in
                 simulation.withHost(phone) { $0.connection != nil } == true
             }

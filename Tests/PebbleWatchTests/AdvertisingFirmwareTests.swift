@@ -3,6 +3,7 @@ import BluetoothHost
 import ByteCoding
 import PebbleProtocol
 import PebbleWatch
+import SeededRandomness
 import Testing
 
 /// The whole firmware against a controller that fails: what it does at the HCI to be on the air.

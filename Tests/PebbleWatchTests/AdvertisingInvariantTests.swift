@@ -1,5 +1,6 @@
 import BluetoothHCI
 import PebbleWatch
+import SeededRandomness
 import Testing
 
 /// Whatever happens, in whatever order: a watch that is not connected can be connected to.

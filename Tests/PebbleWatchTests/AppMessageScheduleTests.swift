@@ -1,5 +1,6 @@
 import BluetoothHCI
 import PebbleProtocol
+import SeededRandomness
 import Testing
 
 @testable import PebbleWatch

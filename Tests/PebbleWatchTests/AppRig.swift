@@ -1,6 +1,7 @@
 import BluetoothHCI
 import ByteCoding
 import PebbleProtocol
+import SeededRandomness
 
 @testable import PebbleWatch
 

@@ -1,6 +1,7 @@
 import BluetoothHCI
 import BluetoothHost
 import PebbleProtocol
+import SeededRandomness
 import Testing
 
 @testable import PebbleWatch

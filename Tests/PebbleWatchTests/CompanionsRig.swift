@@ -67,8 +67,8 @@ struct RigCompanion {
 }
 
 /// A phone with any number of companions, and App Launch, all of which can come and go.
-struct CompanionsPhone: HCIHost {
-    var base: RigPhone
+struct CompanionsPhone: HostOwner {
+    var host: RigPhone
     var companions: [RigCompanion]
     /// How often the watch has read App Launch.
     var wakings = 0
@@ -101,7 +101,7 @@ struct CompanionsPhone: HCIHost {
             }
         }
         let database = try GATTDatabase(services)
-        base = RigPhone(address: 0xC0, seed: seed, database: database)
+        host = RigPhone(address: 0xC0, seed: seed, database: database)
         for index in companions.indices {
             self.companions[index].data = try #require(database.handle(of: companions[index].dataName))
         }
@@ -114,12 +114,12 @@ struct CompanionsPhone: HCIHost {
 
     /// Adds a service or takes it away, and tells the watch.
     mutating func show(_ name: AttributeName, _ isShown: Bool) throws {
-        guard let range = try base.host.gatt.setPublished(isShown, service: name) else { return }
+        guard let range = try host.host.gatt.setPublished(isShown, service: name) else { return }
         if !isShown { self[name].end() }
-        let changed = try #require(base.host.gatt.database.handle(of: Self.serviceChanged))
+        let changed = try #require(host.host.gatt.database.handle(of: Self.serviceChanged))
         let bytes = [range.start, range.end].flatMap { [UInt8($0.rawValue & 0xFF), UInt8($0.rawValue >> 8)] }
-        if let connection = base.connection {
-            try base.host.gatt.indicate(bytes[...], of: changed, on: connection, at: base.now)
+        if let connection = host.connection {
+            try host.host.gatt.indicate(bytes[...], of: changed, on: connection, at: host.now)
         }
     }
 
@@ -137,37 +137,30 @@ struct CompanionsPhone: HCIHost {
 
     /// Takes a service away, adds it again at once, and tells the watch that there is something else.
     mutating func replace(_ name: AttributeName) throws {
-        _ = try base.host.gatt.setPublished(false, service: name)
+        _ = try host.host.gatt.setPublished(false, service: name)
         try show(name, true)
     }
 
-    // MARK: HCIHost
+    // MARK: HostOwner
 
     var nextDeadline: Duration? {
-        ([base.nextDeadline] + companions.map { $0.transport?.nextDeadline }).compactMap(\.self).min()
-    }
-
-    mutating func start(at now: Duration) { base.start(at: now) }
-
-    mutating func receive(_ packet: ArraySlice<UInt8>, at now: Duration) {
-        base.receive(packet, at: now)
-        pump(at: now)
+        ([host.nextDeadline] + companions.map { $0.transport?.nextDeadline }).compactMap(\.self).min()
     }
 
     mutating func advance(to now: Duration) {
-        base.advance(to: now)
+        host.advance(to: now)
         for index in companions.indices { companions[index].transport?.advance(to: now) }
-        pump(at: now)
+        settle(at: now)
     }
 
     mutating func nextPacket(into buffer: inout [UInt8]) -> Bool {
-        pump(at: base.now)
-        return base.nextPacket(into: &buffer)
+        settle(at: host.now)
+        return host.nextPacket(into: &buffer)
     }
 
-    private mutating func pump(at now: Duration) {
-        for event in base.takeServerEvents() { handle(event, at: now) }
-        guard let connection = base.connection else {
+    mutating func settle(at now: Duration) {
+        for event in host.takeServerEvents() { handle(event, at: now) }
+        guard let connection = host.connection else {
             for index in companions.indices { companions[index].end() }
             return
         }
@@ -181,7 +174,7 @@ struct CompanionsPhone: HCIHost {
             }
             var packet: [UInt8] = []
             while companions[index].transport?.nextPacket(into: &packet, at: now) == true {
-                try? base.host.gatt.notify(packet[...], of: companions[index].data, on: connection)
+                try? host.host.gatt.notify(packet[...], of: companions[index].data, on: connection)
                 packet = []
             }
         }
@@ -199,11 +192,11 @@ struct CompanionsPhone: HCIHost {
             guard let index = companions.firstIndex(where: { $0.data == change.handle }) else { return }
             companions[index].end()
             if change.current.contains(.notifications) {
-                companions[index].begin(mtu: base.host.gatt.mtu(of: change.connection) ?? 23, at: now)
+                companions[index].begin(mtu: host.host.gatt.mtu(of: change.connection) ?? 23, at: now)
             }
         case .readRequested(let request):
             wakings += 1
-            base.host.gatt.respond(to: request, with: [])
+            host.host.gatt.respond(to: request, with: [])
         default:
             break
         }
@@ -211,16 +204,12 @@ struct CompanionsPhone: HCIHost {
 }
 
 /// A watch that runs a probe and has another, and a phone that has paired with it, on the air and in virtual time.
-struct CompanionsRig {
-    /// The watchapp that runs, and the other one.
-    static let first = PebbleUUID(upperHalf: 0xA, lowerHalf: 0xB)
-    static let second = PebbleUUID(upperHalf: 0xC, lowerHalf: 0xD)
-    private static let watchAddress = LEAddress.random(DeviceAddress(0xC0DE_0000_1234))
-    private static let seed: UInt64 = 0xC0FFEE
+typealias CompanionsRig = SimulatedPair<RigWatch, CompanionsPhone>
 
-    var simulation: Simulation
-    let watch: Simulation.HostID<RigWatch>
-    let phone: Simulation.HostID<CompanionsPhone>
+extension CompanionsRig {
+    /// The watchapp that runs, and the other one.
+    static var first: PebbleUUID { PebbleUUID(upperHalf: 0xA, lowerHalf: 0xB) }
+    static var second: PebbleUUID { PebbleUUID(upperHalf: 0xC, lowerHalf: 0xD) }
 
     init(
         _ companions: [RigCompanion],
@@ -228,7 +217,7 @@ struct CompanionsRig {
         personality: Personality = .universal,
         flags: AppFlags = []
     ) throws {
-        let identity = WatchIdentity(address: Self.watchAddress, personality: personality)
+        let identity = WatchIdentity(address: RigWatch.address, personality: personality)
         var configuration = WatchConfiguration(identity: identity, personality: personality)
         var probe = ProbeApp()
         probe.uuid = Self.first
@@ -236,47 +225,27 @@ struct CompanionsRig {
         configuration.defaultApp = probe
         probe.uuid = Self.second
         configuration.builtInApps.append(probe)
-        simulation = Simulation(seed: Self.seed)
-        watch = simulation.add(try RigWatch(configuration, seed: Self.seed))
-        phone = simulation.add(try CompanionsPhone(companions, hidden: hidden, seed: Self.seed))
-        simulation.run(for: .seconds(1))
-        try connect()
-        try onPhone { phone, now in try phone.base.pair(at: now) }
-        simulation.run(for: .seconds(8))
-    }
-
-    mutating func connect() throws {
-        simulation.withHost(phone) { $0.base.connect(to: Self.watchAddress) }
-        simulation.run(for: .seconds(3))
-        let connection = simulation.withHost(phone) { $0.base.connection }
-        try #require(connection != nil)
-    }
-
-    mutating func run(for time: Duration) { simulation.run(for: time) }
-
-    mutating func onPhone<Result>(_ body: (inout CompanionsPhone, Duration) throws -> Result) throws -> Result {
-        let now = simulation.now
-        let result = try simulation.withHost(phone) { try body(&$0, now) }
-        return try #require(result)
-    }
-
-    @discardableResult
-    mutating func onWatch<Result>(_ body: (inout RigWatch, Duration) throws -> Result) throws -> Result {
-        let now = simulation.now
-        let result = try simulation.withHost(watch) { watch in
-            defer { watch.drain(at: now) }
-            return try body(&watch, now)
-        }
-        return try #require(result)
+        let seed: UInt64 = 0xC0FFEE
+        self.init(
+            seed: seed,
+            watch: try RigWatch(configuration, seed: seed),
+            phone: try CompanionsPhone(companions, hidden: hidden, seed: seed)
+        )
+        run(for: .seconds(1))
+        onPhone { phone, _ in phone.host.connect(to: RigWatch.address) }
+        run(for: .seconds(3))
+        try #require(onPhone { phone, _ in phone.host.connection } != nil)
+        try onPhone { phone, now in try phone.host.pair(at: now) }
+        run(for: .seconds(8))
     }
 
     /// The kinds of the sessions, oldest first.
-    mutating func kinds() throws -> [SessionKind] {
-        try onWatch { watch, _ in watch.firmware.status.sessions.map(\.kind) }
+    mutating func kinds() -> [SessionKind] {
+        onWatch { watch, _ in watch.host.status.sessions.map(\.kind) }
     }
 
-    mutating func companion(_ name: AttributeName) throws -> RigCompanion {
-        try onPhone { phone, _ in phone[name] }
+    mutating func companion(_ name: AttributeName) -> RigCompanion {
+        onPhone { phone, _ in phone[name] }
     }
 
     mutating func show(_ name: AttributeName, _ isShown: Bool = true, for time: Duration = .seconds(4)) throws {
@@ -286,33 +255,33 @@ struct CompanionsRig {
 
     /// The running app sends a dictionary.
     mutating func sendFromApp(_ message: AppMessageDictionary) throws {
-        try onWatch { watch, now in try watch.firmware.perform(.sendAppMessage(message), at: now) }
+        try onWatch { watch, now in try watch.host.perform(.sendAppMessage(message), at: now) }
     }
 
     /// Another app is launched.
     mutating func launch(_ application: PebbleUUID) throws {
-        try onWatch { watch, now in _ = try watch.firmware.perform(.launchApp(application), at: now) }
+        try onWatch { watch, now in _ = try watch.host.perform(.launchApp(application), at: now) }
     }
 
     /// Which app runs.
-    mutating func runningApp() throws -> PebbleUUID {
-        try onWatch { watch, _ in watch.firmware.status.runningApp.uuid }
+    mutating func runningApp() -> PebbleUUID {
+        onWatch { watch, _ in watch.host.status.runningApp.uuid }
     }
 
     /// A companion acknowledges a message, and time passes.
-    mutating func acknowledge(_ transaction: AppMessageTransactionID = 1, from name: AttributeName) throws {
-        try onPhone { phone, _ in phone.send(AppMessage.acknowledgement(transaction), from: name) }
+    mutating func acknowledge(_ transaction: AppMessageTransactionID = 1, from name: AttributeName) {
+        onPhone { phone, _ in phone.send(AppMessage.acknowledgement(transaction), from: name) }
         run(for: .seconds(1))
     }
 
     /// What a companion has been sent by watchapps.
-    mutating func pushes(to name: AttributeName) throws -> [AppMessageDictionary] {
-        try onPhone { phone, _ in phone[name].takePushes().map(\.dictionary) }
+    mutating func pushes(to name: AttributeName) -> [AppMessageDictionary] {
+        onPhone { phone, _ in phone[name].takePushes().map(\.dictionary) }
     }
 
     /// What became of what the app sent, since this was last asked.
-    mutating func results() throws -> [AppMessageResult] {
-        try onWatch { watch, _ in
+    mutating func results() -> [AppMessageResult] {
+        onWatch { watch, _ in
             defer { watch.events = [] }
             return watch.events.compactMap { event in
                 if case .appMessageSent(_, _, let result) = event { result } else { nil }
@@ -320,13 +289,18 @@ struct CompanionsRig {
         }
     }
 
-    mutating func wakings() throws -> Int { try onPhone { phone, _ in phone.wakings } }
+    mutating func wakings() -> Int { onPhone { phone, _ in phone.wakings } }
 
     /// A companion pings, and is answered.
-    mutating func isAlive(_ name: AttributeName, _ cookie: UInt32) throws -> Bool {
-        try onPhone { phone, _ in phone.send(PingMessage.ping(cookie: cookie, isIdle: nil), from: name) }
+    mutating func expectAlive(
+        _ name: AttributeName,
+        _ cookie: UInt32,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        onPhone { phone, _ in phone.send(PingMessage.ping(cookie: cookie, isIdle: nil), from: name) }
         run(for: .seconds(1))
-        let answers = try onPhone { phone, _ in phone[name].take(.ping) }
-        return answers.contains { (try? PingMessage(payload: $0.payload)) == .pong(cookie: cookie) }
+        let answers = onPhone { phone, _ in phone[name].take(.ping) }
+        let isAnswered = answers.contains { (try? PingMessage(payload: $0.payload)) == .pong(cookie: cookie) }
+        #expect(isAnswered, "\(name), ping \(cookie)", sourceLocation: sourceLocation)
     }
 }

@@ -1,6 +1,7 @@
 import BluetoothHCI
 import ByteCoding
 import PebbleWatch
+import SeededRandomness
 
 /// A controller that keeps an account of what it advertises, and fails when a test wants it to: it refuses commands,
 /// reports connections that come to nothing, resets itself, ends sets. It answers within a millisecond or not at all.

@@ -8,7 +8,6 @@ import Testing
 /// The link policy inside the firmware: the commands and signaling that leave, byte for byte, and the order in which a
 /// controller sees them.
 @Suite struct LinkTests {
-    private static let watchAddress = LEAddress.random(DeviceAddress(0xC0DE_0000_1234))
     private static let seed: UInt64 = 0x11A4
 
     /// What the watch sends to its controller from the connection on.
@@ -38,28 +37,29 @@ import Testing
         profile: LinkProfile = .pebble,
         for time: Duration = .seconds(20)
     ) throws -> Outcome {
-        var configuration = WatchConfiguration(identity: WatchIdentity(address: Self.watchAddress))
+        var configuration = WatchConfiguration(identity: WatchIdentity(address: RigWatch.address))
         configuration.linkSecurity = .insecureTestLink
         configuration.link = profile
-        var simulation = Simulation(seed: Self.seed)
-        let watch = simulation.add(try RigWatch(configuration, seed: Self.seed))
-        let phone = simulation.add(RigPhone(address: 0xA1, seed: Self.seed), controller)
-        simulation.run(for: .seconds(1))
+        var pair = RigPair(
+            seed: Self.seed,
+            watch: try RigWatch(configuration, seed: Self.seed),
+            phone: RigPhone(address: 0xA1, seed: Self.seed),
+            phoneController: controller
+        )
+        pair.run(for: .seconds(1))
         let sent = Sent()
-        simulation.observer = { packet in
+        pair.simulation.observer = { [watch = pair.watch] packet in
             guard packet.controller == watch.controller, packet.isFromHost else { return }
             sent.packets.append((packet.time, Array(packet.bytes)))
         }
-        simulation.withHost(phone) { $0.connect(to: Self.watchAddress) }
-        let outcome = simulation.run(until: simulation.now + .seconds(20)) { simulation in
-            simulation.withHost(watch) { $0.events.contains { if case .connected = $0 { true } else { false } } }
-                == true
+        pair.onPhone { phone, _ in phone.connect(to: RigWatch.address) }
+        let isConnected = pair.runUntilWatch(within: .seconds(20)) { watch in
+            watch.events.contains { if case .connected = $0 { true } else { false } }
         }
-        try #require(outcome == .conditionMet, "the phone did not connect")
-        let connectedAt = simulation.now
-        simulation.run(for: time)
-        let events = try #require(simulation.withHost(watch) { $0.events })
-        return Outcome(connectedAt: connectedAt, sent: sent, events: events)
+        try #require(isConnected != nil, "the phone did not connect")
+        let connectedAt = pair.now
+        pair.run(for: time)
+        return Outcome(connectedAt: connectedAt, sent: sent, events: pair.onWatch { watch, _ in watch.events })
     }
 
     private func links(_ events: [WatchEvent]) -> [LinkEvent] {
@@ -100,22 +100,23 @@ import Testing
     /// A phone that writes that it manages the parameters, as libpebble3 does, is asked for nothing more; what it reads
     /// and hears is how the link is.
     @Test func aPhoneManages() throws {
-        var configuration = WatchConfiguration(identity: WatchIdentity(address: Self.watchAddress))
+        var configuration = WatchConfiguration(identity: WatchIdentity(address: RigWatch.address))
         configuration.offersConnectionParameters = true
-        var simulation = Simulation(seed: Self.seed)
-        let watch = simulation.add(try RigWatch(configuration, seed: Self.seed))
-        let phone = simulation.add(RigPhone(address: 0xA2, seed: Self.seed))
-        simulation.run(for: .seconds(1))
-        simulation.withHost(phone) { $0.connect(to: Self.watchAddress) }
-        simulation.run(for: .milliseconds(500))
+        var pair = RigPair(
+            seed: Self.seed,
+            watch: try RigWatch(configuration, seed: Self.seed),
+            phone: RigPhone(address: 0xA2, seed: Self.seed)
+        )
+        pair.run(for: .seconds(1))
+        pair.onPhone { phone, _ in phone.connect(to: RigWatch.address) }
+        pair.run(for: .milliseconds(500))
         func perform(_ procedure: GATTProcedure) throws {
-            let now = simulation.now
-            try simulation.withHost(phone) { try $0.perform(procedure, at: now) }
-            simulation.run(for: .milliseconds(200))
+            try pair.onPhone { phone, now in try phone.perform(procedure, at: now) }
+            pair.run(for: .milliseconds(200))
         }
         let uuid = BluetoothUUID.uuid128(0x0000_0005_328E_0FBB_C642_1AA6_699B_DADA)
         try perform(.readByUUID(uuid))
-        guard case .values(let values)? = simulation.withHost(phone, { $0.responses.last }) ?? nil else {
+        guard case .values(let values)? = pair.onPhone({ phone, _ in phone.responses.last }) else {
             Issue.record("the characteristic cannot be read")
             return
         }
@@ -123,17 +124,17 @@ import Testing
         // Long packets, 30 ms, latency 0, 2 s: as the phone connected.
         #expect(Array(value.value).hexadecimal == "01" + "1800" + "0000" + "c800")
         try perform(.write(value.handle, [0x00, 0x01]))
-        simulation.run(for: .seconds(20))
-        let events = links(simulation.withHost(watch) { $0.events } ?? [])
+        pair.run(for: .seconds(20))
+        let events = links(pair.onWatch { watch, _ in watch.events })
         #expect(events.contains(.phoneManages(true)))
         #expect(!events.contains { if case .requested = $0 { true } else { false } }, "\(events)")
         try perform(.write(value.handle, [0x00, 0x00]))
         try perform(.write(value.handle, [0x01, 0x02]))
-        simulation.run(for: .seconds(1))
-        let later = links(simulation.withHost(watch) { $0.events } ?? [])
+        pair.run(for: .seconds(1))
+        let later = links(pair.onWatch { watch, _ in watch.events })
         #expect(later.contains(.responseTime(.fast, for: [.phone])))
         try perform(.write(value.handle, [0x01, 0x03]))
-        guard case .refused(let response)? = simulation.withHost(phone, { $0.failures.last }) ?? nil else {
+        guard case .refused(let response)? = pair.onPhone({ phone, _ in phone.failures.last }) else {
             Issue.record("a response time that does not exist was not refused")
             return
         }

@@ -5,6 +5,7 @@ import Foundation
 import PebblePhone
 import PebbleProtocol
 import PebbleWatch
+import SeededRandomness
 import Testing
 
 /// Everything that a controller can hand to the watch, bent in every way, at every point of a conversation: no trap, no
@@ -22,26 +23,26 @@ import Testing
     private static let packetLimit = 256
 
     /// A watch that is looked at after each packet.
-    private struct RecordedWatch: HCIHost {
+    private struct RecordedWatch: HostOwner {
         struct Moment {
             let time: Duration
             let firmware: Firmware
         }
 
-        var firmware: Firmware
+        var host: Firmware
         var moments: [Moment] = []
         var packets: [[UInt8]] = []
 
-        var nextDeadline: Duration? { firmware.nextDeadline }
-        mutating func start(at now: Duration) { firmware.start(at: now) }
-        mutating func advance(to now: Duration) { firmware.advance(to: now) }
-        mutating func nextPacket(into buffer: inout [UInt8]) -> Bool { firmware.nextPacket(into: &buffer) }
         mutating func receive(_ packet: ArraySlice<UInt8>, at now: Duration) {
             packets.append(Array(packet))
-            moments.append(Moment(time: now, firmware: firmware))
-            firmware.receive(packet, at: now)
-            while firmware.nextEvent() != nil {}
-            while let (id, _) = firmware.nextMemoryChange() { firmware.memoryChangeFinished(id, failure: nil, at: now) }
+            moments.append(Moment(time: now, firmware: host))
+            host.receive(packet, at: now)
+            settle(at: now)
+        }
+
+        mutating func settle(at now: Duration) {
+            while host.nextEvent() != nil {}
+            host.finishMemoryChanges(at: now)
         }
     }
 
@@ -51,7 +52,7 @@ import Testing
         configuration.linkSecurity = .insecureTestLink
         var simulation = Simulation(seed: 7)
         let firmware = try Firmware(configuration, randomness: SplitMix64(seed: 8))
-        let watch = simulation.add(RecordedWatch(firmware: firmware))
+        let watch = simulation.add(RecordedWatch(host: firmware))
         var phone = PhoneConfiguration(
             address: DeviceAddress(0xC0FF_EE00_0001),
             clock: PhoneClock(secondsAtOrigin: 1_735_689_600)
@@ -78,7 +79,7 @@ import Testing
             WatchConfiguration(identity: WatchIdentity(address: address)),
             randomness: SplitMix64(seed: 8)
         )
-        let watch = simulation.add(RecordedWatch(firmware: firmware))
+        let watch = simulation.add(RecordedWatch(host: firmware))
         let phone = simulation.add(RigPhone(address: 0x11, seed: 2))
         simulation.run(for: .seconds(1))
         simulation.withHost(phone) { $0.connect(to: address) }
@@ -145,7 +146,7 @@ import Testing
         while firmware.nextPacket(into: &buffer) { packets += 1 }
         #expect(packets <= packetLimit, "seed \(seed): one packet caused \(packets)")
         while firmware.nextEvent() != nil {}
-        while let (id, _) = firmware.nextMemoryChange() { firmware.memoryChangeFinished(id, failure: nil, at: now) }
+        firmware.finishMemoryChanges(at: now)
     }
 
     /// Whatever state the watch is in, a controller that answers brings it back on the air.

@@ -1,6 +1,7 @@
 import BluetoothHost
 import ByteCoding
 import PebbleProtocol
+import SeededRandomness
 import Testing
 
 @testable import PebbleWatch

@@ -1,6 +1,7 @@
 import ByteCoding
 import Foundation
 import PebbleProtocol
+import SeededRandomness
 import Testing
 
 @testable import PebbleWatch

@@ -1,6 +1,7 @@
 import BluetoothHCI
 import ByteCoding
 import PebbleProtocol
+import SeededRandomness
 import Testing
 
 @testable import PebbleWatch

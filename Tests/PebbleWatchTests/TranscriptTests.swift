@@ -2,6 +2,7 @@ import BluetoothHCI
 import ByteCoding
 import Foundation
 import PebbleProtocol
+import SeededRandomness
 import Testing
 
 @testable import PebbleWatch

@@ -1,5 +1,6 @@
 import Foundation
 import PebbleProtocol
+import SeededRandomness
 import Testing
 
 @testable import PebbleWatch

@@ -2,6 +2,7 @@ import BluetoothHCI
 import BluetoothHost
 import Foundation
 import PebbleWatch
+import SeededRandomness
 import Testing
 import WatchStorage
 
@@ -105,20 +106,5 @@ import WatchStorage
         }
         #expect(seen == Set(1...6), "every state was there at some length")
         withExtendedLifetime(store) {}
-    }
-}
-
-/// A small generator whose sequence is the same everywhere.
-struct SplitMix64: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
     }
 }

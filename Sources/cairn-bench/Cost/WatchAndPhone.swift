@@ -72,9 +72,7 @@ struct WatchAndPhone {
     private static func discardEvents(_ simulation: inout Simulation, of watch: Simulation.HostID<Firmware>) {
         let now = simulation.now
         _ = simulation.withHost(watch) { firmware in
-            while let (id, _) = firmware.nextMemoryChange() {
-                firmware.memoryChangeFinished(id, failure: nil, at: now)
-            }
+            firmware.finishMemoryChanges(at: now)
             firmware.discardEvents()
         }
     }

@@ -15,7 +15,7 @@ struct Cycles {
         case phoneAgain
     }
 
-    private var pair: BondedPair
+    private var pair: BenchPair
     private var count = 0
 
     /// As much simulated time must be enough for a message.
@@ -25,9 +25,8 @@ struct Cycles {
     private static let rangeAbsence: Duration = .seconds(10)
 
     init() throws {
-        pair = try BondedPair(WatchPolicy(profile: .pebble), .foreground)
-        let now = pair.now
-        pair.withPhone { $0.disconnect(at: now) }
+        pair = try BenchPair(bonded: WatchPolicy(profile: .pebble), .foreground)
+        pair.onPhone { phone, now in phone.host.disconnect(at: now) }
         pair.run(for: Self.absence)
     }
 
@@ -40,13 +39,13 @@ struct Cycles {
     }
 
     private mutating func cycle(_ ending: Ending) throws(WorkloadFailure) {
-        let now = pair.now
-        pair.withPhone {
-            $0.expectMessage()
-            $0.connect(to: .random(StoredWatch.address), at: now)
+        pair.onPhone { phone, now in
+            phone.expectMessage()
+            phone.connectToWatch(at: now)
         }
         if ending == .early {
-            guard pair.runUntilConnected(within: Self.patience) else { throw failure("no link came") }
+            let time = pair.runUntilPhone(within: Self.patience) { $0.milestones.connected != nil }
+            guard time != nil else { throw failure("no link came") }
         } else {
             guard pair.runUntilAcknowledged(within: Self.patience) != nil else {
                 throw failure("no message came through")
@@ -56,8 +55,7 @@ struct Cycles {
             pair.setInRange(false)
             pair.run(for: Self.rangeAbsence)
         }
-        let end = pair.now
-        pair.withPhone { $0.disconnect(at: end) }
+        pair.onPhone { phone, now in phone.host.disconnect(at: now) }
         pair.run(for: Self.absence)
         pair.setInRange(true)
     }

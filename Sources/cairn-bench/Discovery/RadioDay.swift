@@ -19,7 +19,7 @@ struct RadioDay {
         self.policy = policy
         self.situation = situation
         let policy = situation == .awayWithBeacon ? policy.withBeacon : policy
-        var pair = try BondedPair(policy, .foreground)
+        var pair = try BenchPair(bonded: policy, .foreground)
         let before = pair.watchRadio
         if situation != .connected { pair.setInRange(false) }
         pair.run(for: Self.day)

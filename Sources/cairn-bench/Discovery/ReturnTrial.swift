@@ -1,4 +1,5 @@
 import AirSimulator
+import SeededRandomness
 
 /// How long a phone that was out of range needs, from the moment it is back, until a dictionary of its app is acknowledged
 /// by the watch.
@@ -17,15 +18,15 @@ struct ReturnTrial: Sendable {
 
     private static let patience: Duration = .seconds(7200)
 
-    func prepare() throws -> BondedPair { try BondedPair(policy, scanner) }
+    func prepare() throws -> BenchPair { try BenchPair(bonded: policy, scanner) }
 
-    func run(_ start: BondedPair, seed: UInt64) throws -> Times {
-        var random = SeededNumbers(seed: seed)
+    func run(_ start: BenchPair, seed: UInt64) throws -> Times {
+        var random = SplitMix64(seed: seed)
         var pair = start
-        pair.reseed(seed)
+        pair.simulation.air.reseed(seed)
         pair.run(for: .microseconds(Int64.random(in: 0..<1_000_000, using: &random)))
         pair.setInRange(false)
-        pair.withPhone { $0.expectMessage() }
+        pair.onPhone { phone, _ in phone.expectMessage() }
         pair.run(for: absence + .microseconds(Int64.random(in: 0..<1_000_000, using: &random)))
         pair.setInRange(true)
         let back = pair.now

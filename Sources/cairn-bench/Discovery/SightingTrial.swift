@@ -1,5 +1,6 @@
 import AirSimulator
 import BluetoothHCI
+import SeededRandomness
 
 /// How long a phone needs to hear a watch that advertises at an interval: link layers alone, neither of which knows what
 /// the other one does.
@@ -12,7 +13,7 @@ struct SightingTrial: Sendable {
 
     /// - Returns: The time from a moment at random to the first report.
     func run(seed: UInt64) throws -> Duration {
-        var random = SeededNumbers(seed: seed)
+        var random = SplitMix64(seed: seed)
         var air = Air(seed: seed)
         let watch = air.addController()
         let phone = air.addController()
@@ -53,7 +54,7 @@ struct SightingTrial: Sendable {
         throw WorkloadFailure("seed \(seed): the watch was not heard within \(Self.patience)")
     }
 
-    private static func microseconds(below span: Duration, _ random: inout SeededNumbers) -> Int64 {
+    private static func microseconds(below span: Duration, _ random: inout SplitMix64) -> Int64 {
         Int64.random(in: 0..<max(1, Int64(span / .microseconds(1))), using: &random)
     }
 

@@ -1,5 +1,6 @@
 import AirSimulator
 import BluetoothHCI
+import SeededRandomness
 
 /// What one rung carried.
 struct RungResult {
@@ -44,8 +45,8 @@ enum Ladder {
     static func measure(_ rung: Rung, _ profile: DeviceProfile, for span: Duration) throws -> Double {
         var simulation = Simulation(seed: 1)
         let controller = profile.controller(packetLength: rung.packetLength)
-        let watch = simulation.add(try LadderWatch(rung, randomness: SeededNumbers(seed: 1)), controller)
-        let phone = simulation.add(try LadderPhone(rung, profile, randomness: SeededNumbers(seed: 2)), controller)
+        let watch = simulation.add(try LadderWatch(rung, randomness: SplitMix64(seed: 1)), controller)
+        let phone = simulation.add(try LadderPhone(rung, profile, randomness: SplitMix64(seed: 2)), controller)
         let outcome = simulation.run(until: .seconds(60)) { simulation in
             simulation.withHost(phone) { $0.isSending || $0.failure != nil } == true
         }

@@ -19,12 +19,12 @@ enum LadderDatabase {
 }
 
 /// The watch's end: takes what it is sent, and counts it.
-struct LadderWatch: HCIHost {
+struct LadderWatch: HostOwner {
     static let address = DeviceAddress(0xC000_0000_0001)
 
     /// How many octets of application data have come.
     private(set) var received = 0
-    private var host: LEHost
+    var host: LEHost
     private var buffer: [UInt8] = []
 
     init(_ rung: Rung, randomness: any RandomNumberGenerator & Sendable) throws {
@@ -47,25 +47,7 @@ struct LadderWatch: HCIHost {
         )
     }
 
-    var nextDeadline: Duration? { host.nextDeadline }
-    mutating func nextPacket(into buffer: inout [UInt8]) -> Bool { host.nextPacket(into: &buffer) }
-
-    mutating func start(at now: Duration) {
-        host.start(at: now)
-        settle()
-    }
-
-    mutating func receive(_ packet: ArraySlice<UInt8>, at now: Duration) {
-        host.receive(packet, at: now)
-        settle()
-    }
-
-    mutating func advance(to now: Duration) {
-        host.advance(to: now)
-        settle()
-    }
-
-    private mutating func settle() {
+    mutating func settle(at now: Duration) {
         while let event = host.nextEvent() {
             switch event {
             case .gatt(.written(let write)): received += write.value.count
@@ -82,7 +64,7 @@ struct LadderWatch: HCIHost {
 }
 
 /// The phone's end: connects, arranges what the rung needs, and sends as the rung says.
-struct LadderPhone: HCIHost {
+struct LadderPhone: HostOwner {
     private enum Stage {
         case connecting
         case exchangingMTU
@@ -93,7 +75,7 @@ struct LadderPhone: HCIHost {
 
     /// What went wrong, if anything did.
     private(set) var failure: String?
-    private var host: LEHost
+    var host: LEHost
     private let rung: Rung
     private let phy: PHY
     private let target: AttributeHandle
@@ -134,17 +116,6 @@ struct LadderPhone: HCIHost {
     var isSending: Bool { stage == .sending }
 
     var nextDeadline: Duration? { [host.nextDeadline, nextMessage].compactMap(\.self).min() }
-    mutating func nextPacket(into buffer: inout [UInt8]) -> Bool { host.nextPacket(into: &buffer) }
-
-    mutating func start(at now: Duration) {
-        host.start(at: now)
-        settle(at: now)
-    }
-
-    mutating func receive(_ packet: ArraySlice<UInt8>, at now: Duration) {
-        host.receive(packet, at: now)
-        settle(at: now)
-    }
 
     mutating func advance(to now: Duration) {
         host.advance(to: now)
@@ -155,7 +126,7 @@ struct LadderPhone: HCIHost {
         settle(at: now)
     }
 
-    private mutating func settle(at now: Duration) {
+    mutating func settle(at now: Duration) {
         while let event = host.nextEvent() {
             switch event {
             case .connected(let new):

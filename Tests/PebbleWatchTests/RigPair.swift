@@ -3,24 +3,66 @@ import BluetoothHCI
 import BluetoothHost
 import ByteCoding
 import PebbleWatch
+import SeededRandomness
+import Testing
 
-/// A small generator whose sequence is the same everywhere.
-struct SplitMix64: RandomNumberGenerator, Sendable {
-    private var state: UInt64
+/// A watch and a phone on the air.
+typealias RigPair = SimulatedPair<RigWatch, RigPhone>
 
-    init(seed: UInt64) { state = seed }
+extension RigPair {
+    /// The two of them, connected.
+    init(connecting watch: RigWatch, _ phone: RigPhone, seed: UInt64) throws {
+        self.init(seed: seed, watch: watch, phone: phone)
+        run(for: .seconds(1))
+        try connect()
+    }
 
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
+    mutating func connect() throws {
+        onPhone { phone, _ in phone.connect(to: RigWatch.address) }
+        let time = runUntilPhone(within: .seconds(20)) { $0.connection != nil }
+        try #require(time != nil, "the phone did not connect")
+        run(for: .seconds(1))
+    }
+
+    mutating func pair() throws {
+        try onPhone { phone, now in try phone.pair(at: now) }
+        run(for: .seconds(5))
+    }
+
+    mutating func encrypt(for time: Duration) throws {
+        try onPhone { phone, now in try phone.encrypt(at: now) }
+        run(for: time)
+    }
+
+    mutating func reconnect() throws {
+        onPhone { phone, _ in phone.disconnect() }
+        run(for: .seconds(1))
+        try connect()
+    }
+
+    /// What a procedure answered, or nil if it failed.
+    mutating func perform(_ procedure: GATTProcedure) throws -> GATTResponse? {
+        let before = try onPhone { phone, now in
+            try phone.perform(procedure, at: now)
+            return phone.responses.count
+        }
+        run(for: .seconds(2))
+        return onPhone { phone, _ in phone.responses.count > before ? phone.responses.last : nil }
+    }
+
+    /// The value of the first characteristic with a UUID, or nil if it cannot be read.
+    mutating func read(_ uuid: BluetoothUUID) throws -> [UInt8]? {
+        guard case .values(let values)? = try perform(.readByUUID(uuid)) else { return nil }
+        return values.first.map { Array($0.value) }
+    }
+
+    mutating func order(_ command: WatchCommand) throws {
+        try onWatch { watch, now in _ = try watch.host.perform(command, at: now) }
     }
 }
 
 /// A central that accepts every pairing and remembers what it hears.
-struct RigPhone: HCIHost {
+struct RigPhone: HostOwner {
     var host: LEHost
     var connection: ConnectionHandle?
     var connectionCount = 0
@@ -70,6 +112,10 @@ struct RigPhone: HCIHost {
         )
     }
 
+    mutating func disconnect() {
+        if let connection { host.disconnect(connection) }
+    }
+
     mutating func pair(at now: Duration) throws {
         guard let connection else { return }
         host.advance(to: now)
@@ -88,31 +134,13 @@ struct RigPhone: HCIHost {
         try host.gatt.start(procedure, on: connection, at: now)
     }
 
-    // MARK: HCIHost
-
-    var nextDeadline: Duration? { host.nextDeadline }
-
-    mutating func start(at now: Duration) { host.start(at: now) }
-
-    mutating func receive(_ packet: ArraySlice<UInt8>, at now: Duration) {
-        host.receive(packet, at: now)
-        drain(at: now)
-    }
-
-    mutating func advance(to now: Duration) {
-        host.advance(to: now)
-        drain(at: now)
-    }
-
-    mutating func nextPacket(into buffer: inout [UInt8]) -> Bool { host.nextPacket(into: &buffer) }
-
     /// Since this was last asked.
     mutating func takeServerEvents() -> [GATTEvent] {
         defer { serverEvents = [] }
         return serverEvents
     }
 
-    private mutating func drain(at now: Duration) {
+    mutating func settle(at now: Duration) {
         self.now = now
         while let event = host.nextEvent() {
             switch event {
@@ -150,8 +178,10 @@ struct RigPhone: HCIHost {
 }
 
 /// A watch with a store that a test can hold back or break.
-struct RigWatch: HCIHost {
-    var firmware: Firmware
+struct RigWatch: HostOwner {
+    static let address = LEAddress.random(DeviceAddress(0xC0DE_0000_1234))
+
+    var host: Firmware
     var memory: WatchMemory
     var events: [WatchEvent] = []
     /// Whether changes are carried out at once.
@@ -160,38 +190,19 @@ struct RigWatch: HCIHost {
     var changes: [MemoryChange] = []
 
     init(_ configuration: WatchConfiguration, memory: WatchMemory = WatchMemory(), seed: UInt64) throws {
-        firmware = try Firmware(configuration, memory: memory, randomness: SplitMix64(seed: seed))
+        host = try Firmware(configuration, memory: memory, randomness: SplitMix64(seed: seed))
         self.memory = memory
     }
 
-    var nextDeadline: Duration? { firmware.nextDeadline }
-
-    mutating func start(at now: Duration) {
-        firmware.start(at: now)
-        drain(at: now)
-    }
-
-    mutating func receive(_ packet: ArraySlice<UInt8>, at now: Duration) {
-        firmware.receive(packet, at: now)
-        drain(at: now)
-    }
-
-    mutating func advance(to now: Duration) {
-        firmware.advance(to: now)
-        drain(at: now)
-    }
-
-    mutating func nextPacket(into buffer: inout [UInt8]) -> Bool { firmware.nextPacket(into: &buffer) }
-
-    mutating func drain(at now: Duration) {
+    mutating func settle(at now: Duration) {
         if !storeIsSlow {
-            while let (id, change) = firmware.nextMemoryChange() {
+            while let (id, change) = host.nextMemoryChange() {
                 changes.append(change)
                 if storeWorks { memory.apply(change) }
-                firmware.memoryChangeFinished(id, failure: storeWorks ? nil : .full(path: "/state"), at: now)
+                host.memoryChangeFinished(id, failure: storeWorks ? nil : .full(path: "/state"), at: now)
             }
         }
-        while let event = firmware.nextEvent() { events.append(event) }
+        while let event = host.nextEvent() { events.append(event) }
     }
 }
 
