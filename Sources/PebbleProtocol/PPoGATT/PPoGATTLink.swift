@@ -42,7 +42,7 @@ public struct PPoGATTLink: Sendable {
         case remote
     }
 
-    private enum PendingReset {
+    enum PendingReset {
         case request
         case complete(PPoGATTWindows?)
     }
@@ -50,13 +50,13 @@ public struct PPoGATTLink: Sendable {
     /// Which end this is, and its rules.
     public let configuration: PPoGATTConfiguration
     /// Where the link is.
-    public private(set) var state = State.idle
+    public internal(set) var state = State.idle
     /// The version in use: what the meta value allows, what a phone was asked for, else the newest.
-    public private(set) var version = PPoGATTVersion.v1
+    public internal(set) var version = PPoGATTVersion.v1
     /// Where sessions lead.
-    public private(set) var destination: PPoGATTDestination
+    public internal(set) var destination: PPoGATTDestination
     /// What was seen and done.
-    public private(set) var statistics = PPoGATTStatistics()
+    public internal(set) var statistics = PPoGATTStatistics()
     /// How often this watch has given up a connection. Take it along to the next link.
     public var disconnectHistory: PPoGATTDisconnectHistory
     /// The ATT MTU in force on the connection; nothing below 23 exists.
@@ -69,20 +69,20 @@ public struct PPoGATTLink: Sendable {
         }
     }
 
-    private var rules: PPoGATTRules { configuration.rules }
-    private var sender: PPoGATTSender
-    private var receiver = PPoGATTReceiver()
-    private var offeredWindows = PPoGATTWindows.version0
-    private var pendingReset: PendingReset?
-    private var events: Deque<PPoGATTEvent> = []
+    var rules: PPoGATTRules { configuration.rules }
+    var sender: PPoGATTSender
+    var receiver = PPoGATTReceiver()
+    var offeredWindows = PPoGATTWindows.version0
+    var pendingReset: PendingReset?
+    var events: Deque<PPoGATTEvent> = []
     /// Of a reset, an acknowledgement, or the meta value's next reading, by the state.
-    private var timeout: Duration?
-    private var metaReadCount = 0
+    var timeout: Duration?
+    var metaReadCount = 0
     /// The meta value of an earlier connection that the link began with, until it is read again.
-    private var unconfirmedMeta: [UInt8]?
+    var unconfirmedMeta: [UInt8]?
     /// A Reset Complete that came before the meta value was read again: until then nobody knows whose session it opens.
-    private var heldReset: PendingReset?
-    private var resetRequestCount = 0
+    var heldReset: PendingReset?
+    var resetRequestCount = 0
     private var acknowledgementTimeoutCount = 0
     private var isSpaceAwaited = false
 
@@ -123,91 +123,10 @@ public struct PPoGATTLink: Sendable {
         }
     }
 
-    /// Watch, forward: sets the link going with the meta value of an earlier connection, which saves waiting for it.
-    ///
-    /// One that is not known to be the same still is asked for again, beside the rest; no session opens before it has
-    /// come, and the link fails if it is another: ``PPoGATTFailure/metaChanged``.
-    public mutating func start(at now: Duration, rememberedMeta: [UInt8], isConfirmed: Bool) {
-        guard state == .idle else { return }
-        state = .readingMeta
-        receiveMeta(rememberedMeta[...], at: now)
-        guard state == .subscribing, !isConfirmed else { return }
-        unconfirmedMeta = rememberedMeta
-        events.append(.metaReadRequested)
-    }
-
-    /// The meta characteristic's value.
-    public mutating func receiveMeta(_ value: ArraySlice<UInt8>, at now: Duration) {
-        if let remembered = unconfirmedMeta { return confirmMeta(remembered, by: value) }
-        guard state == .readingMeta else { return }
-        do {
-            let meta = try PPoGATTMeta(value, inRecoveryFirmware: configuration.isRecoveryFirmware)
-            version = meta.version
-            destination = meta.destination
-            state = .subscribing
-            events.append(.subscriptionRequested)
-        } catch {
-            end(.failed(.metaRejected(error)))
-        }
-    }
-
-    private mutating func confirmMeta(_ remembered: [UInt8], by value: ArraySlice<UInt8>) {
-        unconfirmedMeta = nil
-        guard PPoGATTMeta.isSame(value, remembered[...]) else {
-            heldReset = nil
-            return end(.failed(.metaChanged))
-        }
-        if case .complete(let windows)? = heldReset.take() { receiveResetComplete(windows) }
-    }
-
-    /// The meta characteristic could not be read, or the subscription could not be started: tried again later, a few
-    /// times, because the phone's app may not be ready yet.
-    public mutating func metaReadFailed(at now: Duration) {
-        if unconfirmedMeta != nil {
-            unconfirmedMeta = nil
-            heldReset = nil
-            return end(.failed(.metaUnreadable))
-        }
-        guard state == .readingMeta || state == .subscribing else { return }
-        if metaReadCount < rules.metaReadLimit {
-            state = .awaitingMetaRetry
-            timeout = now + rules.metaReadRetryDelay
-        } else {
-            end(.failed(.metaUnreadable))
-        }
-    }
-
-    /// The data characteristic's CCCD was written.
-    public mutating func subscribed(at now: Duration) {
-        // A phone whose Reset Request came before its response has begun already.
-        guard state == .subscribing else { return }
-        beginReset(.localReset, at: now)
-    }
-
-    /// The data characteristic's CCCD could not be written.
-    public mutating func subscriptionRefused() {
-        guard state == .subscribing else { return }
-        end(.failed(.subscriptionRefused))
-    }
-
-    /// Ends the session, if there is one, and starts another with a reset.
-    public mutating func reset(at now: Duration) {
-        switch state {
-        case .open, .awaitingResetRequest, .awaitingResetComplete: beginReset(.localReset, at: now)
-        case .idle, .readingMeta, .awaitingMetaRetry, .subscribing, .stalled, .ended: break
-        }
-    }
-
     /// Ends the session, if there is one, without a word: the connection or the subscription is gone.
     public mutating func stop() {
         closeSession(.stopped)
         enter(.ended)
-    }
-
-    private mutating func readMeta() {
-        metaReadCount += 1
-        state = .readingMeta
-        events.append(.metaReadRequested)
     }
 
     // MARK: Packets in
@@ -269,109 +188,19 @@ public struct PPoGATTLink: Sendable {
         }
     }
 
-    private mutating func receiveResetRequest(_ request: PPoGATTResetRequest, at now: Duration) {
-        switch state {
-        case .awaitingResetComplete where configuration.isWatch:
-            // A reset is under way already, whoever asked for it.
-            statistics.ignoredPackets &+= 1
-        case .idle, .readingMeta, .awaitingMetaRetry, .ended:
-            // There is neither a version nor a destination yet; the watch itself will begin.
-            statistics.ignoredPackets &+= 1
-        case .open where rules.brokenSession == .disconnect:
-            disconnect(.remoteReset)
-        case .subscribing, .awaitingResetRequest, .awaitingResetComplete, .open, .stalled:
-            if !configuration.isWatch {
-                guard let requested = request.version else { return disconnect(.protocolViolation) }
-                version = requested
-            }
-            closeSession(.remoteReset)
-            awaitResetComplete(.remote, at: now)
-            pendingReset = .complete(version >= .v1 ? offeredWindows : nil)
-        }
-    }
+    // MARK: Ending
 
-    private mutating func receiveResetComplete(_ windows: PPoGATTWindows?) {
-        guard unconfirmedMeta == nil else {
-            heldReset = .complete(windows)
-            return
-        }
-        // The other side waits for an answer if it did not begin.
-        if state != .awaitingResetComplete(.remote) {
-            pendingReset = .complete(version >= .v1 ? offeredWindows : nil)
-        }
-        var window = PPoGATTWindows.version0
-        if version >= .v1, let windows {
-            // A window of nothing would never move; a phone that offers it can take one packet all the same.
-            window.transmit = max(1, min(offeredWindows.transmit, windows.receive))
-            window.receive = max(1, min(offeredWindows.receive, windows.transmit))
-        }
-        enter(.open)
-        resetRequestCount = 0
-        disconnectHistory.count = 0
-        sender.window = Int(window.transmit)
-        receiver.reset(version: version, rule: rules.acknowledgement, window: Int(window.receive))
-        statistics.openedSessions &+= 1
-        events.append(
-            .opened(
-                PPoGATTSession(
-                    version: version,
-                    transmitWindow: Int(window.transmit),
-                    receiveWindow: Int(window.receive),
-                    destination: destination
-                )
-            )
-        )
-    }
-
-    // MARK: Resets
-
-    /// What breaks an open session, or keeps one from opening.
-    private mutating func breakSession(_ reason: PPoGATTCloseReason, at now: Duration) {
-        switch (state, rules.brokenSession) {
-        case (.open, .disconnect): disconnect(reason)
-        default: beginReset(reason, at: now)
-        }
-    }
-
-    private mutating func beginReset(_ reason: PPoGATTCloseReason, at now: Duration) {
-        closeSession(reason)
-        resetRequestCount += 1
-        guard resetRequestCount <= rules.resetRequestLimit else { return disconnect(reason) }
-        awaitResetComplete(.local, at: now)
-        pendingReset = .request
-    }
-
-    private mutating func awaitResetComplete(_ initiator: ResetInitiator, at now: Duration) {
-        enter(.awaitingResetComplete(initiator))
-        heldReset = nil
-        sender.reset()
-        receiver = PPoGATTReceiver()
-        offeredWindows = configuration.offeredWindows(version: version, attMTU: attMTU)
-        timeout = rules.deadline(after: rules.resetCompleteTimeout, from: now)
-    }
-
-    private mutating func disconnect(_ reason: PPoGATTCloseReason) {
-        closeSession(reason)
-        if let limit = rules.disconnectionLimit, disconnectHistory.count >= limit {
-            enter(.stalled)
-            events.append(.stalled)
-        } else {
-            disconnectHistory.count += 1
-            end(.disconnectRequested(reason))
-        }
-    }
-
-    private mutating func closeSession(_ reason: PPoGATTCloseReason) {
+    mutating func closeSession(_ reason: PPoGATTCloseReason) {
         if state == .open { events.append(.closed(reason)) }
     }
 
-    private mutating func end(_ event: PPoGATTEvent) {
+    mutating func end(_ event: PPoGATTEvent) {
         enter(.ended)
         events.append(event)
     }
 
     /// Changes the state, and forgets what belonged to the one before.
-    private mutating func enter(_ state: State) {
+    mutating func enter(_ state: State) {
         self.state = state
         if state != .open { pendingReset = nil }
         timeout = nil
@@ -462,21 +291,6 @@ public struct PPoGATTLink: Sendable {
         if timeout == nil { timeout = rules.deadline(after: rules.acknowledgementTimeout, from: now) }
         receiver.countOpportunity()
         return true
-    }
-
-    private mutating func encode(_ reset: PendingReset, to buffer: inout [UInt8]) {
-        switch (reset, configuration.side) {
-        case (.request, .watch(let serialNumber)):
-            statistics.sentResetRequests &+= 1
-            let request = PPoGATTResetRequest(version: version, serialNumber: serialNumber)
-            PPoGATTPacket.resetRequest(request).encode(to: &buffer)
-        case (.request, .phone):
-            statistics.sentResetRequests &+= 1
-            PPoGATTPacket.resetRequest(PPoGATTResetRequest(version: version)).encode(to: &buffer)
-        case (.complete(let windows), _):
-            statistics.sentResetCompletes &+= 1
-            PPoGATTPacket.resetComplete(windows).encode(to: &buffer)
-        }
     }
 
     /// The next thing that happened, oldest first.

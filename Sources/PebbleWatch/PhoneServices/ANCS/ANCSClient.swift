@@ -50,7 +50,7 @@ struct ANCSClient: PhoneServiceClient {
     }
 
     /// The operation under way.
-    private struct Current: Sendable {
+    struct Current: Sendable {
         let operation: Operation
         /// When it is given up.
         var deadline: Duration
@@ -63,7 +63,7 @@ struct ANCSClient: PhoneServiceClient {
     }
 
     /// Who waits for the procedure that runs.
-    private enum Running: Sendable {
+    enum Running: Sendable {
         case subscription(AttributeHandle, Subscription)
         case operation
         case probe
@@ -72,21 +72,21 @@ struct ANCSClient: PhoneServiceClient {
     }
 
     /// Where the service is that is used.
-    private(set) var handles: Handles?
+    var handles: Handles?
     /// What is left to be written to the configurations.
-    private var subscriptions: Deque<(AttributeHandle, Subscription)> = []
-    private var isSubscribed = false
+    var subscriptions: Deque<(AttributeHandle, Subscription)> = []
+    var isSubscribed = false
     /// Whether the phone was said to tell of its notifications.
-    private var isAnnounced = false
-    private var queue: Deque<Operation> = []
-    private var current: Current?
-    private var running: Running?
-    private var retry = SingleRetry()
+    var isAnnounced = false
+    var queue: Deque<Operation> = []
+    var current: Current?
+    var running: Running?
+    var retry = SingleRetry()
     /// Until when notifications that were there before are ignored.
-    private var preExistingEnd: Duration = .zero
-    private var liveness = ANCSLiveness()
-    private var events: Deque<Event> = []
-    private var names = ANCSAppNames()
+    var preExistingEnd: Duration = .zero
+    var liveness = ANCSLiveness()
+    var events: Deque<Event> = []
+    var names = ANCSAppNames()
 
     /// The most bytes of a title that are asked for.
     var titleLimit = ANCSCommand.longestTitle
@@ -108,82 +108,6 @@ struct ANCSClient: PhoneServiceClient {
             return events.append(.notPerformed(uid, action, .tooMany(uid)))
         }
         queue.append(operation)
-    }
-}
-
-// MARK: - The service
-
-extension ANCSClient {
-    mutating func serviceFound(_ handles: Handles, at now: Duration) {
-        guard handles != self.handles else { return }
-        if self.handles != nil { serviceGone(at: now) }
-        self.handles = handles
-        // The Data Source first: once the Notification Source speaks, there are questions whose answers come there.
-        for value in [handles.dataSource, handles.notificationSource] {
-            subscriptions.append((value.configuration, .notifications))
-        }
-    }
-
-    mutating func serviceGone(at now: Duration) {
-        guard handles != nil else { return }
-        handles = nil
-        subscriptions = []
-        retry.reset()
-        if running != nil { running = .nothing }
-        giveUpOperations(.notAvailable)
-        if isAnnounced { events.append(.unsubscribed) }
-        isAnnounced = false
-    }
-
-    /// Gives up everything that was asked or is to be.
-    private mutating func giveUpOperations(_ problem: ANCSProblem) {
-        isSubscribed = false
-        liveness.stop()
-        var operations = Array(queue)
-        if let current { operations.insert(current.operation, at: 0) }
-        for case .perform(let action, let uid) in operations { events.append(.notPerformed(uid, action, problem)) }
-        queue = []
-        current = nil
-    }
-
-    /// Takes the subscription back and subscribes once more: iOS may have forgotten it.
-    private mutating func resubscribe(at now: Duration) {
-        guard let handles else { return }
-        events.append(.problem(.silent))
-        if running != nil { running = .nothing }
-        retry.reset()
-        giveUpOperations(.silent)
-        subscriptions = []
-        for value in [handles.dataSource, handles.notificationSource] {
-            subscriptions.append((value.configuration, []))
-            subscriptions.append((value.configuration, .notifications))
-        }
-    }
-
-    private mutating func subscriptionEnded(
-        _ configuration: AttributeHandle,
-        _ subscription: Subscription,
-        _ result: Result<GATTResponse, GATTProcedureError>,
-        at now: Duration
-    ) {
-        switch result {
-        case .success:
-            retry.reset()
-            preExistingEnd = now + Self.preExistingWindow
-            guard subscriptions.isEmpty else { return }
-            isSubscribed = true
-            liveness.start(at: now)
-            if !isAnnounced { events.append(.subscribed) }
-            isAnnounced = true
-        case .failure where subscription.isEmpty:
-            // What cannot be taken back may not be there to be taken back.
-            break
-        case .failure where retry.begin(at: now):
-            subscriptions.prepend((configuration, subscription))
-        case .failure(let error):
-            serviceGone(at: now)
-            events.append(.problem(.notSubscribed(error)))
-        }
     }
 }
 
@@ -242,129 +166,6 @@ extension ANCSClient {
         events.append(.removed(event.uid))
     }
 
-    private mutating func receiveData(_ part: ArraySlice<UInt8>, at now: Duration) {
-        // A phone that still sends what was given up, or what nobody asked for, talks to itself.
-        guard !part.isEmpty, current?.response != nil, let uid = current?.operation.uid else { return }
-        do throws(ByteDecodingError) {
-            guard let answer = try current?.response?.receive(part) else {
-                current?.deadline = now + PhoneServiceTiming.operationTimeout
-                return
-            }
-            current?.response = nil
-            switch answer {
-            case .attributes(let attributes): told(attributes, of: uid, at: now)
-            case .appName(let name): named(String(phoneText: name))
-            }
-        } catch {
-            events.append(.problem(.malformedResponse(uid, error)))
-            failed()
-        }
-    }
-}
-
-// MARK: - Operations
-
-extension ANCSClient {
-    /// The phone said what a notification says: its app's name is still missing.
-    private mutating func told(
-        _ attributes: [ANCSAttributeID: ArraySlice<UInt8>],
-        of uid: ANCSNotificationUID,
-        at now: Duration
-    ) {
-        let app = String(phoneText: attributes[.appIdentifier] ?? [])
-        guard !app.isEmpty else {
-            events.append(.problem(.noApp(uid)))
-            return endOperation()
-        }
-        current?.attributes = attributes
-        guard names[app] == nil else { return report() }
-        current?.command = .getAppName(app)
-        current?.deadline = now + PhoneServiceTiming.operationTimeout
-        retry.reset()
-    }
-
-    private mutating func named(_ name: String) {
-        guard let attributes = current?.attributes else { return endOperation() }
-        names[String(phoneText: attributes[.appIdentifier] ?? [])] = name
-        report()
-    }
-
-    /// Whatever was asked last will not be answered. What is known of a notification is shown even so.
-    private mutating func failed() {
-        if current?.attributes != nil { report() } else { endOperation() }
-    }
-
-    private mutating func report() {
-        guard let operation = current?.operation, case .fetch(let event) = operation,
-            let attributes = current?.attributes
-        else { return endOperation() }
-        let name = names[String(phoneText: attributes[.appIdentifier] ?? [])]
-        let notification = ANCSNotification(event, attributes, appName: name)
-        endOperation()
-        events.append(.notified(notification))
-    }
-
-    /// What was under way is over; what its procedure comes to concerns nobody.
-    private mutating func endOperation() {
-        current = nil
-        retry.reset()
-        if case .operation = running { running = .nothing }
-    }
-
-    private mutating func operationEnded(_ result: Result<GATTResponse, GATTProcedureError>, at now: Duration) {
-        guard let current else { return }
-        switch (result, current.operation) {
-        case (.success, .perform(let action, let uid)):
-            endOperation()
-            events.append(.performed(uid, action))
-        case (.success, .fetch):
-            // The answer comes over the Data Source.
-            retry.reset()
-        case (.failure(let error), _):
-            operationRefused(error, current, at: now)
-        }
-    }
-
-    private mutating func operationRefused(_ error: GATTProcedureError, _ refused: Current, at now: Duration) {
-        let uid = refused.operation.uid
-        if !error.isFinalToANCS, retry.begin(at: now) {
-            current?.deadline = now + PhoneServiceTiming.retryDelay + PhoneServiceTiming.operationTimeout
-            return restartOperation()
-        }
-        let problem: ANCSProblem
-        switch refused.operation {
-        case _ where error.isNothingToANCS && refused.attributes == nil: problem = .noSuchNotification(uid)
-        case .perform(let action, _): problem = .notPerformed(uid, action, error)
-        case .fetch:
-            if let app = refused.attributes?[.appIdentifier] {
-                problem = .notNamed(app: String(phoneText: app), error)
-            } else {
-                problem = .notTold(uid, error)
-            }
-        }
-        if case .perform(let action, _) = refused.operation {
-            endOperation()
-            events.append(.notPerformed(uid, action, problem))
-        } else {
-            events.append(.problem(problem))
-            failed()
-        }
-    }
-
-    /// Has what was asked last asked once more.
-    private mutating func restartOperation() {
-        guard let operation = current?.operation else { return }
-        switch operation {
-        case .perform(let action, let uid):
-            current?.command = .perform(action, uid)
-        case .fetch(let event):
-            if let app = current?.attributes?[.appIdentifier] {
-                current?.command = .getAppName(String(phoneText: app))
-            } else {
-                current?.command = .getNotificationAttributes(event.uid, titleLimit: titleLimit)
-            }
-        }
-    }
 }
 
 // MARK: - Time and procedures

@@ -1,0 +1,111 @@
+import BluetoothHost
+import ByteCoding
+import PebbleProtocol
+
+// Messages: whom each is for, and how the answers get into their sessions.
+
+extension WatchSystem {
+    /// Bytes of what is handed over piece by piece that wait for the transport.
+    private static let transferBacklog = 4096
+
+    /// Takes in a message of a phone's.
+    mutating func handle(_ message: PebbleMessage, on id: SessionID, at now: Duration) {
+        emit(.message(id, .fromPhone, message))
+        handle(at: now, runningApp: false) { system, context in
+            do throws(ByteDecodingError) {
+                try system.route(message, on: id, in: &context)
+            } catch {
+                context.log(.warning, "session", "\(message.endpoint): \(error); the message is dropped")
+            }
+        }
+    }
+
+    /// Gives a message to whoever answers its endpoint.
+    private mutating func route(
+        _ message: PebbleMessage,
+        on id: SessionID,
+        in context: inout ServiceContext
+    ) throws(ByteDecodingError) {
+        switch message.endpoint {
+        case .phoneVersion:
+            let phone = try PhoneVersionService.receive(message, on: id, in: &context)
+            guard let phone else { return }
+            sessions[id]?.phoneCapabilities = phone.capabilities
+            sessions[id]?.hasAnnouncedCapabilities = true
+            services.phoneAnnounced(phone, on: id, in: &context)
+        case .appRunState: try AppRunStateService.receive(message, on: id, apps: &apps, in: &context)
+        case .launcher: try LauncherService.receive(message, on: id, apps: &apps, in: &context)
+        case .appMessage where isForeign(message.payload, on: id): apps.refuse(message.payload, on: id, in: &context)
+        case .appMessage: apps.receive(message.payload, on: id, in: &context)
+        default: try services.receive(message, on: id, frame: apps.frame, in: &context)
+        }
+    }
+
+    /// Whether an AppMessage comes from the wrong companion: one speaks for its own watchapp only, and answers only what was
+    /// sent to it.
+    private func isForeign(_ payload: [UInt8], on id: SessionID) -> Bool {
+        switch try? AppMessage(payload: payload) {
+        case .push(let push): sessions[id]?.kind == .app && sessions[id]?.application != push.application
+        case .acknowledgement, .negativeAcknowledgement: id != lastPush?.session
+        case .request, nil: false
+        }
+    }
+
+    /// Says no to a message that its session may not carry.
+    mutating func refuse(_ header: MessageDeframer.Header, on id: SessionID, at now: Duration) {
+        guard let kind = sessions[id]?.kind else { return }
+        let isRecovery = isRecovery
+        handle(at: now, runningApp: false) { _, context in
+            context.log(.warning, "session", "\(header.endpoint) refused on a \(kind) session")
+            switch header.endpoint.admission(on: kind, inRecoveryFirmware: isRecovery) {
+            case .allowed: break
+            case .unhandled: context.reply(MetaMessage.unhandled(header.endpoint), on: id)
+            case .disallowed: context.reply(MetaMessage.disallowed(header.endpoint), on: id)
+            }
+        }
+    }
+
+    /// Tells the Pebble app which app started or stopped, in the words that it knows.
+    mutating func announce(_ state: ServiceContext.RunState) {
+        for id in sessions.keys {
+            guard let session = sessions[id], session.kind != .app else { continue }
+            let message: PebbleMessage
+            if session.phoneCapabilities.contains(.appRunState) {
+                switch state {
+                case .started(let app): message = PebbleMessage(AppRunStateMessage.start(app))
+                case .stopped(let app): message = PebbleMessage(AppRunStateMessage.stop(app))
+                }
+            } else {
+                lastLauncherTransaction = lastLauncherTransaction.next
+                message = PebbleMessage(LauncherMessage(state, transaction: lastLauncherTransaction))
+            }
+            send(ServiceContext.Reply(session: id, message: message))
+        }
+    }
+
+    /// Gives a message to its session.
+    mutating func send(_ reply: ServiceContext.Reply) {
+        guard sessions[reply.session]?.send(reply.message) == true else {
+            emit(
+                .diagnostic(
+                    Diagnostic(
+                        severity: .warning,
+                        layer: "session",
+                        message: "\(reply.session): no room for \(reply.message.endpoint); the message is dropped"
+                    )
+                )
+            )
+            return
+        }
+        emit(.message(reply.session, .toPhone, reply.message))
+    }
+
+    /// Hands over more of a screenshot and its like, as long as the transport keeps up.
+    mutating func pumpTransfers(on id: SessionID) {
+        while outboundByteCount(of: id) < Self.transferBacklog, isOpen(id),
+            let message = services.nextMessage(on: id)
+        {
+            send(ServiceContext.Reply(session: id, message: message))
+        }
+    }
+}
