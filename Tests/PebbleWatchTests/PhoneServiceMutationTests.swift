@@ -47,6 +47,16 @@ import Testing
             }
         }
 
+        /// This phone leaves the client as it is now, and the rig's takes its place.
+        func followedByAnHonestOne() -> PhoneServiceRig<Client> {
+            var rig = PhoneServiceRig(client)
+            rig.now = now
+            rig.client.serviceGone(at: now)
+            if asked != nil { rig.client.finish(.failure(.disconnected), at: now) }
+            _ = rig.takeEvents()
+            return rig
+        }
+
         private mutating func step() {
             switch Int.random(in: 0..<100, using: &random) {
             case 0..<50:
@@ -133,12 +143,7 @@ import Testing
         try phone.play(Self.count)
         #expect(phone.eventCount > Self.count / 100, "it has to say something")
 
-        // The next phone is honest.
-        var rig = PhoneServiceRig(phone.client)
-        rig.now = phone.now
-        rig.client.serviceGone(at: rig.now)
-        if phone.asked != nil { rig.client.finish(.failure(.disconnected), at: rig.now) }
-        _ = rig.takeEvents()
+        var rig = phone.followedByAnHonestOne()
         rig.client.serviceFound(Self.place(0x30), at: rig.now)
         rig.run()
         rig.notifications = { procedure in
@@ -181,12 +186,8 @@ import Testing
         try phone.play(Self.count)
         #expect(phone.eventCount > Self.count / 100, "it has to say something")
 
-        var rig = PhoneServiceRig(phone.client)
-        rig.now = phone.now
-        rig.client.holdBack(false)
-        rig.client.serviceGone(at: rig.now)
-        if phone.asked != nil { rig.client.finish(.failure(.disconnected), at: rig.now) }
-        _ = rig.takeEvents()
+        phone.client.holdBack(false)
+        var rig = phone.followedByAnHonestOne()
         rig.client.serviceFound(places[0], at: rig.now)
         rig.run()
         rig.notify(handle(0x12), [2, 2, 0, 0x41])
@@ -211,11 +212,7 @@ import Testing
         try phone.play(Self.count)
         #expect(phone.eventCount > Self.count / 100, "it has to say something")
 
-        var rig = PhoneServiceRig(phone.client)
-        rig.now = phone.now
-        rig.client.serviceGone(at: rig.now)
-        if phone.asked != nil { rig.client.finish(.failure(.disconnected), at: rig.now) }
-        _ = rig.takeEvents()
+        var rig = phone.followedByAnHonestOne()
         rig.answer = { $0 == .read(handle(0x11)) ? .success(.value(time[...])) : .success(.written) }
         rig.client.serviceFound(places[0], at: rig.now)
         rig.run()

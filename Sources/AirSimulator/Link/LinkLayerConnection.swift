@@ -53,6 +53,7 @@ struct LinkLayerConnection: Sendable {
     /// The number of the next connection event.
     var eventCounter: Int64 = 0
     var phase = Phase.betweenEvents
+    /// The connection event under way, or the last one.
     var current: ConnectionEvent
     /// When the packet on the air, and the listening after it, ends: until then the radios are taken.
     var radioBusyUntil = Microseconds.zero

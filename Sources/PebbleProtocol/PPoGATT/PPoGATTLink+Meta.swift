@@ -4,6 +4,7 @@ import ByteCoding
 // session it will be, and subscribes.
 
 extension PPoGATTLink {
+    /// Has the meta value read, again or for the first time.
     mutating func readMeta() {
         metaReadCount += 1
         state = .readingMeta
