@@ -75,6 +75,7 @@ struct FaultyWatch: HostOwner {
 
     mutating func settle(at now: Duration) {
         host.finishMemoryChanges(at: now)
+        let before = eventCount
         while let event = host.nextEvent() {
             eventCount += 1
             switch event {
@@ -83,6 +84,7 @@ struct FaultyWatch: HostOwner {
             default: break
             }
         }
+        guard eventCount > before else { return }
         let status = host.status
         mostLinks = max(mostLinks, status.links.count)
         mostSessions = max(mostSessions, status.sessions.count)
