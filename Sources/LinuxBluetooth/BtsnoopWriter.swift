@@ -31,8 +31,9 @@ public enum Btsnoop {
 
 /// Writes packets into a btsnoop file.
 ///
-/// Each record is handed to the kernel at once and whole, with one system call: a process that is killed, or that a packet
-/// brings down, leaves a readable file with that packet in it.
+/// Records gather until `flush` hands them to the kernel, with one system call for all: a process that is killed leaves a
+/// readable file with every record up to then. Whoever flushes before working on a packet has that packet in the file
+/// even if it brings the process down.
 public final class BtsnoopWriter {
     /// Why a capture file cannot be made or went wrong.
     public struct CaptureError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -55,6 +56,9 @@ public final class BtsnoopWriter {
         }
     }
 
+    /// How many bytes of records gather at most.
+    static let bufferLimit = 256 * 1024
+
     /// The file's name.
     public let path: String
     private let file: FileDescriptor
@@ -72,8 +76,10 @@ public final class BtsnoopWriter {
         buffer += Btsnoop.identification
         buffer.appendBigEndian(Btsnoop.version)
         buffer.appendBigEndian(Btsnoop.dataLinkH4)
-        try writeBuffer()
+        try flush()
     }
+
+    deinit { try? flush() }
 
     /// Adds a packet, type byte first; `time` is what has passed since 1970-01-01 00:00 UTC.
     public func record(
@@ -88,11 +94,11 @@ public final class BtsnoopWriter {
         buffer.appendBigEndian(UInt32(0))
         buffer.appendBigEndian(Btsnoop.unixEpochMicroseconds &+ time.wholeMicroseconds)
         buffer += packet
-        try writeBuffer()
+        if buffer.count >= Self.bufferLimit { try flush() }
     }
 
-    /// Writes what `buffer` holds, and empties it.
-    private func writeBuffer() throws(CaptureError) {
+    /// Hands every record to the kernel.
+    public func flush() throws(CaptureError) {
         var start = 0
         while start < buffer.count {
             let count = buffer.withUnsafeBytes { bytes in

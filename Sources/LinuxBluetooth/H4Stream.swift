@@ -1,4 +1,5 @@
 import BluetoothHCI
+import ByteCoding
 
 /// HCI packets over a byte stream: the UART transport layer on a socket or a serial port.
 ///
@@ -7,10 +8,13 @@ public final class H4Stream: HCIConnection {
     /// Packets are taken as long as fewer bytes than this wait to be sent. The queue never holds more than this and one
     /// packet of the largest size.
     public static let outboundLimit = 64 * 1024
+    /// How many packets are shown before the first of them is worked on.
+    private static let packetsPerBatch = 256
 
     private let stream: ByteStream
     private var deframer: H4Deframer
     private var packet: [UInt8] = []
+    private var inbound = PacketQueue()
     private var garbage = Garbage()
 
     /// Takes over a connected socket or an open device, in non-blocking mode. `peer` is who is at its other end.
@@ -35,11 +39,16 @@ public final class H4Stream: HCIConnection {
 
     public var hasMore: Bool { stream.hasMore }
 
-    public func receive(_ handle: (ArraySlice<UInt8>) -> Void) throws(ConnectionLoss) {
+    public func receive(
+        arrived: (ArraySlice<UInt8>) -> Void,
+        _ handle: (ArraySlice<UInt8>) -> Void
+    ) throws(ConnectionLoss) {
         do {
             try stream.receive { bytes in
                 deframer.append(bytes)
-                handOn(handle)
+                while takeIn(arrived) {
+                    while inbound.popFirst(into: &packet) { handle(packet[...]) }
+                }
             }
         } catch .closed {
             throw .closed(unfinishedPacketBytes: deframer.bufferedCount)
@@ -52,15 +61,19 @@ public final class H4Stream: HCIConnection {
         return garbage
     }
 
-    private func handOn(_ handle: (ArraySlice<UInt8>) -> Void) {
-        while let item = deframer.nextItem(into: &packet) {
+    /// Moves what is whole into `inbound`, which is empty.
+    /// - Returns: whether there is anything in it.
+    private func takeIn(_ arrived: (ArraySlice<UInt8>) -> Void) -> Bool {
+        while inbound.count < Self.packetsPerBatch, let item = deframer.nextItem(into: &packet) {
             switch item {
             case .packet:
-                handle(packet[...])
+                arrived(packet[...])
+                inbound.append { $0 += packet }
             case .garbage:
                 garbage.add(packet[...])
             }
         }
+        return !inbound.isEmpty
     }
 
     public func send(_ packet: [UInt8]) { stream.send(packet) }

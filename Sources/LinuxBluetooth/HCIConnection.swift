@@ -12,9 +12,14 @@ public protocol HCIConnection: AnyObject {
     var waitingBytes: Int { get }
     /// Whether `send` may be called: ask before taking a packet out of a host.
     var hasRoom: Bool { get }
-    /// Reads what has come in, up to a fair share, and hands on each packet that is whole, type byte first. What is
-    /// there beyond that share keeps the descriptor ready.
-    func receive(_ handle: (ArraySlice<UInt8>) -> Void) throws(ConnectionLoss)
+    /// Reads what has come in, up to a fair share. What is there beyond that share keeps the descriptor ready.
+    /// - Parameters:
+    ///   - arrived: is shown each packet that is whole, type byte first, before any of those that it came with is handled.
+    ///   - handle: works on each of them.
+    func receive(
+        arrived: (ArraySlice<UInt8>) -> Void,
+        _ handle: (ArraySlice<UInt8>) -> Void
+    ) throws(ConnectionLoss)
     /// Whether the last `receive` left some of what has come in to the next.
     var hasMore: Bool { get }
     /// What has been skipped since the last call, nil for nothing.
@@ -23,6 +28,13 @@ public protocol HCIConnection: AnyObject {
     func send(_ packet: [UInt8])
     /// Gives the kernel as much of the queue as it takes.
     func flush() throws(ConnectionLoss)
+}
+
+extension HCIConnection {
+    /// The same for those who only work on the packets.
+    public func receive(_ handle: (ArraySlice<UInt8>) -> Void) throws(ConnectionLoss) {
+        try receive(arrived: { _ in }, handle)
+    }
 }
 
 /// Bytes that came in and that no HCI packet begins with.

@@ -51,28 +51,37 @@ public final class PacketConnection: HCIConnection {
 
     public var hasRoom: Bool { waitingBytes < Self.outboundLimit }
 
-    public func receive(_ handle: (ArraySlice<UInt8>) -> Void) throws(ConnectionLoss) {
+    public func receive(
+        arrived: (ArraySlice<UInt8>) -> Void,
+        _ handle: (ArraySlice<UInt8>) -> Void
+    ) throws(ConnectionLoss) {
         var share = Self.packetsPerReceive
         defer { hasMore = share == 0 }
-        var failure = takeIn(&share)
+        var failure = takeIn(&share, arrived)
         try checkForDrops()
         var handled = 0
         while inbound.popFirst(into: &packet) {
-            handOn(handle)
+            handle(packet[...])
             handled += 1
-            if handled % Self.packetsBetweenReads == 0, failure == nil { failure = takeIn(&share) }
+            if handled % Self.packetsBetweenReads == 0, failure == nil { failure = takeIn(&share, arrived) }
         }
         if let failure { throw failure }
     }
 
     /// Moves what the kernel holds into `inbound`.
     /// - Returns: how the connection came to its end, if it has.
-    private func takeIn(_ share: inout Int) -> ConnectionLoss? {
+    private func takeIn(_ share: inout Int, _ arrived: (ArraySlice<UInt8>) -> Void) -> ConnectionLoss? {
         while share > 0 {
             let count = readBuffer.withUnsafeMutableBytes { Glibc.read(file.number, $0.baseAddress, $0.count) }
             if count > 0 {
                 share -= 1
-                inbound.append { $0 += readBuffer.prefix(count) }
+                let bytes = readBuffer.prefix(count)
+                guard isWanted(bytes) else {
+                    garbage.add(bytes)
+                    continue
+                }
+                arrived(bytes)
+                inbound.append { $0 += bytes }
             } else if count == 0 {
                 return .closed(unfinishedPacketBytes: 0)
             } else {
@@ -84,13 +93,10 @@ public final class PacketConnection: HCIConnection {
         return nil
     }
 
-    private func handOn(_ handle: (ArraySlice<UInt8>) -> Void) {
-        let isKnown = packet.first.flatMap(HCIPacketType.init(rawValue:)) != nil
-        if isKnown || (kind == .virtualAdapter && packet.first == VirtualAdapter.vendorPacketType) {
-            handle(packet[...])
-        } else {
-            garbage.add(packet[...])
-        }
+    private func isWanted(_ packet: ArraySlice<UInt8>) -> Bool {
+        guard let type = packet.first else { return false }
+        return HCIPacketType(rawValue: type) != nil
+            || (kind == .virtualAdapter && type == VirtualAdapter.vendorPacketType)
     }
 
     /// A host that has missed an event or a piece of data knows neither its links nor its buffers any more.

@@ -1,9 +1,10 @@
 import Glibc
-import LinuxBluetooth
+import Logging
 import SystemTestSupport
 import Testing
 
 @testable import Daemon
+@testable import LinuxBluetooth
 
 @Suite struct RemoteControllerTests {
     private let recorder = LogRecorder()
@@ -194,8 +195,11 @@ import Testing
         let loop = EventLoop(clock: clock, signals: nil, log: recorder.logger)
         let capture = try PacketCapture(path: path, clock: clock, log: recorder.logger)
         var sizes: [Int] = []
+        var sizeWhileWorkedOn = 0
         let runner = HostRunner(TinyHost(), capture: capture, log: recorder.logger) { event, _ in
-            if case .received = event { loop.requestStop() }
+            guard case .received = event else { return }
+            sizeWhileWorkedOn = (try? contents(of: path).count) ?? 0
+            loop.requestStop()
         }
         loop.beforeWaiting = {
             sizes.append((try? contents(of: path).count) ?? 0)
@@ -209,12 +213,88 @@ import Testing
                 try peer.write([0x04, 0x13, 0x01, 0x00])
             }
         )
+        loop.add(capture)
         loop.add(Watchdog())
         #expect(try loop.run() == .stopped)
+        #expect(sizeWhileWorkedOn == 16 + 2 * (24 + 4), "a packet is in the file before the host works on it")
         let bytes = try contents(of: path)
         #expect(bytes.count == 16 + 2 * (24 + 4))
         #expect(Array(bytes[40..<44]) == TinyHost.reset)
         #expect(Array(bytes[68...]) == [0x04, 0x13, 0x01, 0x00])
         #expect(sizes.contains(16 + 24 + 4), "a packet is in the file before the loop waits for the next one: \(sizes)")
+    }
+
+    // MARK: Floods
+
+    /// A vendor's event of the largest size.
+    private static let vendorEvent: [UInt8] = [0x04, 0xFF, 0xFF] + [UInt8](repeating: 7, count: 255)
+
+    /// Runs a host with a deadline that has passed by the time the first packet of a flood is worked on.
+    /// - Parameter isEndless: whether more comes in each time the loop turns, and not only what the sockets hold.
+    /// - Returns: how many packets had been sent, and how many the host had received, when its deadline came.
+    private func deadlineInFlood(isEndless: Bool) throws -> (sent: Int, received: Int) {
+        let (listener, port) = try RawSocket.listening()
+        let clock = MonotonicClock()
+        let loop = EventLoop(clock: clock, signals: nil, log: recorder.logger)
+        var host = TinyHost()
+        host.deadlines = [.milliseconds(300)]
+        var controller: RawSocket?
+        var unsent = Self.vendorEvent[...]
+        var sent = 0
+        var received = 0
+        func send() {
+            while let controller {
+                let count = unsent.withUnsafeBytes {
+                    Glibc.send(controller.descriptor, $0.baseAddress, $0.count, Int32(MSG_DONTWAIT))
+                }
+                guard count > 0 else { return }
+                unsent = unsent.dropFirst(count)
+                guard unsent.isEmpty else { continue }
+                sent += 1
+                unsent = Self.vendorEvent[...]
+            }
+        }
+        let runner = HostRunner(host, log: Logger(label: "quiet") { _ in SwiftLogNoOpLogHandler() }) { event, _ in
+            switch event {
+            case .received:
+                received += 1
+                while clock.now < .milliseconds(310) { usleep(1000) }
+            case .due:
+                controller = nil
+                loop.requestStop()
+            default: break
+            }
+        }
+        if isEndless { loop.beforeWaiting = send }
+        loop.add(
+            RemoteController(.tcp(host: "127.0.0.1", port: port), runner: runner, whenLost: .exit, log: recorder.logger)
+        )
+        loop.add(
+            Acceptor(listener) { peer in
+                _ = try peer.read(TinyHost.reset.count)
+                controller = peer
+                send()
+            }
+        )
+        loop.add(Watchdog())
+        #expect(try loop.run() == .stopped)
+        return (sent, received)
+    }
+
+    /// An answer that stands behind a flood is there in time, however long the flood takes.
+    @Test func timePassesWhenEverythingIsRead() throws {
+        let (sent, received) = try deadlineInFlood(isEndless: false)
+        try #require(
+            sent * Self.vendorEvent.count > 2 * ByteStream.receiveLimit,
+            "the sockets hold more than one share"
+        )
+        #expect(received == sent)
+    }
+
+    /// A controller that never stops is no reason to miss every deadline.
+    @Test func timePassesInAnEndlessFlood() throws {
+        let (sent, received) = try deadlineInFlood(isEndless: true)
+        #expect(received < sent)
+        #expect(received * Self.vendorEvent.count > 60 * ByteStream.receiveLimit)
     }
 }

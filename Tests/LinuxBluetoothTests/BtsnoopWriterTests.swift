@@ -15,6 +15,7 @@ import Testing
         try writer.record([0x04, 0x0E, 0x04, 0x01, 0x03, 0x0C, 0x00], .received, at: time + .milliseconds(2))
         try writer.record([0x02, 0x40, 0x20, 0x00, 0x00], .sent, at: time + .seconds(1))
         try writer.record([0x02, 0x40, 0x20, 0x00, 0x00], .received, at: time + .seconds(1))
+        try writer.flush()
         // btsnoop's time stamps count from the year 0: 0x00E03AB44A676000 is 2000-01-01, the offset that the format's
         // documentation names. 8825 days and a half lie between that and the time above.
         let first = UInt64(0x00E0_3AB4_4A67_6000) + (8_825 * 86_400 + 43_200) * 1_000_000 + 1
@@ -34,16 +35,41 @@ import Testing
         #expect(try contents(of: path) == header + records.joined())
     }
 
-    /// What is recorded is in the file although the writer is still there: a process that is killed loses none of it.
-    @Test func recordsAreInTheFileAtOnce() throws {
+    /// What was flushed is in the file although the writer is still there: a process that is killed loses none of it.
+    @Test func flushedRecordsAreInTheFile() throws {
         let folder = try TemporaryFolder()
         let path = folder.file("a.btsnoop")
         let writer = try BtsnoopWriter(path: path)
         #expect(try contents(of: path).count == 16, "the header is there from the beginning")
         for number in 1...3 {
             try writer.record([0x04, 0x13, 0x00], .received, at: .zero)
-            #expect(try contents(of: path).count == 16 + number * (24 + 3))
+            try writer.record([0x04, 0x13, 0x00], .received, at: .zero)
+            #expect(try contents(of: path).count == 16 + 2 * (number - 1) * (24 + 3))
+            try writer.flush()
+            #expect(try contents(of: path).count == 16 + 2 * number * (24 + 3))
         }
+    }
+
+    /// Nobody who forgets to flush fills the memory.
+    @Test func recordsThatGatherAreWrittenInTime() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("a.btsnoop")
+        let writer = try BtsnoopWriter(path: path)
+        let packet: [UInt8] = [0x02, 0x40, 0x20, 0xE8, 0x03] + [UInt8](repeating: 7, count: 1000)
+        var recorded = 16
+        for _ in 0..<1000 {
+            try writer.record(packet[...], .sent, at: .zero)
+            recorded += 24 + packet.count
+            #expect(try size(of: path) > recorded - 300_000)
+        }
+        try writer.flush()
+        #expect(try size(of: path) == recorded)
+    }
+
+    private func size(of path: String) throws -> Int {
+        var status = stat()
+        try #require(stat(path, &status) == 0)
+        return Int(status.st_size)
     }
 
     @Test func emptiesAFileThatIsThere() throws {

@@ -42,6 +42,29 @@ import Testing
         #expect(received == packets)
     }
 
+    @Test func showsPacketsBeforeTheyAreWorkedOn() throws {
+        let (stream, peer) = try connectedPair()
+        let packets = (0..<500).map { number in [0x04, 0xFF, 0x02, UInt8(number & 0xFF), UInt8(number >> 8)] }
+        try peer.write(packets.joined())
+        var shown: [[UInt8]] = []
+        var handled: [[UInt8]] = []
+        var isEachShownFirst = true
+        var mostAhead = 0
+        while handled.count < packets.count {
+            try #require(isReadable(stream.descriptor))
+            try stream.receive { packet in
+                shown.append(Array(packet))
+            } _: { packet in
+                handled.append(Array(packet))
+                isEachShownFirst = isEachShownFirst && shown.count >= handled.count
+                mostAhead = max(mostAhead, shown.count - handled.count)
+            }
+        }
+        #expect(shown == packets && handled == packets)
+        #expect(isEachShownFirst)
+        #expect((1..<500).contains(mostAhead), "several at once, but no endless number: \(mostAhead)")
+    }
+
     @Test func returnsWhenNothingIsThere() throws {
         let (stream, peer) = try connectedPair()
         try stream.receive { _ in Issue.record("a packet from nowhere") }

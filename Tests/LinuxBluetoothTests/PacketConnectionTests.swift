@@ -38,6 +38,19 @@ import Testing
         #expect(numbers == Array(0...64), "what came meanwhile was taken in the same turn")
     }
 
+    @Test func showsPacketsBeforeTheyAreWorkedOn() throws {
+        let (connection, peer) = try pair()
+        for number in 0..<3 { try peer.write([0x04, 0xFF, 0x01, UInt8(number)]) }
+        try peer.write([0xFF, 0x00])
+        var story: [String] = []
+        try connection.receive { packet in
+            story.append("shown \(packet.last ?? 0)")
+        } _: { packet in
+            story.append("handled \(packet.last ?? 0)")
+        }
+        #expect(story == ["shown 0", "shown 1", "shown 2", "handled 0", "handled 1", "handled 2"])
+    }
+
     @Test func goesOnAfterAFairShare() throws {
         let (connection, peer) = try pair()
         var sent = 0

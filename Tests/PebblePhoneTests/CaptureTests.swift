@@ -23,6 +23,7 @@ import Testing
             try? writer.record(packet.bytes, packet.isFromHost ? .sent : .received, at: packet.time)
         }
         rig.runToTheEnd()
+        for writer in writers { try writer.flush() }
         try #require(rig.summary != nil, "\(rig.transcript)")
         return try paths.map { try Data(contentsOf: URL(fileURLWithPath: $0)) }
     }

@@ -33,7 +33,9 @@ public protocol HostRunning: AnyObject {
     func start(at now: Duration)
     /// The controller is out of reach until the host is started again.
     func controllerLost(at now: Duration)
-    /// Hands a packet from the controller to the host.
+    /// Takes note of a packet from the controller, which it hands to the host only after those that came with it.
+    func arrived(_ packet: ArraySlice<UInt8>, at now: Duration)
+    /// Hands a packet from the controller, which has been noted, to the host.
     func receive(_ packet: ArraySlice<UInt8>, at now: Duration)
     /// Lets time pass.
     func advance(to now: Duration)
@@ -90,12 +92,17 @@ public final class HostRunner<Host: LoopHost>: HostRunning {
         handOnEvents(at: now)
     }
 
-    public func receive(_ packet: ArraySlice<UInt8>, at now: Duration) {
+    public func arrived(_ packet: ArraySlice<UInt8>, at now: Duration) {
         if let trace {
             let text = transcript.text(of: packet, isFromHost: false)
             trace.trace("< \(text)")
         }
         capture?.record(packet, .received, at: now)
+    }
+
+    public func receive(_ packet: ArraySlice<UInt8>, at now: Duration) {
+        // A packet that brings the process down is the one that is looked for in the capture.
+        capture?.flush()
         host.receive(packet, at: now)
         handOnEvents(at: now)
     }
@@ -117,7 +124,7 @@ public final class HostRunner<Host: LoopHost>: HostRunning {
         return try change(&host)
     }
 
-    public var nextDeadline: Duration? { host.nextDeadline }
+    public var nextDeadline: Duration? { look { $0.nextDeadline } }
 
     public func nextPacket(into buffer: inout [UInt8], at now: Duration) -> Bool {
         guard host.nextPacket(into: &buffer) else { return false }
@@ -134,11 +141,14 @@ public final class HostRunner<Host: LoopHost>: HostRunning {
         handOnEvents(at: now)
     }
 
-    public var isShutDown: Bool { host.isShutDown }
+    public var isShutDown: Bool { look { $0.isShutDown } }
 
-    public var failure: String? { host.failure }
+    public var failure: String? { look { $0.failure } }
 
-    public var isReady: Bool { host.isReady }
+    public var isReady: Bool { look { $0.isReady } }
+
+    /// Looks at the host where it stands: as a property that is read, all of it would be copied first, each turn of the loop.
+    private func look<Result>(_ body: (inout Host) -> Result) -> Result { body(&host) }
 
     private func handOnEvents(at now: Duration) {
         while let event = host.nextEvent() { handleEvent(event, now) }

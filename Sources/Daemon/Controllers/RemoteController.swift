@@ -28,6 +28,9 @@ public final class RemoteController: LoopMember {
     private static let farewellPatience: Duration = .milliseconds(500)
     /// Packets that may leave the host in one turn of the loop.
     private static let packetsPerTurn = 256
+    /// How many fair shares in a row may come in before time passes all the same. In less, everything has been read that any
+    /// socket keeps.
+    private static let sharesWithoutTime = 64
 
     private enum State {
         case connecting(TransportConnector, patienceEnds: Duration)
@@ -46,6 +49,8 @@ public final class RemoteController: LoopMember {
     private var buffer: [UInt8] = []
     /// Whether more has come in than a fair share; it is looked for without waiting.
     private var leftInput = false
+    /// How many fair shares in a row have left some.
+    private var fullShares = 0
     private var isStopping = false
     private var hasSaidFarewell = false
     private var farewellEnds: Duration?
@@ -111,23 +116,32 @@ public final class RemoteController: LoopMember {
         case .connecting(let connector, _) where set.isWritable(token):
             try attempt(at: now) { () throws(TransportError) in try connector.proceed() }
         case .connected(let stream) where set.isReadable(token):
-            do {
-                try stream.receive { packet in
-                    if hasSaidFarewell {
-                        takeFarewell(packet)
-                    } else {
-                        runner.receive(packet, at: now)
-                        if runner.isReady { wasUsed = true }
-                    }
-                }
-                leftInput = stream.hasMore
-                reportGarbage(on: stream)
-            } catch {
-                return try lost(error, at: now)
-            }
+            let loss = receive(from: stream, at: now)
+            if let loss { return try lost(loss, at: now) }
+            leftInput = stream.hasMore
+            fullShares = leftInput ? fullShares + 1 : 0
+            reportGarbage(on: stream)
             try checkHost(at: now)
         default:
             break
+        }
+    }
+
+    private func receive(from stream: any HCIConnection, at now: Duration) -> ConnectionLoss? {
+        var wasHeard = false
+        // Once is enough to ask that: it costs more than most packets.
+        defer { if wasHeard, !wasUsed { wasUsed = runner.isReady } }
+        do {
+            try stream.receive { packet in
+                if !hasSaidFarewell { runner.arrived(packet, at: now) }
+            } _: { packet in
+                guard !hasSaidFarewell else { return takeFarewell(packet) }
+                runner.receive(packet, at: now)
+                wasHeard = true
+            }
+            return nil
+        } catch {
+            return error
         }
     }
 
@@ -157,9 +171,9 @@ public final class RemoteController: LoopMember {
             // The host may have other addresses, each of which has its own time.
             state = .connecting(connector, patienceEnds: now + connector.patience)
             try attempt(at: now) { () throws(TransportError) in try connector.giveUpWaiting() }
-        case .connected where leftInput:
+        case .connected where leftInput && !fullShares.isMultiple(of: Self.sharesWithoutTime):
             // What a command waits for may be among it: nobody was late but this process.
-            break
+            return
         case .connected where hasSaidFarewell:
             if let farewellEnds, farewellEnds <= now { self.farewellEnds = nil }
         case .waiting(let time) where time <= now && !isStopping:

@@ -203,6 +203,7 @@ public final class VirtualAir: LoopMember {
                     share -= 1
                 }
                 while share > 0, air.nextPacket(from: station.controller, into: &buffer) {
+                    station.runner.arrived(buffer[...], at: time)
                     station.runner.receive(buffer[...], at: time)
                     isMoving = true
                     share -= 1

@@ -62,6 +62,7 @@ public final class WatchDaemon {
     public let airPort: UInt16?
 
     private let air: VirtualAir?
+    private let capture: PacketCapture?
 
     /// Prepares everything that can be prepared before the watch starts, so that whatever is wrong shows at once.
     /// - Parameter handleEvent: is given everything that happens on the watch, in order, after it has been logged.
@@ -131,6 +132,8 @@ public final class WatchDaemon {
             air = nil
             airPort = nil
         }
+        self.capture = capture
+        if let capture { loop.add(capture) }
         // These stand behind the controller, which lets the watch's time pass first.
         if let control { loop.add(control) }
         led = try Self.addHardware(configuration.board, to: loop, of: watch, log: loggers[.daemon])
@@ -151,6 +154,7 @@ public final class WatchDaemon {
     /// Runs until a signal, `loop.requestStop()`, or something that the watch cannot go on after.
     public func run() throws(DaemonError) -> EventLoop.Outcome {
         ProgramMemory.releaseStartUp()
+        defer { capture?.flush() }
         return try loop.run()
     }
 
