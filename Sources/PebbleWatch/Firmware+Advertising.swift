@@ -29,6 +29,7 @@ extension Firmware {
 
     /// Tells the host what the policy wants on the air, if that changed.
     mutating func updateAdvertising(at now: Duration) {
+        guard advertiser.needsUpdate else { return }
         if advertiser.takesResetToAdvertise() {
             log(
                 .error,

@@ -182,8 +182,10 @@ extension Firmware {
     }
 
     public mutating func receive(_ packet: ArraySlice<UInt8>, at now: Duration) {
+        let unknownEvents = host.counters.unknownEvents
         host.receive(packet, at: now)
-        settle(at: now)
+        // An event that concerns nobody has moved nothing.
+        if host.counters.unknownEvents == unknownEvents { settle(at: now) }
     }
 
     public mutating func advance(to now: Duration) {

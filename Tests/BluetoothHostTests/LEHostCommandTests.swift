@@ -101,4 +101,25 @@ struct LEHostCommandTests {
         #expect(rig.host.counters.malformedPackets == 1)
         #expect(rig.events().diagnostics == ["the answer to ReadRSSI has no status"])
     }
+
+    @Test("The first event of each unknown kind is told of, the others are counted")
+    func unknownEvents() throws {
+        var rig = try makeRig()
+        _ = rig.events()
+        for packet in ["04ff0401000000", "04ff0402000000", "043e02aa01", "043e02ab01", "043e02aa02", "04fe00"] {
+            rig.give(packet)
+        }
+        let lines = rig.events().compactMap { event in
+            if case .diagnostic(let diagnostic) = event { diagnostic.message } else { nil }
+        }
+        #expect(
+            lines == [
+                "event 0xff is not known, and not told of again: 01000000",
+                "LE event 0xaa is not known, and not told of again: 01",
+                "LE event 0xab is not known, and not told of again: 01",
+                "event 0xfe is not known, and not told of again: ",
+            ]
+        )
+        #expect(rig.host.counters.unknownEvents == 2)
+    }
 }

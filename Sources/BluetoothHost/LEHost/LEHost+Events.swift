@@ -27,15 +27,21 @@ extension LEHost {
             )
         case .hardwareError(let error): hardwareFailed(code: error.code)
         case .unknown(let code, let parameters):
-            log(.debug, "hci", "event 0x\([code.rawValue].hexadecimal) is not known: \(parameters.hexadecimal)")
+            guard unknownEvents.isFirst(code) else { return counters.unknownEvents += 1 }
+            logUnknown("event 0x\([code.rawValue].hexadecimal)", parameters)
         case .unknownLE(let code, let parameters):
-            log(.debug, "hci", "LE event 0x\([code.rawValue].hexadecimal) is not known: \(parameters.hexadecimal)")
+            guard unknownEvents.isFirst(code) else { return counters.unknownEvents += 1 }
+            logUnknown("LE event 0x\([code.rawValue].hexadecimal)", parameters)
         default:
             guard isReady else {
                 return log(.debug, "hci", "ignored an event that came before the controller was started")
             }
             receiveWhenReady(event)
         }
+    }
+
+    private mutating func logUnknown(_ what: String, _ parameters: ArraySlice<UInt8>) {
+        log(.debug, "hci", "\(what) is not known, and not told of again: \(parameters.hexadecimal)")
     }
 
     private mutating func receiveWhenReady(_ event: HCIEvent) {

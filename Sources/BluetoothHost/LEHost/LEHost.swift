@@ -53,6 +53,8 @@ public struct LEHost: HCIHost, Sendable {
     /// The latest time that was handed in.
     var now = Duration.zero
 
+    var unknownEvents = UnknownEvents()
+
     /// How often the controller has been started without success.
     private var startAttempts = 0
     private var pace = RestartPace()
@@ -111,6 +113,7 @@ extension LEHost {
         self.now = max(self.now, now)
         closeEverything(.hardwareFailure)
         startAttempts = 0
+        unknownEvents = UnknownEvents()
         reset()
     }
 

@@ -73,6 +73,8 @@ extension RestartReason: CustomStringConvertible {
 public struct LEHostCounters: Hashable, Sendable {
     /// Packets from the controller that could not be read.
     public internal(set) var malformedPackets = 0
+    /// Events that this host does not know, beyond the first of each kind, which it tells of.
+    public internal(set) var unknownEvents = 0
     /// ACL packets of connections that do not exist.
     public internal(set) var unknownConnectionPackets = 0
     /// L2CAP frames that were dropped because their packets did not fit together.

@@ -31,7 +31,9 @@ struct WatchAdvertiser: Sendable {
     private let reconnectionBytes: (data: [UInt8], scanResponse: [UInt8])
     private let beaconData: [UInt8]?
     /// The address to advertise with; nil for the identity address.
-    var privateAddress: LEAddress?
+    var privateAddress: LEAddress? {
+        didSet { hasChanged = true }
+    }
 
     /// What the host was told to keep on the air.
     private var told: [AdvertisingSetID: AdvertisingSet] = [:]
@@ -40,6 +42,8 @@ struct WatchAdvertiser: Sendable {
     private var refusals: [AdvertisingSetID: Refusal] = [:]
     /// Sets that should have left the air.
     private var overdue: [AdvertisingSetID: Refusal] = [:]
+    /// Whether anything of this has changed since the host was told last.
+    private var hasChanged = true
 
     init(_ configuration: WatchConfiguration) {
         profile = configuration.advertising
@@ -56,6 +60,7 @@ struct WatchAdvertiser: Sendable {
     // MARK: What happens
 
     mutating func receive(_ event: AdvertisingEvent, at now: Duration) {
+        hasChanged = true
         policy.receive(event, at: now)
         guard case .controllerLost = event else { return }
         // The host remembers what it was told, and the controller, once it is back, knows of no refusals.
@@ -67,6 +72,7 @@ struct WatchAdvertiser: Sendable {
     /// What the host says about a set.
     /// - Returns: what is worth a line in the log.
     mutating func receive(_ report: Report, of id: AdvertisingSetID, at now: Duration) -> String? {
+        hasChanged = true
         switch report {
         case .started:
             confirmed.insert(id)
@@ -111,7 +117,10 @@ struct WatchAdvertiser: Sendable {
 
     // MARK: Time
 
-    mutating func advance(to now: Duration) { policy.advance(to: now) }
+    mutating func advance(to now: Duration) {
+        if let deadline = policy.nextDeadline, deadline <= now { hasChanged = true }
+        policy.advance(to: now)
+    }
 
     var nextDeadline: Duration? {
         // What is on the air already, or not wanted any more, need not be tried again.
@@ -121,8 +130,13 @@ struct WatchAdvertiser: Sendable {
 
     // MARK: The air
 
+    /// Whether there may be something to tell the host, or anyone else. Asked after every packet, of which hardly any concerns
+    /// the air; what was refused waits for its time.
+    var needsUpdate: Bool { hasChanged || !refusals.isEmpty || !overdue.isEmpty }
+
     /// Tells the host what changed since it was told last.
     mutating func update(_ host: inout LEHost, at now: Duration) {
+        hasChanged = false
         guard policy.isRunning || !told.isEmpty || !overdue.isEmpty else { return }
         // What leaves the air goes first: a controller with one set has no room for another.
         for id in [AdvertisingSetID.watch, .beacon] where wanted(id) == nil {

@@ -42,6 +42,13 @@ enum Catalogue {
                 make: { try ChannelSendWorkload() }
             ),
             Benchmark(
+                name: "vendor-event",
+                operation: "event of the controller's manufacturer in, to a watch with a phone",
+                timeTarget: .nanoseconds(1000),
+                allocationTarget: 0,
+                make: { try VendorEventWorkload() }
+            ),
+            Benchmark(
                 name: "echo-watch",
                 operation:
                     "AppMessage to the watch and back through the watch's whole stack, with all acknowledgements",
