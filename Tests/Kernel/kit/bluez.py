@@ -91,7 +91,7 @@ class BlueZ:
         try:
             await self.until("bluetoothd on the bus", lambda: BLUEZ_ROOT in self.objects, START_SECONDS)
             yield program
-            await program.stop()
+            await program.stop(START_SECONDS)
             await self.until("bluetoothd to leave the bus", lambda: not self.objects)
         finally:
             program.kill()
@@ -247,7 +247,7 @@ class Phone:
                 raise
         await self.bluez.until("the phone's adapter to be on", lambda: self.bluez.get(self.adapter, ADAPTER, "Powered"))
 
-    async def find(self, service: str, name: str, seconds: float = 30) -> Device:
+    async def find(self, service: str, name: str, seconds: float = CALL_SECONDS) -> Device:
         """Scans, for a service alone as companion apps do, until a device has it and a name."""
         wanted = {"Transport": Variant("s", "le"), "DuplicateData": Variant("b", True)}
         # bluetoothd 5.87 crashes at the first device that has the service (bluez/bluez#2282); the next one does not.

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import struct
+import time
+from pathlib import Path
 
 from rig.waiting import within
 
@@ -12,10 +14,12 @@ COMMAND, EVENT, VENDOR = 0x01, 0x04, 0xFF
 COMMAND_COMPLETE, HARDWARE_ERROR = 0x0E, 0x10
 #: HCI allows any event here, and a host has to take it: it begins with a number, so that a gap shows.
 VENDOR_EVENT = 0xFF
+#: So many are sent before anything else is done.
+SLICE = 500
 SUCCESS = b"\x00"
 RESET = 0x0C03
-#: What one of the numbered events takes in a btsnoop file.
-RECORD = 24 + 7
+#: How such an event begins.
+NUMBERED = bytes([EVENT, VENDOR_EVENT, 4])
 
 #: Return parameters behind the status, by opcode; zeros for every other command. Core 5.4, Vol 4, Part E, 7.4 and 7.8.
 ANSWERS = {
@@ -57,7 +61,15 @@ class FloodingController:
     def send(self, first: int, count: int) -> None:
         """Events with numbers, as fast as the kernel takes them."""
         for number in range(first, first + count):
-            os.write(self._file, struct.pack("<BBBL", EVENT, VENDOR_EVENT, 4, number))
+            os.write(self._file, NUMBERED + number.to_bytes(4, "little"))
+
+    async def send_steadily(self, count: int, arrivals: Arrivals, ahead: int) -> None:
+        """The same from 0 on, while it answers commands, and never more than so many ahead of those that have arrived."""
+        for first in range(0, count, SLICE):
+            await arrivals.until(first + SLICE - ahead)
+            self.send(first, min(SLICE, count - first))
+            # Whoever else runs here has a turn.
+            await asyncio.sleep(0)
 
     def fail(self) -> None:
         """Says that something went wrong in it: Hardware Error (Core 5.4, Vol 4, Part E, 7.7.16)."""
@@ -88,14 +100,42 @@ class FloodingController:
         self._changed.set()
 
 
-def numbers(capture: bytes) -> list[int]:
-    """The numbers of the events in a btsnoop file, in the order in which they were received."""
-    found = []
-    position = 16
-    while position + 24 <= len(capture):
-        (length,) = struct.unpack_from(">L", capture, position + 4)
-        packet = capture[position + 24 : position + 24 + length]
-        if packet[:3] == bytes([EVENT, VENDOR_EVENT, 4]) and len(packet) == 7:
-            found.append(struct.unpack_from("<L", packet, 3)[0])
-        position += 24 + length
-    return found
+class Arrivals:
+    """The numbered events in the capture file of a watch, which grows: each has to be the next one, beginning with 0."""
+
+    #: How long none may arrive.
+    PATIENCE = 60
+    _LENGTH = struct.Struct(">4xL")
+    _PACKET = struct.Struct("<3sL")
+
+    def __init__(self, capture: Path) -> None:
+        self.count = 0
+        self._file = capture.open("rb")
+        self._rest = self._file.read(16)[16:]
+
+    def _look(self) -> int:
+        """How many have arrived by now."""
+        data = self._rest + self._file.read()
+        position = 0
+        while position + 24 <= len(data):
+            (length,) = self._LENGTH.unpack_from(data, position)
+            if position + 24 + length > len(data):
+                break
+            if length == self._PACKET.size:
+                beginning, number = self._PACKET.unpack_from(data, position + 24)
+                if beginning == NUMBERED:
+                    assert number == self.count, f"after {self.count} packets came number {number}"
+                    self.count += 1
+            position += 24 + length
+        self._rest = data[position:]
+        return self.count
+
+    async def until(self, count: int) -> None:
+        """Returns when so many have arrived, however long it takes, as long as more and more do."""
+        last, since = self.count, time.monotonic()
+        while self._look() < count:
+            if self.count > last:
+                last, since = self.count, time.monotonic()
+            waited = time.monotonic() - since
+            assert waited < self.PATIENCE, f"{self.count} of {count} packets have arrived, and none for {waited:.0f} s"
+            await asyncio.sleep(0.05)

@@ -33,8 +33,8 @@ async def running(out: Path, state: Path, *options: str) -> AsyncIterator[Progra
     program = await start(out, state, *options)
     try:
         yield program
-        assert program.is_running, f"cairn ended with status {await program.wait_for_exit(10)}:\n{program.log}"
-        status = await program.stop()
+        assert program.is_running, f"cairn ended with status {await program.wait_for_exit(SECONDS)}:\n{program.log}"
+        status = await program.stop(SECONDS)
         assert status == 0, f"cairn ended with status {status} when it was asked to stop:\n{program.log}"
     finally:
         program.kill()
