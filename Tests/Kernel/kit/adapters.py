@@ -19,6 +19,9 @@ WATCH, PHONE = "hci0", "hci1"
 #: The same addresses every time: so a phone's bonds outlive its adapter.
 COMMANDS = {"air": ["cairn", "air", "--vhci", "2", "--seed", "1"], "btvirt": ["btvirt", "-L", "-l2"]}
 SECONDS = 60
+#: The kernel gives an adapter 10 s for an answer.
+SET_UP_SECONDS = 30
+ATTEMPTS = 3
 
 
 def present() -> set[str]:
@@ -34,6 +37,16 @@ async def until_present(*wanted: str) -> None:
             await asyncio.sleep(0.02)
 
     await within(SECONDS, f"the adapters {sorted(wanted)} and no others", watch())
+
+
+async def until_set_up(*adapters: str) -> None:
+    """Returns when the kernel has made their acquaintance: it shows in debugfs what they can do."""
+
+    async def watch() -> None:
+        while not all(Path(f"/sys/kernel/debug/bluetooth/{each}/features").exists() for each in adapters):
+            await asyncio.sleep(0.02)
+
+    await within(SET_UP_SECONDS, f"the adapters {sorted(adapters)} to be set up", watch())
 
 
 class Adapters:
@@ -55,11 +68,16 @@ class Adapters:
             await adapters.unplug()
 
     async def plug_in(self) -> None:
-        self._program = await Program.start(COMMANDS[RIG], self._out / "adapters.log")
-        try:
-            await until_present(WATCH, PHONE)
-        except AssertionError as error:
-            raise AssertionError(f"{error}; {COMMANDS[RIG][0]} printed:\n{self._program.log}") from None
+        """A kernel that has waited in vain for an answer leaves an adapter as it is: on a busy machine, it has another try."""
+        for _ in range(ATTEMPTS):
+            self._program = await Program.start(COMMANDS[RIG], self._out / "adapters.log")
+            try:
+                await until_present(WATCH, PHONE)
+                return await until_set_up(WATCH, PHONE)
+            except AssertionError as error:
+                failure = AssertionError(f"{error}; {COMMANDS[RIG][0]} printed:\n{self._program.log}")
+            await self.unplug()
+        raise failure
 
     async def unplug(self) -> None:
         """At once, as when a dongle is pulled."""

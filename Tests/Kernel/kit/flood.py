@@ -100,6 +100,23 @@ class FloodingController:
         self._changed.set()
 
 
+async def until_kept(size: int = 0) -> None:
+    """Returns when the kernel has handed on what was sent, as far as it keeps it for a socket: at least so many bytes."""
+
+    def kept() -> int:
+        rows = Path("/proc/net/hci").read_text().splitlines()
+        at = rows[0].split().index("Rmem")
+        return max((int(row.split()[at]) for row in rows[1:]), default=0)
+
+    async def look() -> None:
+        before = -1
+        while (now := kept()) != before or now < size:
+            before = now
+            await asyncio.sleep(0.5)
+
+    await within(60, f"the kernel to keep {size} bytes", look())
+
+
 class Arrivals:
     """The numbered events in the capture file of a watch, which grows: each has to be the next one, beginning with 0."""
 

@@ -17,7 +17,7 @@ from kit import watch
 from kit.adapters import PHONE, WATCH, Adapters, present
 from kit.bluez import ADAPTER, BlueZ, Phone
 from kit.checks import RIG, Skipped, check, main
-from kit.flood import Arrivals, FloodingController
+from kit.flood import Arrivals, FloodingController, until_kept
 
 OUT = Path("/out/controllers")
 NOBODY = ["setpriv", "--reuid", "65534", "--clear-groups"]
@@ -31,6 +31,8 @@ UNAVAILABLE, NOT_PERMITTED = 69, 77
 PACKETS, AHEAD = 100_000, 40_000
 #: To a watch that stands still: nearly as many as the kernel keeps, and more.
 STALLED_PACKETS, TOO_MANY = 80_000, 100_000
+#: What the watch has the kernel keep for it, in bytes.
+KEPT = 64 << 20
 
 
 def switch(adapter: str, *, on: bool) -> None:
@@ -176,12 +178,14 @@ async def flood() -> None:
             async with check(f"none of {STALLED_PACKETS} is lost while the watch stands still"):
                 os.kill(program.process_id, signal.SIGSTOP)
                 controller.send(PACKETS, STALLED_PACKETS)
+                await until_kept()
                 os.kill(program.process_id, signal.SIGCONT)
                 await arrivals.until(PACKETS + STALLED_PACKETS)
                 assert controller.resets == resets, "the controller was started again for no reason"
             async with check("what the kernel cannot keep is noticed, and the watch starts its controller again"):
                 os.kill(program.process_id, signal.SIGSTOP)
                 controller.send(PACKETS + STALLED_PACKETS, TOO_MANY)
+                await until_kept(KEPT)
                 seen = len(program.lines)
                 os.kill(program.process_id, signal.SIGCONT)
                 line = await program.wait_for_line(r"the kernel has dropped (\d+) packets", SECONDS, after=seen)
