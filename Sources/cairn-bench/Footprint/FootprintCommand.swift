@@ -10,7 +10,8 @@ extension CairnBench {
             discussion: """
                 Runs cairn as it is, in a process of its own, with a state directory and a controller of a simulated air, \
                 which belongs to this process. A start lasts from the program's execution to the first advertisement that a \
-                scanner hears. It is measured with a whole processor, and with a part of one that stands for a small board: \
+                scanner hears. It is measured with a whole processor, and with a part of one that stands for a small board \
+                (a Raspberry Pi Zero 2 W's is said to be five to eight times slower than a server's): \
                 the kernel's quota for a control group, which only root may make. Where that cannot be had, the part's time is \
                 left out, and the processor time times the number of parts says what it would be at least.
 
@@ -31,7 +32,7 @@ extension CairnBench {
         var starts = 9
 
         @Option(help: ArgumentHelp("A small board has one part of so many of a processor.", valueName: "parts"))
-        var board = 12
+        var board = 8
 
         @Option(
             help: ArgumentHelp("How long the watch is left alone for its wakeups to be counted.", valueName: "seconds")
