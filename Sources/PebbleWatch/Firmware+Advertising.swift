@@ -29,7 +29,8 @@ extension Firmware {
 
     /// Tells the host what the policy wants on the air, if that changed.
     mutating func updateAdvertising(at now: Duration) {
-        guard advertiser.needsUpdate else { return }
+        // Who is told goodbye shall not be invited back: a phone that waits for its watch returns within milliseconds.
+        guard advertiser.needsUpdate, !isSwitchedOff else { return }
         if advertiser.takesResetToAdvertise() {
             log(
                 .error,

@@ -150,7 +150,7 @@ public struct Firmware: HCIHost, Sendable {
     /// The private address that the watch uses now, if it uses any.
     var currentPrivateAddress: LEAddress? { privateAddress.map { .random($0.address) } }
 
-    /// Ends every connection, as a watch does that is being switched off.
+    /// Ends every connection, as a watch does that is being switched off. What is on the air stays as it is, and nothing is added.
     public mutating func disconnectAll(at now: Duration) {
         host.advance(to: now)
         isSwitchedOff = true

@@ -240,6 +240,21 @@ import Testing
         #expect(rig.controller.beacon != nil)
     }
 
+    @Test func aPhoneThatIsToldGoodbyeIsNotInvitedBack() throws {
+        var rig = try Rig(.severalSets, .apple, beacon: Self.beacon)
+        rig.disturb { _ = $0.phoneConnects() }
+        _ = rig.run(until: .seconds(60))
+        rig.events = []
+        rig.firmware.disconnectAll(at: rig.now)
+        rig.pump()
+        rig.disturb { $0.linkEnds(0x16) }
+        rig.firmware.advance(to: rig.now + .seconds(60))
+        rig.pump()
+        #expect(rig.events.contains { if case .disconnected = $0 { true } else { false } })
+        #expect(rig.controller.connectable == nil && rig.controller.beacon == nil)
+        #expect(!rig.events.contains { if case .advertising = $0 { true } else { false } })
+    }
+
     @Test func thePairingWindowIsOpenedAndClosed() throws {
         var rig = try Rig(.severalSets, .saver)
         #expect(rig.run(until: .seconds(1000)) == nil)
