@@ -25,7 +25,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
-        .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
@@ -33,7 +33,12 @@ let package = Package(
     targets: [
         .target(name: "ByteCoding", swiftSettings: core),
         .target(name: "SeededRandomness", swiftSettings: core),
-        .target(name: "BluetoothHCI", dependencies: ["ByteCoding"], swiftSettings: core),
+        .target(
+            name: "BluetoothHCI",
+            dependencies: ["ByteCoding"],
+            exclude: ["Commands/commands.txt", "Commands/generate"],
+            swiftSettings: core
+        ),
         .target(
             name: "BluetoothHost",
             dependencies: [
@@ -52,7 +57,7 @@ let package = Package(
         .target(
             name: "WatchStorage",
             dependencies: [
-                "ByteCoding", "BluetoothHCI", "BluetoothHost", "PebbleWatch",
+                "ByteCoding", "BluetoothHCI", "BluetoothHost", "PebbleWatch", "PrivateFiles",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict
@@ -76,6 +81,7 @@ let package = Package(
             dependencies: ["ByteCoding", "BluetoothHCI", "BluetoothHost", "PebbleProtocol", "PebbleWatch"],
             swiftSettings: strict
         ),
+        .target(name: "PrivateFiles", swiftSettings: strict),
         .systemLibrary(name: "CZlib"),
         .target(
             name: "Bundles",
@@ -86,14 +92,14 @@ let package = Package(
         .systemLibrary(name: "CBluetooth", pkgConfig: "bluez", providers: [.apt(["libbluetooth-dev"])]),
         .target(
             name: "LinuxBluetooth",
-            dependencies: ["ByteCoding", "BluetoothHCI", "CBluetooth", "CLinux"],
+            dependencies: ["ByteCoding", "BluetoothHCI", "PrivateFiles", "CBluetooth", "CLinux"],
             swiftSettings: strict
         ),
         .target(
             name: "Daemon",
             dependencies: [
                 "BluetoothHCI", "BluetoothHost", "PebbleProtocol", "PebbleWatch", "WatchStorage", "LinuxBluetooth",
-                "AirSimulator", "Board", "ControlServer", "CLinux", logging,
+                "AirSimulator", "Board", "ControlServer", "PrivateFiles", "CLinux", logging,
             ],
             swiftSettings: strict
         ),
@@ -110,6 +116,7 @@ let package = Package(
             name: "cairn",
             dependencies: [
                 "Board", "Daemon", "ControlServer", "AirSimulator", "BluetoothHCI", "Bundles", "LinuxBluetooth",
+                "PrivateFiles",
                 "PebblePhone", "PebbleProtocol", "PebbleWatch", logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
@@ -135,6 +142,7 @@ let package = Package(
         .testTarget(
             name: "BluetoothHostTests",
             dependencies: ["ByteCoding", "SeededRandomness", "BluetoothHost", "BluetoothHCI", "AirSimulator"],
+            resources: [.copy("Vectors")],
             swiftSettings: strict
         ),
         .testTarget(
@@ -186,11 +194,18 @@ let package = Package(
             dependencies: ["Board", "CLinux", "LinuxBluetooth", "SeededRandomness"],
             swiftSettings: strict
         ),
+        .testTarget(
+            name: "PrivateFilesTests",
+            dependencies: ["PrivateFiles", "SystemTestSupport"],
+            swiftSettings: strict
+        ),
         .target(name: "SystemTestSupport", path: "Tests/SystemTestSupport", swiftSettings: strict),
         .testTarget(
             name: "DaemonTests",
             dependencies: [
-                "Daemon", "AirSimulator", "LinuxBluetooth", "BluetoothHCI", "SystemTestSupport", "cairn", logging,
+                "Daemon", "AirSimulator", "LinuxBluetooth", "BluetoothHCI", "BluetoothHost", "PebbleProtocol",
+                "PebbleWatch",
+                "ControlServer", "SystemTestSupport", "cairn", logging,
             ],
             swiftSettings: strict
         ),

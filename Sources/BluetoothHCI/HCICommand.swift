@@ -13,12 +13,8 @@ public protocol HCIParameters: Hashable, Sendable {
 /// A command is answered by Command Status, and later by an event of its own, unless it is an
 /// `HCICommandWithReturn`.
 public protocol HCICommand: HCIParameters {
-    /// The number of the command.
-    static var opcode: HCIOpcode { get }
-    /// Where Read Local Supported Commands says whether a controller understands the command; nil if all do.
-    static var supportedCommandBit: SupportedCommands.Bit? { get }
-    /// The command's name as the Core prints it, without `HCI_`.
-    static var name: String { get }
+    /// Its name, its number, and how a controller says that it has it.
+    static var id: HCICommandID { get }
 }
 
 /// A command that is answered by Command Complete.
@@ -28,7 +24,10 @@ public protocol HCICommandWithReturn: HCICommand {
 }
 
 extension HCICommand {
-    public static var name: String { "\(Self.self)" }
+    /// The number of the command.
+    public static var opcode: HCIOpcode { id.opcode }
+    /// The command's name as the Core prints it, without `HCI_`.
+    public static var name: String { id.name }
 
     /// Appends the whole packet: packet type, opcode, length, parameters.
     public func encodePacket(to buffer: inout [UInt8]) {

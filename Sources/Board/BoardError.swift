@@ -28,6 +28,15 @@ public struct BoardError: Error, Sendable, CustomStringConvertible {
         isUnreadable = false
     }
 
+    /// Something that is wrong with a variable as such.
+    init(ofEnvironment variable: String, _ problem: String) {
+        place = "the environment variable \(variable)"
+        line = nil
+        key = nil
+        self.problem = problem
+        isUnreadable = false
+    }
+
     /// Something that is wrong with what was typed.
     public init(ofCommandLine problem: String) {
         place = ""

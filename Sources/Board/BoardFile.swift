@@ -112,13 +112,28 @@ public struct BoardFile: Sendable {
                 throw BoardError(path, mark.line, nil, "this is not YAML: \(problem)")
             case .duplicatedKeysInMapping(let names, let context):
                 let settings = names.sorted().joined(separator: ", ")
-                throw BoardError(path, context.mark.line, nil, "in what begins here, \(settings) stands more than once")
-            default:
-                throw BoardError(path, nil, nil, "this is not YAML: \(error)")
+                throw BoardError(
+                    path,
+                    lineOfRepetition(of: names, in: text, from: context.mark.line) ?? context.mark.line,
+                    nil,
+                    "\(settings) stands more than once; keep one"
+                )
+            case .reader(let problem, _, _, _): throw BoardError(path, nil, nil, "this is not YAML: \(problem)")
+            default: throw BoardError(path, nil, nil, "this is not YAML that can be read")
             }
         } catch {
-            throw BoardError(path, nil, nil, "this is not YAML: \(error)")
+            throw BoardError(path, nil, nil, "this is not YAML that can be read")
         }
+    }
+
+    /// Where a setting stands for the second time in a block; the parser only knows where the block begins.
+    private static func lineOfRepetition(of names: [String], in text: String, from first: Int) -> Int? {
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false).enumerated().dropFirst(first - 1)
+        for name in names {
+            let found = lines.filter { $0.element.drop { $0 == " " }.hasPrefix(name + ":") }
+            if found.count > 1 { return found[found.index(after: found.startIndex)].offset + 1 }
+        }
+        return nil
     }
 
     /// Takes settings out of YAML, and remembers what is none.
@@ -169,7 +184,7 @@ public struct BoardFile: Sendable {
     private static func contents(of path: String) throws(BoardError) -> String {
         func failure(_ what: String) -> BoardError { BoardError(path, nil, nil, what, isUnreadable: true) }
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw failure(String(cString: strerror(errno))) }
+        guard descriptor >= 0 else { throw failure(Self.explain(errno)) }
         defer { close(descriptor) }
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 64 * 1024)
@@ -177,13 +192,28 @@ public struct BoardFile: Sendable {
             let count = read(descriptor, &buffer, buffer.count)
             if count < 0 {
                 if errno == EINTR { continue }
-                throw failure(String(cString: strerror(errno)))
+                throw failure(Self.explain(errno))
             }
             guard count > 0 else { break }
             bytes += buffer.prefix(count)
-            guard bytes.count <= sizeLimit else { throw failure("it is larger than \(sizeLimit / 1024) KiB") }
+            guard bytes.count <= sizeLimit else {
+                throw BoardError(path, nil, nil, "it is larger than \(sizeLimit / 1024) KiB, and so no board file")
+            }
         }
-        guard let text = String(validating: bytes, as: UTF8.self) else { throw failure("it is not UTF-8 text") }
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            let line = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+                .firstIndex { String(validating: $0, as: UTF8.self) == nil }
+            throw BoardError(path, line.map { $0 + 1 }, nil, "this is not UTF-8 text; save the file as UTF-8")
+        }
         return text
+    }
+
+    private static func explain(_ code: Int32) -> String {
+        switch code {
+        case ENOENT, ENOTDIR: "there is no such file"
+        case EISDIR: "this is a directory; name the file in it"
+        case EACCES: "this user may not read it"
+        default: String(cString: strerror(code))
+        }
     }
 }

@@ -1,13 +1,13 @@
 /// Finds what somebody meant who made a typing error.
-enum NearestName {
+public enum NearestName {
     /// The name that is nearest to a word, if any is near: one typing error in three letters, at most three in all.
     /// - Parameter names: in the order of preference among those that are equally near.
-    static func of(_ word: String, among names: [String]) -> String? {
+    public static func of(_ word: String, among names: [String]) -> String? {
         let letters = Array(word.lowercased())
         let limit = min(max(letters.count / 3, 1), 3)
         var best: (name: String, distance: Int)?
         for name in names {
-            let other = Array(name)
+            let other = Array(name.lowercased())
             guard abs(other.count - letters.count) <= limit else { continue }
             let distance = typingErrors(letters, other)
             if distance <= limit, distance < best?.distance ?? .max { best = (name, distance) }

@@ -108,6 +108,21 @@ extension [String: String] {
 }
 
 extension SettingKey {
+    /// The variables that are no setting's: what is wrong with each.
+    public static func problems(
+        inEnvironment environment: [String: String],
+        against keys: [SettingKey],
+        besides others: Set<String>
+    ) -> [BoardError] {
+        let known = keys.map(\.variable)
+        return environment.keys.sorted().filter { !known.contains($0) && !others.contains($0) }.map { variable in
+            let hint =
+                NearestName.of(variable, among: known + others.sorted()).map { "did you mean \($0)?" }
+                ?? "the variables are CAIRN_ and the name of a setting, such as CAIRN_ADVERTISING_POLICY; unset it"
+            return BoardError(ofEnvironment: variable, "Cairn has no such variable; \(hint)")
+        }
+    }
+
     /// As swift-configuration names it.
     var configKey: AbsoluteConfigKey { AbsoluteConfigKey(ConfigKey(name)) }
 

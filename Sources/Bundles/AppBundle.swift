@@ -35,12 +35,13 @@ public enum AppBundle {
         let binary = try archive.contents(of: application, in: folder)
         let header = try header(of: binary, file: folder + application.name)
         try checkInfo(in: archive, uuid: header.uuid)
-        var resources: [UInt8]?
-        if let file = manifest.resources {
-            let bytes = try archive.contents(of: file, in: folder)
-            try check(resources: bytes, file: folder + file.name, header: header)
-            resources = bytes
+        // The SDK puts a pack into every bundle, if only an empty one, and the watch waits for it for ever.
+        guard let file = manifest.resources else {
+            let manifest = folder + BundleManifest.fileName
+            throw .missing("resources (\(manifest) names none), and the watch starts no app without them")
         }
+        let resources = try archive.contents(of: file, in: folder)
+        try check(resources: resources, file: folder + file.name, header: header)
         var worker: [UInt8]?
         if let file = manifest.worker {
             let bytes = try archive.contents(of: file, in: folder)

@@ -21,6 +21,9 @@ public enum BundleError: Error, Sendable, Equatable, CustomStringConvertible {
     /// It is for other watches.
     case wrongPlatform(available: [String], wanted: String)
 
+    /// Whether it is about the file and not about what is in it.
+    public var isUnreadable: Bool { if case .unreadable = self { true } else { false } }
+
     public var description: String {
         switch self {
         case .unreadable(let reason): reason

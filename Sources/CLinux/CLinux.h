@@ -20,6 +20,11 @@
 
 extern int accept4(int descriptor, struct sockaddr *address, socklen_t *length, int flags);
 
+#ifndef POLLRDHUP
+// poll(2): the other side of a stream has closed its half. Linux has this number on every processor but SPARC.
+#define POLLRDHUP 0x2000
+#endif
+
 extern int ppoll(struct pollfd *requests, nfds_t count, const struct timespec *timeout, const sigset_t *mask);
 
 extern int posix_openpt(int flags);

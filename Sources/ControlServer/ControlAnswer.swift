@@ -20,13 +20,24 @@ public struct ControlAnswer: Codable, Sendable, Equatable {
     public var status: ControlStatus?
     /// To `open-pairing`: how long phones may pair now.
     public var pairingSeconds: Double?
-    /// To `oob`: the block to hand to the phone, in hexadecimal.
+    /// To `oob`: the block to hand to the phone, in hexadecimal. To `backup-part`: bytes of the copy.
     public var data: String?
+    /// To `backup`: what the copy has, of which `backup-part` gives the bytes.
+    public var backup: ControlBackup?
+    /// To what was carried out: the number of the last event before it. What comes of it has higher numbers.
+    public var sequence: UInt64?
+    /// To `send`: the app whose message it is.
+    public var app: String?
+    /// To `send`: `sent` to its companion, which has not answered yet; `waits` until its companion is back; or `queued` until the app
+    /// is awake.
+    public var delivery: String?
     /// To `forget`, `forget-all` and `disconnect`: the phones that were concerned.
     public var phones: [String]?
 
     /// The code of a request that could not be read.
     public static let badRequestCode = "bad-request"
+    /// The code of a number that no event has yet.
+    public static let unknownSequenceCode = "unknown-sequence"
     /// The code of a connection that is one too many.
     public static let busyCode = "busy"
 
@@ -36,12 +47,17 @@ public struct ControlAnswer: Codable, Sendable, Equatable {
     static let done = ControlAnswer(ok: true)
 
     /// What a command came to.
-    public init(_ result: WatchCommandResult, at now: Duration) {
+    /// - Parameter sequence: the number of the last event before it.
+    public init(_ result: WatchCommandResult, after sequence: UInt64? = nil, at now: Duration) {
         self.init(ok: true)
+        self.sequence = sequence
         switch result {
         case .done: break
         case .pairingOpen(let end): pairingSeconds = (end - now).inSeconds
         case .outOfBandData(let block): data = block.bytes.hexadecimal
+        case .appMessage(let app, let delivery):
+            self.app = "\(app)"
+            self.delivery = delivery.rawValue
         case .forgot(let phones), .disconnecting(let phones): self.phones = phones.map { $0.address.description }
         }
     }
@@ -50,6 +66,37 @@ public struct ControlAnswer: Codable, Sendable, Equatable {
     public init(_ status: WatchStatus, at now: Duration) {
         self.init(ok: true)
         self.status = ControlStatus(status, at: now)
+    }
+
+    /// A copy of the watch's state is there to be read.
+    public init(_ backup: ControlBackup) {
+        self.init(ok: true)
+        self.backup = backup
+    }
+
+    /// Bytes of that copy.
+    public init(backupPart bytes: [UInt8]) {
+        self.init(ok: true)
+        data = bytes.hexadecimal
+    }
+
+    /// How the watch is doing, and the process that runs it.
+    public init(_ status: WatchStatus, of program: ControlProgram, _ history: EventHistory, at now: Duration) {
+        self.init(status, at: now)
+        self.status?.add(program, history, at: now)
+        sequence = history.last
+    }
+
+    /// The lines to a program that asked for events.
+    /// - Parameter sequence: those after it are wanted that have happened; nil for none.
+    public static func events(after sequence: UInt64?, from history: EventHistory, at now: Duration) -> [UInt8] {
+        guard let sequence else { return done.line }
+        guard sequence <= history.last else {
+            let message =
+                "no event has the number \(sequence) yet: the last one is \(history.last), since the watch was started"
+            return ControlAnswer(failure: unknownSequenceCode, message).line
+        }
+        return done.line + history.lines(after: sequence, at: now)
     }
 
     /// It was not done.

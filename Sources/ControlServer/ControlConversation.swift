@@ -15,7 +15,7 @@ public struct ControlConversation: Sendable {
     private var searched = 0
     /// Whether the rest of a line that is too long is being passed over.
     private var isSkipping = false
-    private var lostEventCount = 0
+    private var lostEventCount: UInt64 = 0
 
     /// Whether the program wants to be told what happens.
     public private(set) var wantsEvents = false
@@ -40,9 +40,15 @@ public struct ControlConversation: Sendable {
     public enum Item: Sendable {
         /// The answer is known already.
         case answered(ControlAnswer)
-        /// Answer it with `ControlAnswer(_:at:)`.
+        /// Answer it with `ControlAnswer(_:of:_:at:)`.
         case status
-        /// Carry it out, and answer with `ControlAnswer(_:at:)` or `ControlAnswer(_:)`.
+        /// Copy the watch's state, and answer with what the copy has.
+        case backup
+        /// Answer with bytes of that copy, from a place on.
+        case backupPart(offset: Int)
+        /// Answer it with `ControlAnswer.events(after:from:at:)`; new events follow.
+        case events(after: UInt64?)
+        /// Carry it out, and answer with `ControlAnswer(_:after:at:)` or `ControlAnswer(_:)`.
         case perform(WatchCommand)
     }
 
@@ -52,10 +58,12 @@ public struct ControlConversation: Sendable {
         switch request {
         case .failure(let invalid):
             return .answered(ControlAnswer(failure: ControlAnswer.badRequestCode, invalid.description))
-        case .success(.events):
+        case .success(.events(let sequence)):
             wantsEvents = true
-            return .answered(.done)
+            return .events(after: sequence)
         case .success(.status): return .status
+        case .success(.backup): return .backup
+        case .success(.backupPart(let offset)): return .backupPart(offset: offset)
         case .success(.perform(let command)): return .perform(command)
         }
     }

@@ -14,8 +14,12 @@ public enum ControlRequest: Sendable, Equatable {
     case perform(WatchCommand)
     /// How the watch is doing.
     case status
-    /// Everything that happens from now on, line by line.
-    case events
+    /// A copy of everything that the watch keeps.
+    case backup
+    /// Bytes of that copy, from a place on.
+    case backupPart(offset: Int)
+    /// Everything that happens from now on, line by line, and before that what has happened after a number.
+    case events(after: UInt64? = nil)
 
     /// Why a line is no request; the text is for whoever wrote it.
     public struct Invalid: Error, Equatable, Sendable {
@@ -35,6 +39,11 @@ public enum ControlRequest: Sendable, Equatable {
             throw Invalid(description: "“\(fields.command.abbreviated)” is no command; there are \(known)")
         }
         self = try Self.make(name, fields)
+    }
+
+    /// Whether a text can be a request at all; whether it is one, the watch knows.
+    public static func isObject(_ text: String) -> Bool {
+        (try? JSONSerialization.jsonObject(with: Data(text.utf8))) is [String: Any]
     }
 
     private static func explain(_ error: any Error) -> String {
@@ -74,6 +83,8 @@ enum CommandName: String, CaseIterable {
     case act, set
     case logData = "log-data"
     case restart
+    case backup
+    case backupPart = "backup-part"
 }
 
 /// What can stand in a request.
@@ -107,13 +118,20 @@ struct Fields: Decodable {
     let tag: Int?
     let itemSize: Int?
     let how: String?
+    let offset: Int?
+    let since: UInt64?
 }
 
 extension ControlRequest {
     private static func make(_ name: CommandName, _ fields: Fields) throws(Invalid) -> ControlRequest {
         switch name {
         case .status: return .status
-        case .events: return .events
+        case .backup: return .backup
+        case .backupPart:
+            let offset = try required(fields.offset, "offset")
+            guard offset >= 0 else { throw Invalid(description: "“offset” is a number from 0 on") }
+            return .backupPart(offset: offset)
+        case .events: return .events(after: fields.since)
         case .press:
             return .perform(.press(try button(fields.button, "button"), fields.long == true ? .long : .short))
         case .hold:

@@ -117,7 +117,7 @@ extension ControlServices {
 }
 
 extension ControlServices.Notification {
-    fileprivate init(_ item: TimelineItem) {
+    init(_ item: TimelineItem) {
         func text(_ id: TimelineAttribute.ID, of attributes: [TimelineAttribute]) -> String? {
             attributes.first { $0.id == id }?.text
         }

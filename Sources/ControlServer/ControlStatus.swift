@@ -67,14 +67,28 @@ public struct ControlStatus: Codable, Sendable, Equatable {
 
     /// Who may pair.
     public struct Pairing: Codable, Sendable, Equatable {
-        /// `auto`, `button` or `reject`.
-        public let confirmation: String
+        /// `open`, `auto`, `button` or `reject`.
+        public let mode: String
         public let isBondable: Bool
-        /// Whether a phone without a bond may pair now.
+        /// Whether a phone may pair now that has not proved who it is: at once, or if a person says yes.
         public let isOpen: Bool
         /// How long the window that somebody opened stays open.
         public let windowSeconds: Double?
         public let waiting: [Waiting]
+        /// The phone that was refused last; none once one has paired, or pairing was opened.
+        public let refused: Refused?
+    }
+
+    /// A phone that was refused.
+    public struct Refused: Codable, Sendable, Equatable {
+        public let phone: String
+        /// `closed`, `key-lost`, `weaker` or `rejected`.
+        public let reason: String
+        public let secondsAgo: Double
+        /// What happened, in words.
+        public let text: String
+        /// What to do if the phone is to be let in.
+        public let advice: String
     }
 
     /// An advertisement that is on the air, or has its turns there.
@@ -98,6 +112,8 @@ public struct ControlStatus: Codable, Sendable, Equatable {
         public let turnSeconds: Double?
         /// `on-air`, `starting`, `waiting` for its turn, or `refused` by the controller.
         public let state: String
+        /// Why the controller refused it.
+        public let refusal: String?
     }
 
     /// The battery.
@@ -137,6 +153,10 @@ public struct ControlStatus: Codable, Sendable, Equatable {
     public let links: [Link]
     /// Nothing before a link has ended.
     public let lastDisconnection: Disconnection?
+    /// Nothing before a stranger's link has ended while a bonded phone was waited for.
+    public let lastStranger: Disconnection?
+    /// How many strangers were turned away as soon as they had connected.
+    public let strangersTurnedAway: Int
     public let sessions: [Session]
     public let streams: [Stream]
     public let phones: [Phone]
@@ -146,6 +166,16 @@ public struct ControlStatus: Codable, Sendable, Equatable {
     public let sensors: Sensors
     public let heldButtons: [String]
     public let services: ControlServices
+    /// Of the process; nothing if it is not known which that is.
+    public internal(set) var pid: Int?
+    /// Cairn's.
+    public internal(set) var version: String?
+    public internal(set) var controller: String?
+    /// How long the process has run.
+    public internal(set) var uptimeSeconds: Double?
+    public internal(set) var ports: Ports?
+    public internal(set) var paths: Paths?
+    public internal(set) var events: Events?
 }
 
 extension ControlStatus {
@@ -170,6 +200,8 @@ extension ControlStatus {
             )
         }
         lastDisconnection = status.lastDisconnection.map { Disconnection($0, at: now) }
+        lastStranger = status.lastStranger.map { Disconnection($0, at: now) }
+        strangersTurnedAway = status.strangersTurnedAway
         sessions = status.sessions.map { session in
             Session(
                 session: session.id.number,
@@ -199,7 +231,7 @@ extension ControlStatus {
 }
 
 extension ControlStatus.Advertisement {
-    fileprivate init(_ entry: OnAir.Entry, at now: Duration) {
+    init(_ entry: OnAir.Entry, at now: Duration) {
         role = entry.role.rawValue
         intervalMilliseconds = entry.interval.duration / .milliseconds(1)
         address = entry.address.address.description
@@ -217,6 +249,7 @@ extension ControlStatus.Advertisement {
             case .waitingForTurn: "waiting"
             case .refused: "refused"
             }
+        refusal = if case .refused(let status) = entry.state { "\(status)" } else { nil }
     }
 }
 
@@ -234,7 +267,7 @@ extension ControlStatus.Disconnection {
 
 extension ControlStatus.Pairing {
     fileprivate init(_ pairing: WatchStatus.Pairing, at now: Duration) {
-        confirmation = pairing.policy.confirmation.rawValue
+        mode = pairing.policy.mode.rawValue
         isBondable = pairing.isBondable
         isOpen = pairing.isOpen
         windowSeconds = pairing.windowEnd.map { max(0, ($0 - now).inSeconds) }
@@ -244,6 +277,15 @@ extension ControlStatus.Pairing {
                 phone: waiting.phone.address.description,
                 question: waiting.question.name,
                 number: waiting.question.number
+            )
+        }
+        refused = pairing.refused.map { refused in
+            ControlStatus.Refused(
+                phone: refused.phone.address.description,
+                reason: refused.reason.rawValue,
+                secondsAgo: max(0, (now - refused.time).inSeconds),
+                text: refused.description,
+                advice: refused.advice
             )
         }
     }

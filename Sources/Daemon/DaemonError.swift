@@ -25,6 +25,8 @@ public enum ExitStatus: Int32, Sendable {
     case configuration = 78
     /// A second signal ended it at once. The shell's number for SIGINT.
     case killed = 130
+    /// Nothing reads its output any more. The shell's number for SIGPIPE.
+    case readerGone = 141
 }
 
 /// An end that the person at the terminal has to know about: what happened and where, and what to do next.

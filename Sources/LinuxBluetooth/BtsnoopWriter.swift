@@ -1,6 +1,7 @@
 import BluetoothHCI
 import ByteCoding
 import Glibc
+import PrivateFiles
 
 /// The btsnoop file format, version 1, as Wireshark reads it.
 ///
@@ -27,6 +28,39 @@ public enum Btsnoop {
 
     /// Flag of commands and events, as opposed to data.
     static let commandOrEvent: UInt32 = 1 << 1
+
+    /// What every file of H4 packets begins with.
+    static var header: [UInt8] {
+        var header = identification
+        header.appendBigEndian(version)
+        header.appendBigEndian(dataLinkH4)
+        return header
+    }
+
+    /// Adds a packet's record to a buffer.
+    /// - Parameter drops: how many packets have been left out before it.
+    static func append(
+        _ packet: ArraySlice<UInt8>,
+        _ direction: Direction,
+        at time: Duration,
+        drops: UInt32 = 0,
+        to buffer: inout [UInt8]
+    ) {
+        let length = UInt32(clamping: packet.count)
+        buffer.appendBigEndian(length)
+        buffer.appendBigEndian(length)
+        buffer.appendBigEndian(direction.rawValue | (isData(packet) ? 0 : commandOrEvent))
+        buffer.appendBigEndian(drops)
+        buffer.appendBigEndian(unixEpochMicroseconds &+ time.wholeMicroseconds)
+        buffer += packet
+    }
+
+    private static func isData(_ packet: ArraySlice<UInt8>) -> Bool {
+        switch packet.first.flatMap(HCIPacketType.init(rawValue:)) {
+        case .acl, .sco, .iso: true
+        case .command, .event, nil: false
+        }
+    }
 }
 
 /// Writes packets into a btsnoop file.
@@ -41,12 +75,29 @@ public final class BtsnoopWriter {
         public let path: String
         /// Why not.
         public let cause: SystemError
+        /// Why a file that is there is not taken; nil if the kernel refused.
+        public let refusal: PrivateFileError?
 
-        public var description: String { "cannot write the capture file \(path): \(cause)" }
+        init(path: String, cause: SystemError) {
+            self.path = path
+            self.cause = cause
+            refusal = nil
+        }
+
+        init(_ error: PrivateFileError) {
+            path = error.path
+            cause = SystemError(code: error.code)
+            refusal = error.advice == nil ? nil : error
+        }
+
+        public var description: String {
+            "cannot write the capture file \(path): \(refusal?.reason ?? cause.description)"
+        }
 
         /// What a person can do about it.
         public var advice: String {
-            switch cause.code {
+            if let advice = refusal?.advice { return advice }
+            return switch cause.code {
             case ENOENT, ENOTDIR: "the folder is not there: create it first, or name another file"
             case EACCES, EPERM, EROFS: "choose a file in a folder that you may write to"
             case EISDIR: "the path is a folder: name a file in it"
@@ -65,17 +116,16 @@ public final class BtsnoopWriter {
     private var buffer: [UInt8] = []
     private var written: off_t = 0
 
-    /// Creates the file, or empties the one that is there, and writes its header.
+    /// Creates the file, or empties the one that is there, and writes its header. What passes between host and controller
+    /// includes keys, so the file is this user's alone.
     public init(path: String) throws(CaptureError) {
         self.path = path
         do {
-            file = try .checking(open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644))
+            file = FileDescriptor(owning: try PrivateFile.create(path))
         } catch {
-            throw CaptureError(path: path, cause: error)
+            throw CaptureError(error)
         }
-        buffer += Btsnoop.identification
-        buffer.appendBigEndian(Btsnoop.version)
-        buffer.appendBigEndian(Btsnoop.dataLinkH4)
+        buffer = Btsnoop.header
         try flush()
     }
 
@@ -87,13 +137,7 @@ public final class BtsnoopWriter {
         _ direction: Btsnoop.Direction,
         at time: Duration
     ) throws(CaptureError) {
-        let length = UInt32(clamping: packet.count)
-        buffer.appendBigEndian(length)
-        buffer.appendBigEndian(length)
-        buffer.appendBigEndian(direction.rawValue | (Self.isData(packet) ? 0 : Btsnoop.commandOrEvent))
-        buffer.appendBigEndian(UInt32(0))
-        buffer.appendBigEndian(Btsnoop.unixEpochMicroseconds &+ time.wholeMicroseconds)
-        buffer += packet
+        Btsnoop.append(packet, direction, at: time, to: &buffer)
         if buffer.count >= Self.bufferLimit { try flush() }
     }
 
@@ -116,13 +160,6 @@ public final class BtsnoopWriter {
         }
         written += off_t(start)
         buffer.removeAll(keepingCapacity: true)
-    }
-
-    private static func isData(_ packet: ArraySlice<UInt8>) -> Bool {
-        switch packet.first.flatMap(HCIPacketType.init(rawValue:)) {
-        case .acl, .sco, .iso: true
-        case .command, .event, nil: false
-        }
     }
 }
 

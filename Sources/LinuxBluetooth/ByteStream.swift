@@ -47,6 +47,15 @@ public final class ByteStream {
     /// What to poll: for reading when there is something to do with it, for writing when `wantsToWrite`.
     public var descriptor: Int32 { file.number }
 
+    /// Whether the process at the other end of a Unix socket is this process's user's, or root's.
+    public var isOwnUserOrRoot: Bool {
+        // struct ucred of unix(7): process, user and group, 32 bits each.
+        var peer: [UInt32] = [0, .max, 0]
+        var size = socklen_t(peer.count * MemoryLayout<UInt32>.size)
+        guard getsockopt(file.number, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 else { return false }
+        return peer[1] == 0 || peer[1] == geteuid()
+    }
+
     /// Whether bytes wait for the kernel to take them.
     public var wantsToWrite: Bool { sent < outbound.count }
 

@@ -40,3 +40,22 @@ extension FileDescriptor {
         return try checking(Glibc.socket(family, kind, number))
     }
 }
+
+extension FileDescriptor {
+    /// Bytes that wait to be read on a socket, at most `count`, which stay there; none if there are none.
+    public func peek(_ count: Int) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: count)
+        while true {
+            let found = bytes.withUnsafeMutableBytes {
+                recv(number, $0.baseAddress, $0.count, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
+            }
+            if found >= 0 { return Array(bytes.prefix(found)) }
+            if !SystemError.last.isInterrupted { return [] }
+        }
+    }
+
+    /// Has a TCP socket count as readable only when so many bytes are there, or its end.
+    public func wakeReader(at count: Int) {
+        try? setOption(level: SOL_SOCKET, name: SO_RCVLOWAT, to: Int32(clamping: count))
+    }
+}

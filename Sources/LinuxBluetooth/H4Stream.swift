@@ -29,6 +29,13 @@ public final class H4Stream: HCIConnection {
         self.init(owning: socket, kind: .tcpSocket, peer: peer)
     }
 
+    /// Takes over the connection of a host that has come for a controller.
+    public convenience init(guest socket: consuming FileDescriptor, kind: ByteStream.Kind) {
+        // Without these options a conversation is slower, and it is no worse otherwise.
+        if kind == .tcpSocket { try? ByteStream.prepare(tcp: socket) }
+        self.init(owning: socket, kind: kind, peer: .host)
+    }
+
     public var descriptor: Int32 { stream.descriptor }
 
     public var wantsToWrite: Bool { stream.wantsToWrite }

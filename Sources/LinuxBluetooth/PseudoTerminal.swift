@@ -18,6 +18,8 @@ public struct PseudoTerminal: ~Copyable {
         let path = String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
         // Opened and closed once: from then on the kernel can tell whether somebody has it open.
         let port = try FileDescriptor.checking(open(path, O_RDWR | O_NOCTTY | O_CLOEXEC))
+        // The system lets the group “tty” write to terminals: to this one only its owner may.
+        guard fchmod(port.number, 0o600) == 0 else { throw .last }
         var settings = termios()
         guard tcgetattr(port.number, &settings) == 0 else { throw .last }
         cfmakeraw(&settings)

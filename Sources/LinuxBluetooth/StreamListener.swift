@@ -25,6 +25,11 @@ public struct StreamListener: ~Copyable, Sendable {
         }
     }
 
+    /// How many connections wait in the kernel until they are taken.
+    private static let backlog: Int32 = 128
+    /// How much the kernel keeps of what a connection sends before it is read: others may connect and send as they like.
+    private static let receiveBuffer: Int32 = 256 * 1024
+
     private let socket: FileDescriptor
     /// The TCP port that it listens on: the one asked for, or the one that the kernel chose for 0. 0 for a Unix socket.
     public let port: UInt16
@@ -35,8 +40,10 @@ public struct StreamListener: ~Copyable, Sendable {
             let socket = try FileDescriptor.socket(AF_INET)
             // A port whose last connections are still in TIME_WAIT is free for us.
             try socket.setOption(level: SOL_SOCKET, name: SO_REUSEADDR, to: 1)
+            // Every connection inherits it.
+            try socket.setOption(level: SOL_SOCKET, name: SO_RCVBUF, to: Self.receiveBuffer)
             try SocketAddress(loopbackPort: port).bind(socket)
-            guard listen(socket.number, SOMAXCONN) == 0 else { throw SystemError.last }
+            guard listen(socket.number, Self.backlog) == 0 else { throw SystemError.last }
             self.port = try Self.boundPort(of: socket)
             self.socket = socket
         } catch {
@@ -48,10 +55,13 @@ public struct StreamListener: ~Copyable, Sendable {
     public init(unixPath path: String, forGroup: Bool = false) throws(SystemError) {
         guard path.utf8.count <= UnixSocketPath.longest else { throw SystemError(code: ENAMETOOLONG) }
         let socket = try FileDescriptor.socket(AF_UNIX)
-        // On Linux the socket's own mode becomes the file's, so that it never exists with wider permissions.
-        guard fchmod(socket.number, forGroup ? 0o660 : 0o600) == 0 else { throw .last }
+        // On Linux the socket's own mode becomes the file's, so that it never exists with wider permissions, less what the
+        // process's umask takes away.
+        let mode: mode_t = forGroup ? 0o660 : 0o600
+        guard fchmod(socket.number, mode) == 0 else { throw .last }
         try SocketAddress(unixPath: path).bind(socket)
-        guard listen(socket.number, SOMAXCONN) == 0 else { throw .last }
+        guard fchmodat(AT_FDCWD, path, mode, 0) == 0 else { throw .last }
+        guard listen(socket.number, Self.backlog) == 0 else { throw .last }
         self.port = 0
         self.socket = socket
     }

@@ -15,6 +15,22 @@ public struct UnixConnection: ~Copyable, Sendable {
         file = socket
     }
 
+    /// The user that the other side ran as when it began to listen; nil if the kernel does not say.
+    ///
+    /// Source: unix(7), SO_PEERCRED: process, user and group, 32 bits each.
+    public var peerUser: uid_t? {
+        withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 3) { values in
+            values.initialize(repeating: 0)
+            let size = socklen_t(values.count * MemoryLayout<UInt32>.size)
+            var length = size
+            guard getsockopt(file.number, SOL_SOCKET, SO_PEERCRED, values.baseAddress, &length) == 0, length == size
+            else {
+                return nil
+            }
+            return values[1]
+        }
+    }
+
     /// Sends all of the bytes.
     public func write(_ bytes: [UInt8]) throws(SystemError) {
         var rest = bytes[...]

@@ -32,7 +32,7 @@ extension CompanionPhone {
         case .advertisingReport(let report):
             heard(report, at: now)
         case .scanningFailed(let status):
-            log(.error, "gap", "scanning could not be started: \(status)")
+            log(.error, .gap, "scanning could not be started: \(status)")
         case .connected(let connection):
             connected(connection, at: now)
         case .connectionFailed(let peer, let status):

@@ -24,7 +24,7 @@ extension CompanionPhone {
             try host.security?.encrypt(handle)
             link?.security = .underway
         } catch {
-            log(.warning, "smp", "the link cannot be encrypted: \(error)")
+            log(.warning, .smp, "the link cannot be encrypted: \(error)")
         }
     }
 
@@ -98,7 +98,7 @@ extension CompanionPhone {
         guard status == .pinOrKeyMissing, let peer = link?.peer else {
             return securityFailed("the link could not be encrypted: \(status)", at: now)
         }
-        log(.warning, "smp", "the watch has forgotten this phone; pairing again")
+        log(.warning, .smp, "the watch has forgotten this phone; pairing again")
         host.security?.deleteBond(peer)
         link?.security = .notBegun
         if link?.isExplored == true { pairIfWanted(at: now) }

@@ -27,7 +27,7 @@ extension CompanionPhone {
         guard link.isExplored, link.security == .settled else { return }
         let service = link.explorer.watch.services.first { $0.uuid == .uuid128(PebbleAttribute.streamService) }
         let psm = service?.characteristics.first { $0.uuid == .uuid128(PebbleAttribute.publishedPSM) }
-        guard let psm else { return giveUp(link.handle, "stream", "the watch does not publish its stream") }
+        guard let psm else { return giveUp(link.handle, .l2cap, "the watch does not publish its stream") }
         self.link?.stream = .readingPSM
         run(.read(psm.value), for: .psm, at: now)
     }
@@ -41,7 +41,7 @@ extension CompanionPhone {
             link?.stream = .opening
             _ = try host.openChannel(to: spsm, on: handle)
         } catch {
-            giveUp(handle, "stream", "no channel can be asked for: \(error)")
+            giveUp(handle, .l2cap, "no channel can be asked for: \(error)")
         }
     }
 
@@ -62,7 +62,7 @@ extension CompanionPhone {
             link?.session?.receive(bytes[...], at: now)
         case .closed(let id, let closure, _) where id.connection == link?.handle:
             closeSession(reason: "\(closure)", at: now)
-            giveUp(id.connection, "stream", "the stream is closed: \(closure)")
+            giveUp(id.connection, .l2cap, "the stream is closed: \(closure)")
         default:
             break
         }

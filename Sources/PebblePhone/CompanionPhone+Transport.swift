@@ -21,11 +21,11 @@ extension CompanionPhone {
         case .procedureEnded(let ended) where ended.connection == link?.handle:
             procedureEnded(ended, at: now)
         case .transactionTimedOut(let connection) where connection == link?.handle:
-            giveUp(connection, "att", "the watch did not answer")
+            giveUp(connection, .att, "the watch did not answer")
         case .pduIgnored(let connection, let pdu):
-            log(.warning, "att", "\(connection): \(pdu)")
+            log(.warning, .att, "\(connection): \(pdu)")
         case .requestRefused(let connection, let error):
-            log(.debug, "att", "\(connection): \(error)")
+            log(.debug, .att, "\(connection): \(error)")
         default:
             break
         }
@@ -36,12 +36,12 @@ extension CompanionPhone {
         case link?.inboundData: link?.transport?.receive(value.value, at: now)
         case link?.explorer.connectivityStatus: link?.explorer.receiveConnectivity(value.value)
         case link?.explorer.serviceChanged: link?.explorer.restart()
-        default: log(.info, "gatt", "a value of \(value.handle) came that nobody asked for")
+        default: log(.info, .gatt, "a value of \(value.handle) came that nobody asked for")
         }
     }
 
     /// The link is of no more use; a new one may be.
-    mutating func giveUp(_ connection: ConnectionHandle, _ layer: String, _ why: String) {
+    mutating func giveUp(_ connection: ConnectionHandle, _ layer: Diagnostic.Layer, _ why: String) {
         log(.warning, layer, "\(why); disconnecting")
         host.disconnect(connection, reason: .remoteUserTerminatedConnection)
     }
@@ -71,7 +71,7 @@ extension CompanionPhone {
         let data = link.explorer.watch.characteristic(.uuid128(PebbleAttribute.reversedData))
         let write = link.explorer.watch.characteristic(.uuid128(PebbleAttribute.reversedDataWrite))
         guard let data, let write, let configuration = data.clientConfiguration else {
-            return giveUp(link.handle, "ppogatt", "the watch does not host PPoGATT")
+            return giveUp(link.handle, .ppogatt, "the watch does not host PPoGATT")
         }
         self.link?.carrier = .write(write.value)
         self.link?.inboundData = data.value
@@ -111,16 +111,16 @@ extension CompanionPhone {
         case (.pairingTrigger, .success):
             pair(at: now)
         case (.pairingTrigger, .failure(let error)):
-            log(.info, "gatt", "Trigger Pairing: \(error)")
+            log(.info, .gatt, "Trigger Pairing: \(error)")
             pair(at: now)
         case (.transportSubscription, .success):
             if let carrier = link?.carrier { openTransport(.reversedV2, carrier, at: now) }
         case (.transportSubscription, .failure(let error)):
-            giveUp(ended.connection, "ppogatt", "the watch refused the subscription to its transport: \(error)")
+            giveUp(ended.connection, .ppogatt, "the watch refused the subscription to its transport: \(error)")
         case (.psm, .success(.value(let value))):
             receivePSM(value)
         case (.psm, _):
-            giveUp(ended.connection, "stream", "the watch does not say where its stream is")
+            giveUp(ended.connection, .l2cap, "the watch does not say where its stream is")
         case (nil, _):
             break
         }
@@ -135,8 +135,8 @@ extension CompanionPhone {
             switch purpose {
             case .explorer: link?.explorer.couldNotStart("\(error)")
             case .pairingTrigger: pair(at: now)
-            case .transportSubscription: giveUp(handle, "ppogatt", "\(error)")
-            case .psm: giveUp(handle, "stream", "\(error)")
+            case .transportSubscription: giveUp(handle, .ppogatt, "\(error)")
+            case .psm: giveUp(handle, .l2cap, "\(error)")
             }
         }
     }
@@ -171,7 +171,7 @@ extension CompanionPhone {
             case .deviceInformation(let information): emit(.deviceInformation(information))
             case .connectivity(let status): emit(.connectivity(status))
             case .batteryLevel(let level): emit(.batteryLevel(level))
-            case .problem(let problem): log(.warning, "gatt", problem)
+            case .problem(let problem): log(.warning, .gatt, problem)
             case .finished:
                 link?.isExplored = true
                 if configuration.remembersWatch { knownWatch = link?.explorer.watch }
@@ -195,7 +195,7 @@ extension CompanionPhone {
             case .closed(let reason):
                 closeSession(reason: "\(reason)", at: now)
             case .disconnectRequested(let reason):
-                if let handle = link?.handle { giveUp(handle, "ppogatt", "\(reason)") }
+                if let handle = link?.handle { giveUp(handle, .ppogatt, "\(reason)") }
             case .metaReadRequested, .subscriptionRequested, .failed, .spaceAvailable, .stalled:
                 // A watch's affairs; and space is looked for at every turn.
                 break
@@ -213,7 +213,7 @@ extension CompanionPhone {
         while let event = link?.session?.nextEvent() {
             emit(event)
             if case .negotiationFailed(let failure) = event, let handle = link?.handle {
-                giveUp(handle, "session", "\(failure)")
+                giveUp(handle, .session, "\(failure)")
             }
         }
     }
@@ -241,7 +241,7 @@ extension CompanionPhone {
                 link?.hasUnsentPacket = true
                 return
             } catch {
-                log(.warning, "ppogatt", "\(error)")
+                log(.warning, .ppogatt, "\(error)")
                 link?.hasUnsentPacket = false
                 return
             }

@@ -71,7 +71,7 @@ public struct CompanionPhone: HCIHost, Sendable {
         events.append(event)
     }
 
-    mutating func log(_ severity: Diagnostic.Severity, _ layer: String, _ message: String) {
+    mutating func log(_ severity: Diagnostic.Severity, _ layer: Diagnostic.Layer, _ message: String) {
         emit(.diagnostic(Diagnostic(severity: severity, layer: layer, message: message)))
     }
 }

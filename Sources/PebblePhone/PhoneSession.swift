@@ -100,7 +100,7 @@ extension PhoneSession {
     }
 
     private mutating func log(_ message: String) {
-        events.append(.diagnostic(Diagnostic(severity: .warning, layer: "session", message: message)))
+        events.append(.diagnostic(Diagnostic(severity: .warning, layer: .session, message: message)))
     }
 }
 

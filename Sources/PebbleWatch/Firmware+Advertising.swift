@@ -12,19 +12,15 @@ extension Firmware {
 
     mutating func controllerReady(_ capabilities: ControllerCapabilities, at now: Duration) {
         let sets = capabilities.usesExtendedCommands ? capabilities.advertisingSetCount : 1
+        tenure.controllerReady(canWaitBeside: capabilities.canAdvertiseWhileConnected)
         advertiser.receive(.controllerReady(advertisingSets: sets), at: now)
     }
 
     mutating func advertisingReported(_ report: WatchAdvertiser.Report, of id: AdvertisingSetID, at now: Duration) {
-        guard let line = advertiser.receive(report, of: id, at: now) else { return }
-        log(.warning, "gap", line)
-    }
-
-    /// Takes a new private address, if the watch uses any; what is on the air goes out again with it.
-    mutating func changePrivateAddress(at now: Duration) {
-        guard case .resolvablePrivateAddress(let lifetime) = configuration.privacy else { return }
-        privateAddress = host.security?.makePrivateAddressRotation(lifetime: lifetime, at: now)
-        advertiser.privateAddress = currentPrivateAddress
+        let line = advertiser.receive(report, of: id, at: now)
+        if advertiser.refusalCount >= LinkTenure.refusalsToBelieve, !links.isEmpty { controllerRefusedToWait(at: now) }
+        guard let line else { return }
+        log(.warning, .gap, line)
     }
 
     /// Tells the host what the policy wants on the air, if that changed.
@@ -34,7 +30,7 @@ extension Firmware {
         if advertiser.takesResetToAdvertise() {
             log(
                 .error,
-                "gap",
+                .gap,
                 "the controller has refused to advertise \(WatchAdvertiser.patience) times; resetting it"
             )
             advertiser.receive(.controllerLost, at: now)

@@ -17,7 +17,7 @@ extension Firmware {
         lastMemoryChange += 1
         let id = MemoryChangeID(number: lastMemoryChange)
         if let change = memoryChanges.popFirst() {
-            if case .bond(let bond, _) = change { bondsBeingStored[id] = bond.identity }
+            if case .bond(let bond, _, _) = change { bondsBeingStored[id] = bond.identity }
             return (id, change)
         }
         guard let change = system.nextChange() else { return nil }
@@ -37,10 +37,10 @@ extension Firmware {
     public mutating func memoryChangeFinished(_ id: MemoryChangeID, failure: WatchStoreError?, at now: Duration) {
         host.advance(to: now)
         if let owner = serviceChangesBeingStored.removeValue(forKey: id) {
-            if let failure { log(.error, "store", "\(failure); what the phone wanted kept is refused") }
+            if let failure { log(.error, .store, "\(failure); what the phone wanted kept is refused") }
             system.changeFinished(for: owner, failure: failure, at: now)
         } else if let failure {
-            log(.error, "store", "\(failure); what changed is remembered only until the watch stops")
+            log(.error, .store, "\(failure); what changed is remembered only until the watch stops")
         }
         if let identity = bondsBeingStored.removeValue(forKey: id) { bondStored(identity, at: now) }
         settle(at: now)
@@ -52,6 +52,7 @@ extension Firmware {
     mutating func removeBond(_ identity: LEAddress) {
         phones[identity] = nil
         storedBonds.remove(identity)
+        unheardPhones.remove(identity)
         host.security?.deleteBond(identity)
     }
 }
@@ -63,56 +64,60 @@ extension Firmware {
         switch event {
         case .prompt(let prompt):
             handle(prompt, at: now)
-        case .bonded(_, let bond):
-            bonded(bond)
+        case .bonded(let connection, let bond):
+            bonded(bond, on: connection, at: now)
         case .pairingCompleted(let connection, let summary):
             pairingPrompts[connection] = nil
             links[connection]?.policy.release(.pairing, at: now)
             links[connection]?.lastPairingResult = 0
+            refusedPairing = nil
+            if let phone = summary.bondedIdentity, !summary.isAcknowledged, configuration.pairing.mode == .auto {
+                unheardPhones.insert(phone)
+            }
             emit(.paired(connection, summary))
+            if summary.replacesKey, let phone = summary.bondedIdentity { emit(.keyReplaced(connection, phone)) }
         case .pairingFailed(let connection, let failure):
-            pairingPrompts[connection] = nil
-            links[connection]?.policy.release(.pairing, at: now)
-            links[connection]?.lastPairingResult = failure.reason.rawValue
-            emit(.pairingFailed(connection, failure))
+            pairingFailed(on: connection, failure, at: now)
         case .encryptionFailed(let connection, let status):
-            log(.warning, "smp", "\(connection): the link could not be encrypted: \(status)")
+            log(.warning, .smp, "\(connection): the link could not be encrypted: \(status)")
         case .securityRequested, .securityChanged:
             // Only a central is asked for security; changes reach the firmware from the host itself.
             break
         }
     }
 
-    private mutating func handle(_ prompt: PairingPrompt, at now: Duration) {
-        switch (configuration.pairing.confirmation, prompt.kind) {
-        case (.reject, _):
-            answer(prompt, with: .reject, at: now)
-        case (.auto, .confirmPairing), (.auto, .numericComparison):
-            answer(prompt, with: .accept, at: now)
-        case (.auto, .displayPasskey), (.auto, .requestPasskey), (.button, _):
-            // Showing a number needs no answer; taking one, or a button, needs a person.
-            pairingPrompts[prompt.id.connection] = prompt
-            links[prompt.id.connection]?.policy.need(.pairing, at: now)
-            emit(.pairingPrompt(prompt))
-        }
-    }
-
-    mutating func answer(_ prompt: PairingPrompt, with answer: PairingAnswer, at now: Duration) {
-        pairingPrompts[prompt.id.connection] = nil
-        _ = host.security?.answer(prompt.id, with: answer, at: now)
-    }
-
-    private mutating func bonded(_ bond: Bond) {
-        let known = phones[bond.identity]
+    private mutating func bonded(_ bond: Bond, on connection: ConnectionHandle, at now: Duration) {
+        // Who asked for another key with the old one in use is the same phone; anybody else begins anew.
+        let isRenewal = links[connection]?.isRestored == true && links[connection]?.identity == bond.identity
+        let known = isRenewal ? phones[bond.identity] : nil
         phones[bond.identity] = RememberedPhone(
             bond: bond,
             client: known?.client ?? GATTClientState(),
             seenDatabaseHash: known?.seenDatabaseHash
         )
-        let replacesOthers = configuration.pairing.phoneLimit == 1
-        memoryChanges.append(.bond(bond, replacingOthers: replacesOthers))
-        if replacesOthers {
-            for other in bondedPhones where other != bond.identity { removeBond(other) }
+        storedBonds.remove(bond.identity)
+        let replacesOthers = configuration.pairing.phoneLimit <= 1
+        memoryChanges.append(.bond(bond, replacingOthers: replacesOthers, keepingClient: isRenewal))
+        let others = (host.security?.bonds ?? []).map(\.identity).filter { $0 != bond.identity }
+        for other in others.prefix(max(0, others.count + 1 - configuration.pairing.phoneLimit)) {
+            if !replacesOthers { memoryChanges.append(.forget(other)) }
+            removeBond(other)
+            emit(.forgotten(other))
+        }
+        endDistrustedLinks(besides: connection, at: now)
+    }
+
+    /// A phone is bonded: links end whose trust came from a key that counts no more, or from the time before there was an
+    /// owner.
+    private mutating func endDistrustedLinks(besides connection: ConnectionHandle, at now: Duration) {
+        let bonded = host.security?.identity(on: connection)
+        let isClosedNow = configuration.pairing.answer(to: .stranger, isWindowOpen: false) == .no
+        for other in links.keys.sorted() where other != connection {
+            // The first phone was let in, or the one that the window was for: not the first two.
+            if isClosedNow { host.security?.cancelPairing(other, at: now) }
+            guard host.connection(other)?.security.isEncrypted == true else { continue }
+            let proven = host.security?.provenIdentity(on: other)
+            if proven == nil || proven == bonded { end(other, because: .replaced) }
         }
     }
 
@@ -123,7 +128,7 @@ extension Firmware {
         closePairingWindow(at: now)
         host.security?.bondStored(identity)
         updatePairability(at: now)
-        // What it subscribed to before it paired is kept from now on.
+        // What a phone subscribed to on a link that it has proved is kept from now on.
         for connection in links.keys {
             rememberClient(on: connection)
             rememberServices(on: connection)
@@ -152,7 +157,7 @@ extension Firmware {
         do {
             try host.gatt.restore(state, on: connection)
         } catch {
-            log(.warning, "gatt", "\(connection): subscriptions were not restored: \(error)")
+            log(.warning, .gatt, "\(connection): subscriptions were not restored: \(error)")
         }
         if isOutdated {
             databaseChanges.isOutdated(connection, at: now)
@@ -169,41 +174,15 @@ extension Firmware {
     }
 
     mutating func rememberClient(_ state: GATTClientState, on connection: ConnectionHandle) {
-        guard let identity = links[connection]?.identity, var phone = phones[identity],
-            storedBonds.contains(identity)
+        // Before a phone has proved by its key who it is, nothing that it does is kept under that name.
+        guard let link = links[connection], link.isRestored, var phone = phones[link.identity],
+            storedBonds.contains(link.identity)
         else { return }
+        let identity = link.identity
         phone.client = state
         if state.isChangeAware { phone.seenDatabaseHash = databaseHash }
         guard phone != phones[identity] else { return }
         phones[identity] = phone
         memoryChanges.append(.client(identity, phone.client, seenDatabaseHash: phone.seenDatabaseHash))
-    }
-}
-
-// MARK: - Pairability
-
-extension Firmware {
-    /// Whether a phone without a bond may pair now: there is none yet, or somebody opened the window.
-    private func isPairable(at now: Duration) -> Bool {
-        guard configuration.isBondable else { return false }
-        return phones.isEmpty || pairingWindowEnd.map { now < $0 } ?? false
-    }
-
-    mutating func closePairingWindow(at now: Duration) {
-        guard pairingWindowEnd != nil else { return }
-        pairingWindowEnd = nil
-        advertiser.receive(.pairingWindow(isOpen: false), at: now)
-    }
-
-    /// Tells the Security Manager and the advertising policy who may come.
-    mutating func updatePairability(at now: Duration) {
-        if let end = pairingWindowEnd, end <= now { closePairingWindow(at: now) }
-        let isPairable = isPairable(at: now)
-        host.security?.isPairable = isPairable
-        if isReady {
-            if isPairable != wasPairable { emit(.pairable(isPairable)) }
-            wasPairable = isPairable
-        }
-        advertiser.receive(.bonds(count: phones.count), at: now)
     }
 }

@@ -35,7 +35,8 @@ extension Firmware {
             return .done
         case .sendAppMessage(let message):
             _ = system.withApps(at: now) { apps, _ in apps.send(message) }
-            return .done
+            settle(at: now)
+            return .appMessage(system.apps.runningUUID, try system.apps.delivery)
         case .openPairing(let duration): return try openPairing(for: duration, at: now)
         case .closePairing:
             closePairingWindow(at: now)
@@ -99,22 +100,21 @@ extension Firmware {
 
     private var asksPairingQuestion: Bool { waitingPrompts.contains(where: \.kind.isQuestion) }
 
-    /// What a press means. While a pairing asks for a yes or a no, any press answers it: as on the real watch, up is yes
-    /// and down is no; select and back are what else people try.
+    /// What a press means. While a pairing asks for a yes or a no, any press answers it.
     private mutating func pressed(_ button: WatchButton, _ press: ButtonPress, at now: Duration) {
         emit(.buttonPressed(button, press))
         advertiser.receive(.activity(.button), at: now)
         let asks = asksPairingQuestion
         do throws(WatchCommandError) {
             switch (button, press) {
-            case (.up, _) where asks, (.select, _) where asks: try confirmPairing(at: now)
-            case (.down, _) where asks, (.back, _) where asks: try refusePairing(at: now)
+            case _ where asks && button.isYes: try confirmPairing(at: now)
+            case _ where asks: try refusePairing(at: now)
             case (.select, .long): _ = try openPairing(for: WatchCommand.pairingWindow, at: now)
             case (.back, .long): _ = try forgetAll(at: now)
             default: break
             }
         } catch {
-            log(.info, "watch", "the \(button.rawValue) button has no effect: \(error)")
+            log(.info, .watch, "the \(button.rawValue) button has no effect: \(error)")
         }
     }
 
@@ -149,14 +149,14 @@ extension Firmware {
         do {
             try host.gatt.setValue([percent], of: handles.batteryLevel)
         } catch {
-            log(.error, "gatt", "the battery level was not updated: \(error)")
+            log(.error, .gatt, "the battery level was not updated: \(error)")
         }
         for connection in links.keys.sorted() {
             guard !host.gatt.subscription(to: handles.batteryLevel, on: connection).isEmpty else { continue }
             do {
                 try host.gatt.notify([percent], of: handles.batteryLevel, on: connection)
             } catch {
-                log(.info, "gatt", "\(connection): the battery level was not notified: \(error)")
+                log(.info, .gatt, "\(connection): the battery level was not notified: \(error)")
             }
         }
     }
@@ -165,7 +165,7 @@ extension Firmware {
 
     private func checkPairing() throws(WatchCommandError) {
         guard configuration.isBondable else { throw .notBondable }
-        guard configuration.pairing.confirmation != .reject else { throw .pairingIsRefused }
+        guard configuration.pairing.mode != .reject else { throw .pairingIsRefused }
     }
 
     private mutating func openPairing(
@@ -176,6 +176,7 @@ extension Firmware {
         guard duration >= .seconds(1), duration <= WatchCommand.longestPairingWindow else { throw .badWindow }
         let end = now + duration
         pairingWindowEnd = end
+        refusedPairing = nil
         advertiser.receive(.pairingWindow(isOpen: true), at: now)
         updatePairability(at: now)
         return .pairingOpen(until: end)
@@ -216,7 +217,7 @@ extension Firmware {
     private mutating func makeOutOfBandData() throws(WatchCommandError) -> WatchCommandResult {
         try checkPairing()
         guard let data = host.security?.makeOutOfBandData() else { throw .noSecrets }
-        let device = currentPrivateAddress ?? configuration.identity.address
+        let device = privateAddress.map(LEAddress.random) ?? configuration.identity.address
         return .outOfBandData(OutOfBandBlock(device: device, data: PeerOutOfBandData(secureConnections: data)))
     }
 

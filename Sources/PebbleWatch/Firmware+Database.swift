@@ -8,7 +8,7 @@ extension Firmware {
     /// that its database never changes.
     mutating func publish(_ service: AttributeName, _ isPublished: Bool) {
         guard configuration.isBondable else {
-            log(.warning, "gatt", "\(service): the database of a watch that is not bondable does not change")
+            log(.warning, .gatt, "\(service): the database of a watch that is not bondable does not change")
             return
         }
         do {
@@ -16,7 +16,7 @@ extension Firmware {
             databaseChanges.changed(range)
             updateDatabaseHash()
         } catch {
-            log(.error, "gatt", "\(error)")
+            log(.error, .gatt, "\(error)")
         }
     }
 
@@ -27,7 +27,7 @@ extension Firmware {
         do {
             try host.gatt.setValue(databaseHash, of: handles.databaseHash)
         } catch {
-            log(.error, "gatt", "the database hash was not updated: \(error)")
+            log(.error, .gatt, "the database hash was not updated: \(error)")
         }
     }
 
@@ -50,10 +50,10 @@ extension Firmware {
                     on: indication.connection,
                     at: now
                 )
-                log(.info, "gatt", "\(indication.connection): told that handles \(indication.range) changed")
+                log(.info, .gatt, "\(indication.connection): told that handles \(indication.range) changed")
             } catch {
                 databaseChanges.wasNotSent(indication)
-                log(.info, "gatt", "\(indication.connection): not told yet that the database changed: \(error)")
+                log(.info, .gatt, "\(indication.connection): not told yet that the database changed: \(error)")
             }
         }
     }

@@ -111,11 +111,11 @@ extension Firmware {
         if frame.protocolID == .spp { return system.receive(frame.data[...], on: session, at: now) }
         do throws(ByteDecodingError) {
             guard let message = try QEMUMessage(frame) else {
-                return log(.debug, "session", "emulator protocol \(frame.protocolID.rawValue): nothing here takes it")
+                return log(.debug, .session, "emulator protocol \(frame.protocolID.rawValue): nothing here takes it")
             }
             handle(message, from: id, at: now)
         } catch {
-            log(.warning, "session", "emulator protocol \(frame.protocolID.rawValue): \(error); the frame is dropped")
+            log(.warning, .session, "emulator protocol \(frame.protocolID.rawValue): \(error); the frame is dropped")
         }
     }
 
@@ -124,7 +124,10 @@ extension Firmware {
         do throws(WatchCommandError) {
             try perform(command, at: now)
         } catch {
-            log(.warning, "session", "a tool asked for something impossible: \(error)")
+            log(.warning, .session, "a tool asked for something impossible: \(error)")
+        }
+        if case .bluetoothConnection = message, let session = developers[id]?.session {
+            system.tellRunningApp(on: session, at: now)
         }
         // The firmware says how much more it takes.
         guard case .accelerometer = message, let waiting = developers[id]?.frames.count,

@@ -6,6 +6,7 @@ import PebbleProtocol
 
 extension Firmware {
     mutating func handle(_ event: GATTEvent, at now: Duration) {
+        if let connection = event.speaker { heard(on: connection, at: now) }
         switch event {
         case .mtuChanged(let connection, let mtu):
             mtuChanged(to: mtu, on: connection)
@@ -19,21 +20,33 @@ extension Firmware {
             subscriptionChanged(change, at: now)
         case .indicationConfirmed(let connection, let handle):
             indicationConfirmed(handle, on: connection)
+        case .valueNotSent(let unsent):
+            notSent(unsent)
         case .readRequested(let request):
-            answer(request, at: now)
+            if !answerIdentity(request) { answer(request, at: now) }
         case .writeRequested(let request):
             answer(request, at: now)
         case .procedureEnded(let result):
             procedureEnded(result, at: now)
         case .transactionTimedOut(let connection):
-            log(.warning, "att", "\(connection): the phone did not answer; disconnecting")
+            log(.warning, .att, "\(connection): the phone did not answer; disconnecting")
             end(connection, because: .noResponse)
         case .pduIgnored(let connection, let pdu):
-            log(.warning, "att", "\(connection): \(pdu)")
+            log(.warning, .att, "\(connection): \(pdu)")
         case .requestRefused(let connection, let error):
-            log(.debug, "att", "\(connection): \(error)")
-        default:
+            log(.debug, .att, "\(connection): \(error)")
+        case .requestNotAnswered(let connection, let handle):
+            log(.error, .gatt, "\(connection): no service of this watch answered a request about \(handle)")
+        case .written, .roomToSend:
             break
+        }
+    }
+
+    /// A phone unsubscribed, or its link changed, before a value left.
+    private mutating func notSent(_ unsent: UnsentValue) {
+        log(.debug, .gatt, "\(unsent.connection): \(unsent.reason)")
+        if unsent.handle == handles.serviceChanged, unsent.isIndication {
+            databaseChanges.wasNotSent(unsent.value, on: unsent.connection)
         }
     }
 
@@ -55,6 +68,8 @@ extension Firmware {
             databaseChanges.subscribed(change.connection, at: now)
         case handles.connectivityStatus where change.cause != .restored && change.current.isEmpty:
             connectivityUnsubscribed(on: change.connection, at: now)
+        case handles.connectivityStatus where change.cause != .restored:
+            connectivitySubscribed(on: change.connection)
         default:
             break
         }
@@ -88,7 +103,7 @@ extension Firmware {
                 links[ended.connection]?.finder.refused(kind.service)
             }
         case (.waking, .failure(let error)):
-            log(.debug, "session", "\(ended.connection): App Launch could not be read: \(error)")
+            log(.debug, .session, "\(ended.connection): App Launch could not be read: \(error)")
         case (.waking, .success), (.farewell, _):
             break
         }
@@ -104,12 +119,34 @@ extension Firmware {
             let id = try host.gatt.start(procedure, on: connection, at: now)
             links[connection]?.procedures[id] = purpose
         } catch {
-            log(.warning, "gatt", "\(connection): \(procedure) could not be started: \(error)")
+            log(.warning, .gatt, "\(connection): \(procedure) could not be started: \(error)")
             switch purpose {
             case .finder: links[connection]?.finder.finish(.failure(.disconnected))
             case .client(let kind): links[connection]?.clients.finish(kind, .failure(.disconnected), at: now)
             case .meta, .subscription, .farewell, .waking: break
             }
+        }
+    }
+}
+
+extension GATTEvent {
+    /// The connection whose peer has said something; nil if nobody has.
+    fileprivate var speaker: ConnectionHandle? {
+        switch self {
+        case .mtuChanged(let connection, _), .pduIgnored(let connection, _), .indicationConfirmed(let connection, _),
+            .requestRefused(let connection, _):
+            connection
+        case .readRequested(let request): request.connection
+        case .writeRequested(let request): request.connection
+        case .written(let write): write.connection
+        case .subscriptionChanged(let change): change.cause == .restored ? nil : change.connection
+        case .valueReceived(let value): value.connection
+        case .procedureEnded(let ended):
+            switch ended.result {
+            case .success, .failure(.refused): ended.connection
+            case .failure: nil
+            }
+        case .transactionTimedOut, .roomToSend, .requestNotAnswered, .valueNotSent: nil
         }
     }
 }

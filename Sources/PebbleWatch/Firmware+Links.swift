@@ -89,7 +89,7 @@ extension Firmware {
             let value = connectionParameters(on: connection)
             try host.gatt.notify(value[...], of: handles.connectionParameters, on: connection)
         } catch {
-            log(.info, "gatt", "\(connection): the connection parameters were not notified: \(error)")
+            log(.info, .gatt, "\(connection): the connection parameters were not notified: \(error)")
         }
     }
 
@@ -99,7 +99,7 @@ extension Firmware {
             try carryOut(try ConnectionParametersCommand(request.value), on: request.connection, at: now)
             host.gatt.respond(to: request)
         } catch {
-            log(.info, "gatt", "\(request.connection): connection parameters refused: \(error)")
+            log(.info, .gatt, "\(request.connection): connection parameters refused: \(error)")
             host.gatt.refuse(request, with: ATTError(rawValue: error.rawValue))
         }
     }

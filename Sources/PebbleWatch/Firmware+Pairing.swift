@@ -21,7 +21,7 @@ extension Firmware {
 
     /// Sends the status.
     /// - Parameter evenIfNotSubscribed: as the real watch does when a link becomes encrypted, since phones wait for it
-    ///   whether or not they have come to subscribing.
+    ///   whether or not they have come to subscribing. The same when the bond is stored: an iPhone waits for both.
     mutating func notifyConnectivity(on connection: ConnectionHandle, evenIfNotSubscribed: Bool) {
         let isSubscribed = !host.gatt.subscription(to: handles.connectivityStatus, on: connection).isEmpty
         guard isSubscribed || evenIfNotSubscribed else { return }
@@ -33,7 +33,7 @@ extension Firmware {
                 evenIfNotSubscribed: evenIfNotSubscribed
             )
         } catch {
-            log(.info, "pairing", "\(connection): connectivity was not notified: \(error)")
+            log(.info, .gatt, "\(connection): connectivity was not notified: \(error)")
         }
     }
 
@@ -88,7 +88,7 @@ extension Firmware {
         do {
             _ = try host.gatt.start(.exchangeMTU, on: request.connection, at: now)
         } catch {
-            log(.debug, "gatt", "\(request.connection): the MTU is not exchanged once more: \(error)")
+            log(.debug, .gatt, "\(request.connection): the MTU is not exchanged once more: \(error)")
         }
     }
 
@@ -118,16 +118,17 @@ extension Firmware {
         do {
             try host.gatt.notify(value[...], of: handle, on: connection)
         } catch {
-            log(.info, "pairing", "\(connection): \(handle) was not notified: \(error)")
+            log(.info, .gatt, "\(connection): \(handle) was not notified: \(error)")
         }
     }
 
     /// Asks the phone to encrypt or to pair; a refusal to ask is the log's affair, never the phone's.
     private mutating func requestSecurity(on connection: ConnectionHandle, at now: Duration) {
-        do {
+        do throws(SecurityRefusal) {
             try host.security?.sendSecurityRequest(connection, at: now)
         } catch {
-            log(.info, "smp", "\(connection): no Security Request was sent: \(error)")
+            if error == .notPairable { return pairingIsClosed(on: connection, at: now) }
+            log(.info, .smp, "\(connection): no Security Request was sent: \(error)")
         }
     }
 }

@@ -17,19 +17,18 @@ extension Firmware {
     }
 
     /// A link is gone.
-    mutating func noteEnd(of link: PhoneLink, _ reason: HCIStatus, at now: Duration) {
+    mutating func noteEnd(of link: PhoneLink, isStranger: Bool, _ reason: HCIStatus, at now: Duration) {
         // What ends for other reasons than a transport's failure may work again next time (PPoGATT gives up only after
         // failures in a row).
         if case .transport = link.endCause {} else { disconnectHistory.linkLostByOtherSide() }
-        endedLinks.append(
-            Disconnection(
-                phone: link.identity,
-                reason: reason,
-                cause: link.endCause,
-                time: now,
-                linkDuration: now - link.start
-            )
+        let disconnection = Disconnection(
+            phone: link.identity,
+            reason: reason,
+            cause: link.endCause,
+            time: now,
+            linkDuration: now - link.start
         )
+        endedLinks.append((disconnection, isStranger))
     }
 
     /// A phone is here, as far as is known.
@@ -43,10 +42,11 @@ extension Firmware {
     /// Tells of the links that have ended, now that the advertising policy has decided.
     mutating func reportEndedLinks() {
         for index in endedLinks.indices {
-            endedLinks[index].remedy = remedy
-            emit(.recovery(.linkEnded(endedLinks[index])))
+            endedLinks[index].disconnection.remedy = remedy
+            let (last, isStranger) = endedLinks[index]
+            emit(.recovery(.linkEnded(last)))
+            if isStranger { lastStranger = last } else { lastDisconnection = last }
         }
-        if let last = endedLinks.last { lastDisconnection = last }
         endedLinks.removeAll(keepingCapacity: true)
         guard advertiser.policy.isChurning != wasChurning else { return }
         wasChurning.toggle()

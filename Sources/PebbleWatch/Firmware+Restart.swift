@@ -40,7 +40,7 @@ extension Firmware {
         } catch {
             // It was legal once, and an update changes no name that it depends on.
             self.restart = nil
-            log(.error, "watch", "the watch cannot restart: \(error)")
+            log(.error, .watch, "the watch cannot restart: \(error)")
             return
         }
         // The store and whoever watches see one watch.
@@ -95,6 +95,12 @@ extension Firmware {
 
     /// Everything that a restart finds again.
     var memory: WatchMemory {
-        WatchMemory(identity: localIdentity, phones: Array(phones.values), services: system.services.memory)
+        // In the order in which they paired, which says who goes when there is one too many.
+        let order = host.security?.bonds.map(\.identity) ?? []
+        return WatchMemory(
+            identity: localIdentity,
+            phones: order.compactMap { phones[$0] },
+            services: system.services.memory
+        )
     }
 }

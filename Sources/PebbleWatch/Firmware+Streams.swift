@@ -36,7 +36,7 @@ extension Firmware {
             emit(.streamPublished(stream, spsm))
             return true
         } catch {
-            log(.error, "l2cap", "\(stream) cannot be published: \(error)")
+            log(.error, .l2cap, "\(stream) cannot be published: \(error)")
             return false
         }
     }
@@ -46,7 +46,7 @@ extension Firmware {
         do {
             try host.gatt.setValue(WatchStream.value(of: spsm), of: handle)
         } catch {
-            log(.error, "gatt", "the PSM of \(stream) cannot be read: \(error)")
+            log(.error, .gatt, "the PSM of \(stream) cannot be read: \(error)")
         }
     }
 
@@ -108,7 +108,7 @@ extension Firmware {
         case .refused(let rejection):
             log(
                 .warning,
-                "session",
+                .session,
                 "\(id.connection): a stream is closed, since its introduction is bad: \(rejection)"
             )
             host.close(id)
@@ -158,7 +158,7 @@ extension Firmware {
         guard let deadline = nextStreamDeadline, deadline <= now else { return }
         for link in links.values {
             for (id, stream) in link.streams where stream.deadline.map({ $0 <= now }) ?? false {
-                log(.warning, "session", "\(id.connection): a stream is closed, since nobody introduced himself on it")
+                log(.warning, .session, "\(id.connection): a stream is closed, since nobody introduced himself on it")
                 host.close(id)
             }
         }
@@ -192,7 +192,7 @@ extension Firmware {
             do {
                 try host.writeSDU(bytes, to: id)
             } catch {
-                log(.error, "l2cap", "\(id.connection): a stream did not take what it had room for: \(error)")
+                log(.error, .l2cap, "\(id.connection): a stream did not take what it had room for: \(error)")
                 return host.close(id)
             }
         }

@@ -17,6 +17,7 @@ extension Firmware {
     var nextTransportDeadline: Duration? {
         var earliest: Duration?
         for connection in links.keys {
+            earliest = Duration.earlier(earliest, links[connection]?.subscriptionPause?.end)
             for carrier in links[connection]?.transports.keys ?? [] {
                 guard let deadline = links[connection]?.transports[carrier]?.link.nextDeadline else { continue }
                 earliest = min(earliest ?? deadline, deadline)
@@ -27,6 +28,10 @@ extension Firmware {
 
     mutating func advanceTransports(to now: Duration) {
         for connection in links.keys {
+            let hasUnsentData = host.hasUnsentData(connection)
+            if links[connection]?.subscriptionPause?.isOver(at: now, hasUnsentData: hasUnsentData) == true {
+                links[connection]?.subscriptionPause = nil
+            }
             for carrier in links[connection]?.transports.keys ?? [] {
                 links[connection]?.transports[carrier]?.link.advance(to: now)
             }
@@ -94,6 +99,7 @@ extension Firmware {
             if let service = transport.service { links[connection]?.finder.proved(service.service) }
             abandonReplacedTransports(at: now)
         case .received(let bytes):
+            if transport.doubt.isRaised { links[connection]?.transports[carrier]?.doubt = RestartDoubt() }
             if let session = transport.session {
                 system.receive(bytes, on: session, over: carrier.sessionTransport, at: now)
             }
@@ -104,7 +110,7 @@ extension Firmware {
             links[connection]?.transports[carrier]?.undeliveredCount = 0
             leaveSession(of: transport, over: carrier.sessionTransport, on: connection, reason: "\(reason)", at: now)
         case .failed(let failure):
-            log(.warning, "ppogatt", "\(connection): \(failure)")
+            log(.warning, .ppogatt, "\(connection): \(failure)")
             if let service = transport.service, !isOutdated(service, on: connection) { retry(service, on: connection) }
         case .disconnectRequested(let reason):
             disconnectRequested(by: carrier, of: connection, service: transport.service, reason, at: now)
@@ -121,18 +127,25 @@ extension Firmware {
         _ reason: PPoGATTCloseReason,
         at now: Duration
     ) {
-        if let service, isOutdated(service, on: connection) {
-            log(.warning, "ppogatt", "\(connection): \(reason); the phone's services are looked for again")
-            // Nothing is given up.
-            links[connection]?.transports[carrier]?.link.disconnectHistory = disconnectHistory
-        } else if hasSession(on: connection, besides: carrier) {
+        // It has said on this link whose the service is, and taken the subscription: it is the app that does not answer. A
+        // memory that has never led to a session is not relied on again all the same.
+        if let service { distrustMemory(of: service, on: connection) }
+        if hasSession(on: connection, besides: carrier) {
             // The other companions on the phone have nothing to do with it.
             emit(.recovery(.transportGivenUp(connection, reason)))
             abandon(carrier, of: connection, reason: "\(reason)", at: now)
         } else {
-            log(.warning, "ppogatt", "\(connection): \(reason); disconnecting")
+            log(.warning, .ppogatt, "\(connection): \(reason); disconnecting")
             end(connection, because: .transport(reason))
         }
+    }
+
+    /// A service that was remembered has not led to a session: the next link looks for the phone's services afresh.
+    private mutating func distrustMemory(of service: PPoGATTService, on connection: ConnectionHandle) {
+        guard links[connection]?.finder.distrustMemory(of: service.service) == true else { return }
+        guard let identity = links[connection]?.identity, phones[identity]?.services != nil else { return }
+        phones[identity]?.services = nil
+        memoryChanges.append(.phoneServices(identity, PhoneServiceCache()))
     }
 
     /// Whether a service that could not be used is one that the watch only remembers: then it is looked for afresh.
@@ -169,6 +182,7 @@ extension Firmware {
     /// Gives the GATT layer the link's packets, as many as it has room for.
     private mutating func pumpPackets(of carrier: PhoneLink.Carrier, on connection: ConnectionHandle, at now: Duration)
     {
+        guard carrier != .reversed || links[connection]?.subscriptionPause == nil else { return }
         while true {
             var packet: [UInt8] = links[connection]?.transports[carrier]?.unsentPacket ?? []
             if packet.isEmpty {
@@ -186,7 +200,7 @@ extension Firmware {
                 links[connection]?.transports[carrier]?.unsentPacket = packet
                 return
             } catch {
-                log(.warning, "ppogatt", "\(connection): \(error)")
+                log(.warning, .ppogatt, "\(connection): \(error)")
                 links[connection]?.transports[carrier]?.unsentPacket = []
                 return
             }

@@ -13,6 +13,8 @@ extension Firmware {
         let wasWritten = change.cause != .restored
         let wantsTransport = isSubscribed && (wasWritten || reversedRules == .reversedV2)
         links[change.connection]?.wantsReversedTransport = wantsTransport
+        let pause = isSubscribed && wasWritten ? subscriptionPause(on: change.connection, at: now) : nil
+        links[change.connection]?.subscriptionPause = pause
         if wasWritten || !isSubscribed {
             let reason = isSubscribed ? "the phone subscribed again" : "the phone unsubscribed"
             close(.reversed, of: change.connection, reason: reason, at: now)
@@ -34,6 +36,16 @@ extension Firmware {
             guard maySpeak, !link.transports.values.contains(where: { $0.service != nil }) else { return }
         }
         open(.reversed, with: rules, service: nil, on: connection, at: now)
+    }
+
+    /// The pause behind a subscription, if there is one. Where the phone begins it needs none: it begins when it has nothing
+    /// else to do.
+    private func subscriptionPause(on connection: ConnectionHandle, at now: Duration) -> SubscriptionPause? {
+        guard reversedRules == .reversedV1, configuration.subscriptionPause > .zero,
+            let link = host.connection(connection)
+        else { return nil }
+        let eventSpacing = link.interval.duration * (Int(link.latency) + 1)
+        return SubscriptionPause(configuration.subscriptionPause, eventSpacing: eventSpacing, at: now)
     }
 
     var reversedRules: PPoGATTConfiguration.Carrier? {

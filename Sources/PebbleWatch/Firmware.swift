@@ -41,9 +41,12 @@ public struct Firmware: HCIHost, Sendable {
     // MARK: Recovery
 
     /// Links that have ended and of which nobody has been told.
-    var endedLinks: [Disconnection] = []
+    var endedLinks: [(disconnection: Disconnection, isStranger: Bool)] = []
     var lastDisconnection: Disconnection?
     var wasChurning = false
+    var tenure = LinkTenure()
+    /// How the last stranger's link ended, while a bonded phone was waited for.
+    var lastStranger: Disconnection?
 
     // MARK: Bonds
 
@@ -51,6 +54,8 @@ public struct Firmware: HCIHost, Sendable {
     var phones: [LEAddress: RememberedPhone]
     /// Those of them whose bonds the store has.
     var storedBonds: Set<LEAddress>
+    /// Those of them that were let in without a person, and may not know it: nothing was heard of them since.
+    var unheardPhones: Set<LEAddress> = []
     var memoryChanges: Deque<MemoryChange> = []
     var lastMemoryChange: UInt64 = 0
     var bondsBeingStored: [MemoryChangeID: LEAddress] = [:]
@@ -59,11 +64,15 @@ public struct Firmware: HCIHost, Sendable {
     var pairingWindowEnd: Duration?
     /// Pairings that wait for a person.
     var pairingPrompts: [ConnectionHandle: PairingPrompt] = [:]
+    /// The phone that was refused last; nil once one has paired.
+    var refusedPairing: RefusedPairing?
     /// Whether a phone without a bond was last said to be welcome.
     var wasPairable = false
     var databaseHash: [UInt8] = []
     var databaseChanges: DatabaseChanges
-    var privateAddress: PrivateAddressRotation?
+    /// The private address that the watch uses now, if it uses any.
+    var privateAddress: DeviceAddress?
+    var addressEpochs: AddressEpochs?
 
     // MARK: What a person does
 
@@ -114,24 +123,34 @@ public struct Firmware: HCIHost, Sendable {
                 identityResolvingKey: IdentityResolvingKey(UInt128.random(in: 1...UInt128.max, using: &randomness))
             )
         localIdentity = identity
-        if memory.identity == nil, configuration.isBondable { memoryChanges.append(.identity(identity)) }
+        // Also of a watch that does not bond: its name follows from its address, and phones list it under that.
+        if memory.identity == nil { memoryChanges.append(.identity(identity)) }
         phones =
             configuration.isBondable ? Dictionary(memory.phones.map { ($0.bond.identity, $0) }) { _, new in new } : [:]
         storedBonds = Set(phones.keys)
         databaseChanges = DatabaseChanges(delay: configuration.serviceChangedDelay)
         sensors = WatchSensors(batteryPercent: configuration.batteryLevel)
+        var hostConfiguration = LEHost.Configuration(
+            ownAddress: configuration.identity.address,
+            gatt: GATTLayer.Configuration(maximumMTU: configuration.personality.maximumMTU, ownerAnswers: .atOnce),
+            security: configuration.isBondable ? configuration.pairing.securityConfiguration(identity: identity) : nil
+        )
+        hostConfiguration.handsOutFirstSPSMs = configuration.hidesIdentity
         host = LEHost(
-            configuration: LEHost.Configuration(
-                ownAddress: configuration.identity.address,
-                gatt: GATTLayer.Configuration(maximumMTU: configuration.personality.maximumMTU),
-                security: configuration.isBondable
-                    ? configuration.pairing.securityConfiguration(identity: identity) : nil
-            ),
+            configuration: hostConfiguration,
             database: layout.database,
-            bonds: phones.values.map(\.bond),
+            bonds: configuration.isBondable ? memory.phones.map(\.bond) : [],
             randomness: randomness
         )
         advertiser = WatchAdvertiser(configuration)
+        if case .resolvablePrivateAddress(let lifetime) = configuration.privacy, configuration.hidesIdentity {
+            addressEpochs = AddressEpochs(
+                lifetime: lifetime,
+                wallClock: configuration.wallClock,
+                random: randomness,
+                at: .zero
+            )
+        }
         system = WatchSystem(
             identity: configuration.identity,
             clock: WatchClock(seconds: configuration.startTime, at: .zero),
@@ -147,9 +166,6 @@ public struct Firmware: HCIHost, Sendable {
     /// The next thing that happened.
     public mutating func nextEvent() -> WatchEvent? { events.popFirst() }
 
-    /// The private address that the watch uses now, if it uses any.
-    var currentPrivateAddress: LEAddress? { privateAddress.map { .random($0.address) } }
-
     /// Ends every connection, as a watch does that is being switched off. What is on the air stays as it is, and nothing is added.
     public mutating func disconnectAll(at now: Duration) {
         host.advance(to: now)
@@ -163,7 +179,7 @@ public struct Firmware: HCIHost, Sendable {
         events.append(event)
     }
 
-    mutating func log(_ severity: Diagnostic.Severity, _ layer: String, _ message: String) {
+    mutating func log(_ severity: Diagnostic.Severity, _ layer: Diagnostic.Layer, _ message: String) {
         emit(.diagnostic(Diagnostic(severity: severity, layer: layer, message: message)))
     }
 }
@@ -200,18 +216,26 @@ extension Firmware {
         advanceDevelopers(to: now)
         indicateDatabaseChanges(at: now)
         if let end = pairingWindowEnd, end <= now { updatePairability(at: now) }
-        if let change = privateAddress?.nextDeadline, change <= now { changePrivateAddress(at: now) }
+        advanceAddressEpochs(to: now)
         settle(at: now)
     }
 
     public var nextDeadline: Duration? {
-        [
-            host.nextDeadline, system.nextDeadline, advertiser.nextDeadline, nextTransportDeadline,
-            nextStreamDeadline, nextLinkPolicyDeadline, databaseChanges.nextDeadline, pairingWindowEnd,
-            privateAddress?.nextDeadline, restart?.deadline, nextButtonDeadline, nextDeveloperDeadline,
-            nextPhoneClientDeadline,
-        ]
-        .compactMap(\.self).min()
+        var next = host.nextDeadline
+        next.lower(to: system.nextDeadline)
+        next.lower(to: advertiser.nextDeadline)
+        next.lower(to: nextTransportDeadline)
+        next.lower(to: nextStreamDeadline)
+        next.lower(to: nextLinkPolicyDeadline)
+        next.lower(to: databaseChanges.nextDeadline)
+        next.lower(to: pairingWindowEnd)
+        next.lower(to: addressEpochs?.nextDeadline)
+        next.lower(to: restart?.deadline)
+        next.lower(to: nextButtonDeadline)
+        next.lower(to: nextDeveloperDeadline)
+        next.lower(to: nextPhoneClientDeadline)
+        next.lower(to: tenure.nextDeadline)
+        return next
     }
 
     public mutating func nextPacket(into buffer: inout [UInt8]) -> Bool {
@@ -229,6 +253,7 @@ extension Firmware {
         } while pumpTransports(at: now) || pumpPhoneRequests(at: now) || pumpLinkPolicies(at: now)
             || pumpWaitingMessage(at: now)
         noteSystemSession(at: now)
+        superviseLinks(at: now)
         if let cause = system.takeRestart() { beginRestart(cause, at: now) }
         if restart != nil { finishRestart(at: now) } else { updateAdvertising(at: now) }
         reportEndedLinks()
@@ -283,6 +308,7 @@ extension Firmware {
     }
 
     private mutating func connected(_ connection: Connection, at now: Duration) {
+        guard admits(connection, at: now) else { return }
         var link = PhoneLink(
             identity: connection.peer,
             policy: linkPolicy(for: connection, at: now),
@@ -292,7 +318,7 @@ extension Firmware {
         link.clients.notifications.titleLimit = configuration.personality.notificationTitleLimit
         links[connection.handle] = link
         databaseChanges.connected(connection.handle, at: now)
-        advertiser.receive(.connected, at: now)
+        holdIfNeeded(at: now)
         // What left the air is told before who came.
         reportOnAir()
         emit(.connected(connection.handle, connection.peer))
@@ -302,24 +328,29 @@ extension Firmware {
     }
 
     private mutating func disconnected(_ handle: ConnectionHandle, reason: HCIStatus, at now: Duration) {
-        guard let link = links[handle] else { return }
+        let isStranger = tenure.isStranger(handle)
+        tenure.disconnected(handle, at: now)
+        guard let link = links[handle] else { return releaseIfPossible(LinkEnd(reason), at: now) }
         closeTransports(of: handle, reason: "\(reason)", at: now)
         phoneServicesLost(on: handle, at: now)
         links[handle] = nil
         pairingPrompts[handle] = nil
         databaseChanges.disconnected(handle)
         updatePairability(at: now)
-        if links.isEmpty { advertiser.receive(.disconnected(LinkEnd(reason)), at: now) }
+        releaseIfPossible(LinkEnd(reason), at: now)
         emit(.disconnected(handle, reason: reason))
-        noteEnd(of: link, reason, at: now)
+        noteEnd(of: link, isStranger: isStranger, reason, at: now)
     }
 
     private mutating func securityChanged(_ handle: ConnectionHandle, _ security: LinkSecurity, at now: Duration) {
         guard let link = links[handle] else { return }
         if let peer = host.connection(handle)?.peer { links[handle]?.identity = peer }
         emit(.securityChanged(handle, security))
-        notifyConnectivity(on: handle, evenIfNotSubscribed: security.isEncrypted && !link.wasEncrypted)
+        let isNews = security.isEncrypted && !link.wasEncrypted || security.isBonded && !link.wasBonded
+        notifyConnectivity(on: handle, evenIfNotSubscribed: isNews)
         links[handle]?.wasEncrypted = security.isEncrypted
+        links[handle]?.wasBonded = security.isBonded
+        if security.isEncrypted { earnsPlace(handle, isOwner: security.isBonded, at: now) }
         guard security.isEncrypted, security.isBonded else { return }
         if let phone = links[handle]?.identity { noteReturn(of: phone, at: now) }
         restorePhone(on: handle, at: now)

@@ -52,7 +52,7 @@ extension Firmware {
             fetchedApp: services.fetch.application,
             appOrder: services.appOrder.order,
             notifications: services.blobDB.databases.items(of: .notifications)
-                .filter { !$0.status.contains(.dismissed) },
+                .filter(\.isShown),
             music: services.music,
             phoneControl: services.phoneControl,
             logging: services.dataLogging.spools,

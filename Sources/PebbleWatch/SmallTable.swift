@@ -38,7 +38,11 @@ struct SmallTable<Key: Equatable, Value> {
         return places.remove(at: index)
     }
 
-    private func place(of key: Key) -> Int { keys.firstIndex(of: key) ?? keys.count }
+    private func place(of key: Key) -> Int {
+        var place = 0
+        while place < keys.count, keys[place] != key { place += 1 }
+        return place
+    }
 
     @inline(never)
     private mutating func placeOrNew(of key: Key) -> Int {

@@ -84,6 +84,18 @@ public enum WatchCommandResult: Sendable, Equatable {
     case forgot([LEAddress])
     /// The links to these phones are being ended.
     case disconnecting([LEAddress])
+    /// The running app has taken a dictionary to send, and this has become of it so far.
+    case appMessage(PebbleUUID, AppMessageDelivery)
+}
+
+/// How far a dictionary is on its way from an app to its companion.
+public enum AppMessageDelivery: String, Sendable, Equatable {
+    /// A session has taken it; its companion has not answered yet.
+    case sent
+    /// It goes out when its companion is back, or is given up with the time that it has for an answer.
+    case waits
+    /// The app is asleep or the session is busy: it goes out then.
+    case queued
 }
 
 /// Why a command was not carried out. Nothing has changed then.
@@ -128,6 +140,8 @@ public enum WatchCommandError: Error, Sendable, Equatable, CustomStringConvertib
     case noSuchSetting
     /// The data are not whole items, or there is no room for them.
     case noRoomForData
+    /// The app could not send its dictionary, and why.
+    case appMessageNotSent(AppMessageResult)
 
     /// A short name that programs can tell errors apart by.
     public var code: String {
@@ -152,6 +166,7 @@ public enum WatchCommandError: Error, Sendable, Equatable, CustomStringConvertib
         case .noSuchAction: "no-such-action"
         case .noSuchSetting: "no-such-setting"
         case .noRoomForData: "no-room-for-data"
+        case .appMessageNotSent: "not-sent"
         }
     }
 
@@ -179,6 +194,12 @@ public enum WatchCommandError: Error, Sendable, Equatable, CustomStringConvertib
         case .noSuchAction: "there is no such item, or it has no such action"
         case .noSuchSetting: "that is no key of a setting, or there is no room for another"
         case .noRoomForData: "the data are not whole items, or the spool has no room for them"
+        case .appMessageNotSent(.notConnected): "nothing was sent: no companion of the running app is connected"
+        case .appMessageNotSent(.busy):
+            "nothing was sent: the app's last message is still under way; its end is the event app-message-sent"
+        case .appMessageNotSent(.invalidState): "nothing was sent: what runs has no outbox for AppMessages"
+        case .appMessageNotSent(.bufferOverflow): "nothing was sent: the dictionary does not fit into the app's outbox"
+        case .appMessageNotSent(let result): "nothing was sent: \(result)"
         }
     }
 }

@@ -12,7 +12,8 @@ public enum LinkSecurityPolicy: Sendable, Equatable {
 public enum AddressPrivacy: Sendable, Equatable {
     /// Its own static random address, always: what companions that compare addresses need.
     case identityAddress
-    /// A resolvable private address, changed after this time: only bonded phones know whose it is.
+    /// A resolvable private address, changed after this time: only bonded phones know whose it is. Name and serial number
+    /// change with it, for all but a phone on an encrypted link.
     case resolvablePrivateAddress(lifetime: Duration)
 }
 
@@ -31,12 +32,20 @@ public struct WatchConfiguration: Sendable {
     public var advertisingPower: Int8?
     /// What wakes companion apps on iPhones while no phone is connected; nil for nothing.
     public var beacon: Beacon?
+    /// Whether the beacon is shown by a watch that hides its address, although it says the same all the time.
+    public var showsBeaconDespitePrivacy: Bool
+    /// What the time was at the origin of the watch's own, since 1970, as exactly as it is known: private addresses change at
+    /// moments that all watches have in common.
+    public var wallClock: Duration
     /// Which connection parameters phones are asked for.
     public var link: LinkProfile
     /// Whether phones can read and manage the connection parameters by a characteristic, as with watches before 2025.
     public var offersConnectionParameters: Bool
     /// How long after encryption a bonded phone is told that the database has changed.
     public var serviceChangedDelay: Duration
+    /// How long the watch is silent after a phone has subscribed to the watch's own PPoGATT service, where the watch begins:
+    /// Android apps have something else to do at that moment. Zero for no pause, as the real watch.
+    public var subscriptionPause: Duration
     /// How the watch finds out what a phone offers.
     public var phoneDiscovery: PhoneDiscovery
     /// Whether phones see the battery service from the start.
@@ -64,12 +73,15 @@ public struct WatchConfiguration: Sendable {
         pairing = PairingPolicy()
         privacy = .identityAddress
         serviceChangedDelay = DatabaseChanges.iOSDelay
+        subscriptionPause = SubscriptionPause.usual
         phoneDiscovery = .remembering
         offersBattery = personality.hasBattery
         streams = personality.streams
         advertising = personality.advertising
         advertisingPower = nil
         beacon = nil
+        showsBeaconDespitePrivacy = false
+        wallClock = .zero
         link = .pebble
         offersConnectionParameters = personality.hasConnectionParameters
         defaultApp = ClockFace()

@@ -22,6 +22,10 @@ public enum WatchEvent: Sendable {
     case pairingPrompt(PairingPrompt)
     /// A phone paired, and how.
     case paired(ConnectionHandle, PairingSummary)
+    /// A phone that was known has another key from now on, and the old one counts no more. Follows `paired`.
+    case keyReplaced(ConnectionHandle, LEAddress)
+    /// A phone wanted to pair and may not, and what to do if it should. Told once for a link and reason.
+    case pairingRefused(ConnectionHandle, RefusedPairing)
     /// A pairing came to nothing, and why.
     case pairingFailed(ConnectionHandle, PairingFailure)
     /// A phone was forgotten.

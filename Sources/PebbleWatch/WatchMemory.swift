@@ -51,9 +51,10 @@ public struct RememberedPhone: Sendable, Equatable {
 public enum MemoryChange: Sendable, Equatable {
     /// The watch chose who it is.
     case identity(LocalIdentity)
-    /// A phone paired. `replacingOthers` forgets every other phone in the same step. A phone that was known keeps what it
-    /// has subscribed to; its services are forgotten, because it may have become another.
-    case bond(Bond, replacingOthers: Bool)
+    /// A phone paired. `replacingOthers` forgets every other phone in the same step. What was remembered under its identity
+    /// is forgotten, because it may have become another; but `keepingClient` leaves what it has subscribed to, for one that
+    /// took another key with the old one in use.
+    case bond(Bond, replacingOthers: Bool, keepingClient: Bool = false)
     /// A phone is forgotten, with everything that is kept about it.
     case forget(LEAddress)
     /// A bonded phone subscribed, unsubscribed, or saw a database. Ignored for a phone that is not bonded.
@@ -68,19 +69,29 @@ public enum MemoryChange: Sendable, Equatable {
 public enum WatchStoreError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The place cannot be used at all.
     case unusable(path: String, reason: String)
+    /// The place is not safe from others; what a person can do about it.
+    case refused(path: String, reason: String, advice: String)
     /// There is no room for the change.
     case full(path: String)
     /// The place can be read but not written.
     case readOnly(path: String)
     /// What is stored there cannot be understood.
     case corrupt(path: String, reason: String)
+    /// It was written by a later version of Cairn; the numbers are the versions of the store's tables.
+    case newer(path: String, found: Int, known: Int)
+    /// It is somebody else's.
+    case foreign(path: String)
 
     public var description: String {
         switch self {
         case .unusable(let path, let reason): "\(path) cannot be used: \(reason)"
+        case .refused(let path, let reason, _): "\(path): \(reason)"
         case .full(let path): "\(path): no space is left"
         case .readOnly(let path): "\(path) is read-only"
         case .corrupt(let path, let reason): "\(path) is damaged: \(reason)"
+        case .newer(let path, let found, let known):
+            "\(path) was written by a newer Cairn: its schema is version \(found), and this one knows versions up to \(known)"
+        case .foreign(let path): "\(path) is a database, but not a watch's"
         }
     }
 }

@@ -47,12 +47,14 @@ public struct WatchStatus: Sendable {
         public let policy: PairingPolicy
         /// Whether keys are kept.
         public let isBondable: Bool
-        /// Whether a phone without a bond may pair now.
+        /// Whether a phone may pair now that has not proved who it is: at once, or if a person says yes.
         public let isOpen: Bool
         /// Until when the window is open that somebody opened.
         public let windowEnd: Duration?
         /// In the order of the links.
         public let waiting: [WaitingPairing]
+        /// The phone that was refused last; nil once one has paired, or the window was opened.
+        public let refused: RefusedPairing?
     }
 
     public let identity: WatchIdentity
@@ -60,6 +62,10 @@ public struct WatchStatus: Sendable {
     public let isReady: Bool
     /// How the last link ended that did, and what the watch did about it; nil if none has.
     public let lastDisconnection: Disconnection?
+    /// How the last link of a stranger ended, while a bonded phone was waited for; nil if there was none.
+    public let lastStranger: Disconnection?
+    /// How many strangers were turned away as soon as they had connected.
+    public let strangersTurnedAway: Int
     /// What is on the air, why, and for how long.
     public let onAir: OnAir
     public let links: [Link]
@@ -90,6 +96,8 @@ extension Firmware {
             identity: configuration.identity,
             isReady: isReady,
             lastDisconnection: lastDisconnection,
+            lastStranger: lastStranger,
+            strangersTurnedAway: tenure.turnedAwayCount,
             onAir: onAir,
             links: links.keys.sorted().compactMap { handle in
                 links[handle].map { link in
@@ -107,7 +115,7 @@ extension Firmware {
             phones: bondedPhones.map { identity in
                 WatchStatus.Phone(
                     identity: identity,
-                    isConnected: links.values.contains { $0.identity == identity },
+                    isConnected: links.keys.contains { host.security?.provenIdentity(on: $0) == identity },
                     isStored: storedBonds.contains(identity),
                     isAuthenticated: phones[identity]?.bond.isAuthenticated ?? false
                 )
@@ -115,7 +123,7 @@ extension Firmware {
             pairing: WatchStatus.Pairing(
                 policy: configuration.pairing,
                 isBondable: configuration.isBondable,
-                isOpen: configuration.isBondable && (phones.isEmpty || pairingWindowEnd != nil),
+                isOpen: isPairable,
                 windowEnd: pairingWindowEnd,
                 waiting: pairingPrompts.keys.sorted().compactMap { handle in
                     guard let prompt = pairingPrompts[handle], let link = links[handle] else { return nil }
@@ -124,7 +132,8 @@ extension Firmware {
                         phone: link.identity,
                         question: prompt.kind
                     )
-                }
+                },
+                refused: refusedPairing
             ),
             runningApp: system.runningApp,
             sensors: sensors,

@@ -40,6 +40,9 @@ struct AdvertisingOptions: ParsableArguments {
     )
     var beacon: PebbleUUID?
 
+    @Flag(help: "Show the beacon although --private-address hides the watch; it says the same all the time.")
+    var beaconDespitePrivacy = false
+
     @Option(help: ArgumentHelp("The beacon's major number.", valueName: "number"))
     var beaconMajor: UInt16?
 
@@ -102,6 +105,7 @@ struct AdvertisingOptions: ParsableArguments {
             case .custom: advertisingSteps.map(AdvertisingProfile.custom) ?? .apple
             }
         watch.advertisingPower = advertisingPower
+        watch.showsBeaconDespitePrivacy = beaconDespitePrivacy
         watch.beacon = beacon.map {
             Beacon(
                 uuid: $0,

@@ -35,12 +35,20 @@ struct AirCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Offer H4 controllers to other Bluetooth hosts on this port of 127.0.0.1; 0 takes any free one and logs it.",
+            "Offer H4 controllers to this user's Bluetooth hosts on this port of 127.0.0.1; 0 takes any free one and logs it.",
             valueName: "port"
         ),
         transform: portArgument
     )
     var port: UInt16?
+
+    @Option(
+        help: ArgumentHelp(
+            "Offer them on a Unix socket with this path too, which only this user can open.",
+            valueName: "path"
+        )
+    )
+    var socket: String?
 
     @Option(
         help: ArgumentHelp(
@@ -64,8 +72,8 @@ struct AirCommand: ParsableCommand {
         guard (0...VirtualAir.guestLimit).contains(vhci) else {
             throw ValidationError("--vhci takes a number of adapters from 0 to \(VirtualAir.guestLimit)")
         }
-        guard vhci > 0 || port != nil else {
-            throw ValidationError("nobody could use this radio: add --vhci COUNT, --port PORT, or both")
+        guard vhci > 0 || port != nil || socket != nil else {
+            throw ValidationError("nobody could use this radio: add --vhci COUNT, --port PORT or --socket PATH")
         }
         guard (0...99).contains(loss) else { throw ValidationError("--loss takes a number of percent from 0 to 99") }
     }
@@ -75,6 +83,7 @@ struct AirCommand: ParsableCommand {
             var configuration = AirDaemonConfiguration()
             configuration.adapterCount = vhci
             configuration.port = port
+            configuration.socketPath = socket
             configuration.seed = seed ?? .random(in: .min ... .max)
             if loss > 0 { configuration.quality = LinkQuality(loss: .uniform(probability: loss / 100)) }
             configuration.logLevels = logLevel

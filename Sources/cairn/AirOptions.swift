@@ -7,13 +7,21 @@ import LinuxBluetooth
 struct AirOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Offer H4 controllers on the virtual radio to other Bluetooth hosts, on this port of 127.0.0.1; 0 takes any "
-                + "free one and logs it. Only with --controller virtual.",
+            "Offer H4 controllers on the virtual radio to this user's other Bluetooth hosts, on this port of 127.0.0.1; 0 takes "
+                + "any free one and logs it. Only with --controller virtual.",
             valueName: "port"
         ),
         transform: portArgument
     )
     var airPort: UInt16?
+
+    @Option(
+        help: ArgumentHelp(
+            "Offer them on a Unix socket with this path too, which only this user can open.",
+            valueName: "path"
+        )
+    )
+    var airSocket: String?
 
     @Option(
         help: ArgumentHelp("What the virtual radio leaves to chance follows from this number.", valueName: "number")
@@ -38,7 +46,8 @@ struct AirOptions: ParsableArguments {
     func validate(for controller: TransportAddress) throws(ValidationError) {
         guard controller != .virtual else { return }
         let options = [
-            (airPort != nil, "--air-port"), (airSeed != nil, "--air-seed"), (airLoss != nil, "--air-loss"),
+            (airPort != nil, "--air-port"), (airSocket != nil, "--air-socket"), (airSeed != nil, "--air-seed"),
+            (airLoss != nil, "--air-loss"),
         ]
         for (isGiven, option) in options where isGiven {
             throw ValidationError("\(option) needs the virtual radio: add --controller virtual, or leave \(option) out")
@@ -48,6 +57,7 @@ struct AirOptions: ParsableArguments {
     /// Says all this to a process's configuration.
     func apply(to configuration: inout WatchDaemonConfiguration) {
         configuration.airPort = airPort
+        configuration.airSocketPath = airSocket
         configuration.airSeed = airSeed ?? .random(in: .min ... .max)
         if let airLoss, airLoss > 0 {
             configuration.airQuality = LinkQuality(loss: .uniform(probability: airLoss / 100))

@@ -11,7 +11,8 @@ struct AppOptions: ParsableArguments {
         help: ArgumentHelp(
             "Install this watchapp. Its own code does not run; see --behaviour. May be given several times.",
             valueName: "file.pbw"
-        )
+        ),
+        transform: pathArgument
     )
     var bundles: [String] = []
 
@@ -19,7 +20,7 @@ struct AppOptions: ParsableArguments {
         name: .customLong("behaviour"),
         help: ArgumentHelp(
             "What an installed app does: echo sends every dictionary back, external takes every one, and a script "
-                + "(JSON) answers by rules. (default: external)",
+                + "(JSON) answers by rules and draws. (default: external)",
             valueName: "uuid=echo|external|script"
         ),
         transform: NamedBehavior.argument
@@ -56,9 +57,10 @@ struct AppOptions: ParsableArguments {
                 loaded.packages.append(try AppBundle.package(atPath: path, for: platform))
             } catch {
                 throw DaemonError(
-                    .usage,
+                    error.isUnreadable ? .unavailable : .usage,
                     "\(path) is not installed: \(error)",
-                    advice: "name a .pbw that has an app for \(platform.rawValue)"
+                    advice:
+                        "name a .pbw that you may read and that has a whole app for \(platform.rawValue), as the SDK builds it"
                 )
             }
         }

@@ -45,10 +45,22 @@ extension DeviceAddress {
 
 /// A loopback port.
 func portArgument(_ text: String) throws -> UInt16 {
-    guard let port = UInt16(text) else {
-        throw ValidationError("“\(text)” is no port; write a number from 1 to 65535, or 0 for any that is free")
-    }
+    guard let port = UInt16(text) else { throw ValidationError(notAPort(text)) }
     return port
+}
+
+/// What is said of a word that is no loopback port.
+func notAPort(_ text: String) -> String {
+    "“\(text)” is no port; write a number from 1 to 65535, or 0 for any that is free"
+}
+
+/// The path of a file or a directory, which may be there or not.
+@Sendable
+func pathArgument(_ text: String) throws -> String {
+    guard !text.isEmpty else {
+        throw ValidationError("a path is missing: nothing stands there; name one, or leave the option out")
+    }
+    return text
 }
 
 extension RemoteController.LossPolicy: ExpressibleByArgument {}

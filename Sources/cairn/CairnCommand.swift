@@ -31,7 +31,7 @@ struct CairnCommand: ParsableCommand {
             Every command ends with status 0 when it was asked to end, and otherwise with one that says why: 64 for a wrong \
             command line, 69 for something that is not there, 70 for a demonstration that failed, 73 for a file that cannot \
             be created, 74 for a connection or a file that failed half-way, 75 for something that the watch refused, 77 for something that this user may not do, \
-            78 for a wrong board file or environment.
+            78 for a wrong board file or environment, 141 when nothing reads its output any more.
             """,
         version: cairnVersion,
         subcommands: [
@@ -42,9 +42,10 @@ struct CairnCommand: ParsableCommand {
             CommandGroup(
                 name: "At a running watch",
                 subcommands: [
-                    StatusCommand.self, EventsCommand.self, PressCommand.self, TapCommand.self, BatteryCommand.self,
+                    StatusCommand.self, EventsCommand.self, WaitCommand.self, PressCommand.self, TapCommand.self,
+                    BatteryCommand.self,
                     LaunchCommand.self, StopCommand.self, SendCommand.self, PublishCommand.self, WithdrawCommand.self,
-                    DisconnectCommand.self, AdvertiseCommand.self, AskCommand.self,
+                    DisconnectCommand.self, AdvertiseCommand.self, BackupCommand.self, AskCommand.self,
                 ]
             ),
             CommandGroup(
@@ -56,23 +57,6 @@ struct CairnCommand: ParsableCommand {
             ),
         ]
     )
-
-    /// The program's beginning.
-    ///
-    /// A watch should be on the air soon, and on its way to a subcommand ArgumentParser puts all of its options together several
-    /// times: a tenth of a start's processor time. So `run` is read directly. What cannot be read so takes the usual way, where the
-    /// words for it are: help, other commands and mistakes.
-    static func main() {
-        let words = CommandLine.arguments.dropFirst()
-        guard words.first == RunCommand.configuration.commandName,
-            let command = try? RunCommand.parse(Array(words.dropFirst()))
-        else { return main(nil) }
-        do {
-            try command.run()
-        } catch {
-            exit(withError: error)
-        }
-    }
 }
 
 /// What `--version` says.

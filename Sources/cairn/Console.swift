@@ -1,20 +1,51 @@
 import ArgumentParser
 import Daemon
 import Glibc
+import LinuxBluetooth
 
 /// Text for the person at the terminal.
 enum Console {
-    /// Writes a line to standard output, at once.
-    static func print(_ line: String) { write(line + "\n", to: STDOUT_FILENO) }
+    /// What becomes of a command whose output nothing reads any more.
+    enum LostReader {
+        /// It ends at once, without a word, as if SIGPIPE had ended it.
+        case ends
+        /// It is the loop that notices, and brings everything to a clean end.
+        case isNoticed
+    }
+
+    /// Writes a line to standard output, at once. Output that cannot be written ends the process: it would be missing from a file that
+    /// somebody trusts.
+    static func print(_ line: String, lostReader: LostReader = .ends) {
+        do throws(SystemError) {
+            try write(line + "\n", to: STDOUT_FILENO)
+        } catch {
+            if error.code == EPIPE {
+                guard lostReader == .ends else { return }
+                exit(ExitStatus.readerGone.rawValue)
+            }
+            let full = DaemonError(
+                .inputOutput,
+                "cannot write to standard output: \(error)",
+                advice: "send it elsewhere, or make room where it goes"
+            )
+            exit(report(full).rawValue)
+        }
+    }
 
     /// Writes a line to standard error, at once.
-    static func printError(_ line: String) { write(line + "\n", to: STDERR_FILENO) }
+    static func printError(_ line: String) { try? write(line + "\n", to: STDERR_FILENO) }
 
-    private static func write(_ text: String, to descriptor: Int32) {
+    private static func write(_ text: String, to descriptor: Int32) throws(SystemError) {
         var rest = Array(text.utf8)[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            if count < 0, errno != EINTR { return }
+            if count < 0, errno == EAGAIN {
+                // A terminal or a pipe that somebody else has made non-blocking.
+                var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                _ = poll(&request, 1, -1)
+            } else if count < 0, errno != EINTR {
+                throw .last
+            }
             rest = rest.dropFirst(max(0, count))
         }
     }
@@ -24,15 +55,18 @@ enum Console {
         do {
             return try body()
         } catch {
-            throw ExitCode(report(error).rawValue)
+            throw ended(by: error)
         }
     }
 
-    private static func report(_ error: DaemonError) -> ExitStatus {
+    /// Says what is wrong, and is what a command throws then.
+    static func ended(by error: DaemonError) -> ExitCode { ExitCode(report(error).rawValue) }
+
+    static func report(_ error: DaemonError) -> ExitStatus {
         let prefix = Journal.readsStandardError ? Journal.prefix(.error) : ""
         let lines = "cairn: \(error.what)\n\(error.advice)".split(separator: "\n")
         let text = lines.enumerated().map { prefix + ($0.offset == 0 ? "" : "       ") + $0.element + "\n" }.joined()
-        write(text, to: STDERR_FILENO)
+        try? write(text, to: STDERR_FILENO)
         return error.status
     }
 
@@ -54,6 +88,7 @@ extension EventLoop.Outcome {
         switch self {
         case .stopped, .stopTimedOut: .success
         case .killed: .killed
+        case .readerGone: .readerGone
         }
     }
 }

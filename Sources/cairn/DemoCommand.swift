@@ -50,8 +50,8 @@ struct DemoCommand: ParsableCommand {
 
     @Flag(
         help: """
-            Have the watch insist on pairing, as real ones do, and the phone pair. The watch then keeps the bond, and is \
-            found by no other phone as long as it stays up.
+            Have the watch insist on pairing, as real ones do, and the phone pair. The watch then keeps the bond, and \
+            advertises for that phone only; but any other on its radio may pair, too, for it is a bench (--pairing open).
             """
     )
     var pair = false
@@ -77,7 +77,10 @@ struct DemoCommand: ParsableCommand {
             let watch = watch
             let linkSecurity: LinkSecurityPolicy = pair ? .required : .insecureTestLink
             var configuration = WatchDaemonConfiguration(controller: .virtual) {
-                watch.watch(at: $0, linkSecurity: linkSecurity)
+                var configuration = watch.watch(at: $0, linkSecurity: linkSecurity)
+                // A bench: whoever attaches to its radio is welcome, today and tomorrow.
+                configuration.pairing.mode = .open
+                return configuration
             }
             configuration.airPort = airPort ?? (stay ? 0 : nil)
             configuration.airSeed = airSeed ?? .random(in: .min ... .max)

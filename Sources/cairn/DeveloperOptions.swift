@@ -20,22 +20,33 @@ struct DeveloperOptions: ParsableArguments {
         help: ArgumentHelp(
             "Make a serial port with this path, for pebble --serial. The path must be free; it goes away with the watch.",
             valueName: "path"
-        )
+        ),
+        transform: pathArgument
     )
     var serialPort: String?
 
     /// The port of the emulator's protocol.
     var qemuPort: UInt16? { port?.number }
 
-    /// A loopback port.
+    /// A loopback port, or what was written instead of one.
     struct Port: ExpressibleByArgument {
-        let number: UInt16
+        let number: UInt16?
+        let text: String
 
-        init(number: UInt16) { self.number = number }
-
-        init?(argument: String) {
-            guard let number = UInt16(argument) else { return nil }
+        init(number: UInt16) {
             self.number = number
+            text = "\(number)"
         }
+
+        /// Takes every word: one that is refused here would be taken for another argument, and blamed as that.
+        init(argument: String) {
+            number = UInt16(argument)
+            text = argument
+        }
+    }
+
+    func validate() throws {
+        guard let port, port.number == nil else { return }
+        throw ValidationError("--qemu-port: \(notAPort(port.text))")
     }
 }

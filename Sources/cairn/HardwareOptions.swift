@@ -8,7 +8,8 @@ struct HardwareOptions: ParsableArguments {
         help: ArgumentHelp(
             "The GPIO chip that has the lines of buttons and LED, by its label (gpiodetect shows it) or its path.",
             valueName: "chip"
-        )
+        ),
+        transform: pathArgument
     )
     var gpioChip: String?
 
@@ -43,7 +44,7 @@ struct HardwareOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "The line of the LED: flashes each second while phones find the watch quickly, is on while one is connected, and "
-                + "blinks while one may pair.",
+                + "blinks while one may pair, and when one was refused.",
             valueName: "line"
         )
     )

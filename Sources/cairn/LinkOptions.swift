@@ -30,6 +30,15 @@ struct LinkOptions: ParsableArguments {
     )
     var phoneDiscovery: Discovery = .remembering
 
+    @Option(
+        help: ArgumentHelp(
+            "How long the watch is silent after a phone has subscribed to the PPoGATT service of silk. Gadgetbridge as GATT "
+                + "client only needs 250.",
+            valueName: "milliseconds"
+        )
+    )
+    var subscriptionPause: Int = 250
+
     /// The names of the profiles.
     enum Profile: String, ExpressibleByArgument, CaseIterable {
         case pebble
@@ -58,10 +67,17 @@ struct LinkOptions: ParsableArguments {
         }
     }
 
+    func validate() throws {
+        guard (0...2000).contains(subscriptionPause) else {
+            throw ValidationError("--subscription-pause takes a number of milliseconds from 0 to 2000")
+        }
+    }
+
     /// Says all this to a watch's configuration.
     func apply(to watch: inout WatchConfiguration) {
         watch.link = linkProfile.linkProfile
         watch.phoneDiscovery = phoneDiscovery.phoneDiscovery
+        watch.subscriptionPause = .milliseconds(subscriptionPause)
         if connectionParameters { watch.offersConnectionParameters = true }
     }
 }

@@ -10,6 +10,13 @@ enum LocalTime {
         return UInt32(truncatingIfNeeded: seconds + parts.tm_gmtoff)
     }
 
+    /// The time since 1970, UTC, as exactly as the machine knows it.
+    static var sinceEpoch: Duration {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    }
+
     /// Seconds since 1970, UTC, and how many minutes local time is ahead of it.
     static var utc: (seconds: UInt32, offsetMinutes: Int16) {
         var seconds = time(nil)

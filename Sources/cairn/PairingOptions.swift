@@ -1,18 +1,23 @@
 import ArgumentParser
 import BluetoothHost
+import Board
 import PebbleWatch
 
 /// Who may pair with the watch, and what bonded phones see of it.
 struct PairingOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "What the watch says to a phone that wants to pair: auto accepts, reject refuses, button waits for a person, "
-                + "who presses a button or says cairn confirm or cairn refuse."
+            "Which phones may pair: open lets in any phone at any time, for benches; auto lets in the first, and others only "
+                + "after cairn pair or while select was held; button lets any phone ask, and a person answers with a button, "
+                + "cairn confirm or cairn refuse; reject lets in none. (default: button on a board with an up or a select "
+                + "button, else auto)"
         )
     )
-    var pairing: PairingPolicy.Confirmation = .auto
+    var pairing: PairingPolicy.Mode?
 
-    @Option(help: "How many phones the watch remembers. With one, a new phone replaces the old.")
+    @Option(
+        help: "How many phones the watch remembers. One too many replaces the one that paired the longest time ago."
+    )
     var phones = 1
 
     @Flag(
@@ -83,9 +88,14 @@ struct PairingOptions: ParsableArguments {
         }
     }
 
+    /// Which phones may pair with a watch that has these buttons: where a person can say yes, one is asked.
+    func mode(on board: BoardHardware) -> PairingPolicy.Mode {
+        pairing ?? (board.takesYes ? .button : .auto)
+    }
+
     /// Says all this to a watch's configuration.
-    func apply(to watch: inout WatchConfiguration) {
-        watch.pairing.confirmation = pairing
+    func apply(to watch: inout WatchConfiguration, on board: BoardHardware) {
+        watch.pairing.mode = mode(on: board)
         watch.pairing.phoneLimit = phones
         watch.pairing.isBondable = bonding
         watch.pairing.allowsLegacyPairing = legacyPairing
@@ -96,4 +106,4 @@ struct PairingOptions: ParsableArguments {
     }
 }
 
-extension PairingPolicy.Confirmation: ExpressibleByArgument {}
+extension PairingPolicy.Mode: ExpressibleByArgument {}

@@ -13,7 +13,7 @@ struct PersonalitiesCommand: ParsableCommand {
     var json = false
 
     func run() throws {
-        print(try json ? Self.json : Self.text)
+        Console.print(try json ? Self.json : Self.text)
     }
 
     /// For a person at a terminal.

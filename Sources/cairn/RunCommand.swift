@@ -62,7 +62,8 @@ struct RunCommand: ParsableCommand {
         help: ArgumentHelp(
             "A file that describes the board: any of the options here, and its advertising. (default: $CAIRN_BOARD, else none)",
             valueName: "file"
-        )
+        ),
+        transform: pathArgument
     )
     var board: String?
 
@@ -91,7 +92,8 @@ struct RunCommand: ParsableCommand {
             "Where the watch remembers bonded phones and who it is, and where it takes commands. (default: $CAIRN_STATE, "
                 + "else nowhere)",
             valueName: "directory"
-        )
+        ),
+        transform: pathArgument
     )
     var state: String?
 
@@ -99,7 +101,8 @@ struct RunCommand: ParsableCommand {
         help: ArgumentHelp(
             "The Unix socket where the watch takes commands. (default: control.sock in the state directory)",
             valueName: "path"
-        )
+        ),
+        transform: pathArgument
     )
     var control: String?
 
@@ -145,7 +148,15 @@ struct RunCommand: ParsableCommand {
             try RunConfiguration(board: board, words: CommandLine.arguments.dropFirst(2), typed: self)
         }
         guard let controller = configuration.command.controller else {
-            throw ValidationError("Missing expected argument '--controller <controller>', or its like in a board file")
+            throw Console.ended(
+                by: DaemonError(
+                    .usage,
+                    "the watch needs a Bluetooth controller, and none is chosen",
+                    advice:
+                        "cairn adapters lists this machine's: then add --controller hci0, or what it is called there. Without "
+                        + "hardware: --controller virtual, or cairn demo. A board file can choose one too: see cairn run --help"
+                )
+            )
         }
         try configuration.command.start(on: controller)
     }
@@ -162,7 +173,7 @@ struct RunCommand: ParsableCommand {
             let linkSecurity: LinkSecurityPolicy = insecureTestLink ? .insecureTestLink : .required
             var configuration = WatchDaemonConfiguration(controller: controller) {
                 var configuration = watch.watch(at: $0, linkSecurity: linkSecurity)
-                pairing.apply(to: &configuration)
+                pairing.apply(to: &configuration, on: hardware.board)
                 diagnostics.apply(to: &configuration)
                 link.apply(to: &configuration)
                 advertising.apply(to: &configuration)
@@ -181,12 +192,26 @@ struct RunCommand: ParsableCommand {
             configuration.serialPortPath = developer.serialPort
             configuration.address = watch.address
             configuration.logLevels = logLevel
+            configuration.version = cairnVersion
             let daemon = try WatchDaemon(configuration)
             if insecureTestLink {
                 daemon.loggers[.watch].warning("the link is not secured: anyone in range may use this watch")
             }
+            if pairing.mode(on: hardware.board) == .open, pairing.bonding, !insecureTestLink {
+                daemon.loggers[.watch].warning(
+                    """
+                    pairing is open: anyone in range may pair at any time, without asking, and take the place of the phone \
+                    that the watch knows; this is for benches
+                    """
+                )
+            }
+            if pairing.privateAddress != nil, advertising.beacon != nil, !advertising.beaconDespitePrivacy {
+                daemon.loggers[.watch].warning(
+                    "there is no beacon, since anybody could follow this watch by it: see --beacon-despite-privacy"
+                )
+            }
             for line in advertising.advice { daemon.loggers[.watch].warning("\(line)") }
-            if controller == .virtual, air.airPort == nil {
+            if controller == .virtual, air.airPort == nil, air.airSocket == nil {
                 daemon.loggers[.air].notice("nobody can reach this watch: add --air-port, or see cairn demo")
             }
             return try daemon.run().exitStatus

@@ -25,22 +25,26 @@ struct Transcript {
         switch outcome {
         case .success(let summary):
             let links = summary.reconnections == 0 ? "" : ", on \(summary.reconnections + 1) links"
-            Console.print("")
+            Console.print("", lostReader: .isNoticed)
             Console.print(
                 "The demonstration succeeded: \(summary.pings) \(summary.pings == 1 ? "ping" : "pings") answered, \(summary.echoes) dictionaries of "
-                    + "\(summary.echoedByteCount) bytes echoed\(links)."
+                    + "\(summary.echoedByteCount) bytes echoed\(links).",
+                lostReader: .isNoticed
             )
         case .failure(let reason):
-            Console.print("")
-            Console.print("The demonstration failed: \(reason.printable).")
+            Console.print("", lostReader: .isNoticed)
+            Console.print("The demonstration failed: \(reason.printable).", lostReader: .isNoticed)
         }
     }
 
     /// What a person can do now.
     func stays(port: UInt16?) {
         guard let port else { return }
-        Console.print("The watch stays up. Attach a Bluetooth host as its phone: H4 at tcp:127.0.0.1:\(port).")
-        Console.print("Ctrl-C ends it.")
+        Console.print(
+            "The watch stays up. Attach a Bluetooth host as its phone: H4 at tcp:127.0.0.1:\(port).",
+            lostReader: .isNoticed
+        )
+        Console.print("Ctrl-C ends it.", lostReader: .isNoticed)
     }
 
     private func print(_ who: String, _ what: String, at now: Duration) {
@@ -48,6 +52,6 @@ struct Transcript {
         let fraction = String(1000 + milliseconds % 1000).dropFirst()
         let seconds = String(milliseconds / 1000)
         let time = String(repeating: " ", count: max(0, 3 - seconds.count)) + seconds + "." + fraction
-        Console.print("\(time)  \(who)  \(what.printable)")
+        Console.print("\(time)  \(who)  \(what.printable)", lostReader: .isNoticed)
     }
 }

@@ -11,7 +11,8 @@ struct WatchOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The watch's static random address. (default: what --state remembers, else one that is this machine's own)"
+            "The watch's static random address, from which its name and serial number follow. (default: what --state remembers, "
+                + "else a new one, which --state then remembers)"
         ),
         transform: DeviceAddress.staticRandomArgument
     )
@@ -19,9 +20,11 @@ struct WatchOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Record the watch's HCI packets in a btsnoop file, which Wireshark and tshark read.",
+            "Record the watch's HCI packets in a btsnoop file, which Wireshark and tshark read; in a named pipe, for as long as "
+                + "one of them reads it.",
             valueName: "file"
-        )
+        ),
+        transform: pathArgument
     )
     var capture: String?
 
@@ -51,6 +54,7 @@ struct WatchOptions: ParsableArguments {
         var watch = WatchConfiguration(identity: identity, personality: personality)
         watch.linkSecurity = linkSecurity
         watch.startTime = LocalTime.now
+        watch.wallClock = LocalTime.sinceEpoch
         return watch
     }
 }

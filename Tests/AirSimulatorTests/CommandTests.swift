@@ -44,19 +44,19 @@ import Testing
         for (configuration, name) in [
             (ControllerConfiguration.modern, "modern"), (.legacy, "legacy"), (.legacyWithDataLength, "with length"),
         ] {
-            for type in HCICommands.all {
+            for command in HCICommands.all {
                 var rig = Rig()
                 let id = rig.add(configuration, address: 1)
                 let answer = try #require(rig.ask("01 02 10 00", id).first)
                 let octets = bytes(answer).dropFirst(7)
                 #expect(octets.count == 64)
-                guard let bit = type.supportedCommandBit else { continue }
+                guard let bit = command.supportedBit else { continue }
                 let isSupported = octets[octets.startIndex + bit.octet] & (1 << bit.bit) != 0
-                let opcode = little(type.opcode.rawValue)
+                let opcode = little(command.opcode.rawValue)
                 // Without parameters, a command is done or has the wrong length; only an unknown one is unknown.
                 let said = rig.ask("01 \(opcode) 00", id)
                 let isUnknown = said == ["04 0f 04 01 01 \(opcode)"]
-                #expect(isSupported == !isUnknown, "\(type.name) of \(name)")
+                #expect(isSupported == !isUnknown, "\(command.name) of \(name)")
             }
         }
         // Spot checks against the Core's table: Reset (5.7), LE Set Extended Advertising Enable (36.5), LE Set Data
@@ -84,19 +84,19 @@ import Testing
 
     @Test func parametersOfTheWrongLengthAreRefused() throws {
         var rig = Rig()
-        for type in HCICommands.all {
+        for command in HCICommands.all {
             let id = rig.add(address: 1)
-            let opcode = little(type.opcode.rawValue)
+            let opcode = little(command.opcode.rawValue)
             // One octet too many for any command: 255 of them. Those with a list of entries cannot have that many
             // of the right size either.
             let said = rig.ask("01 \(opcode) ff \(String(repeating: "f0 ", count: 255))", id)
-            #expect(said.count == 1, "\(type.name): \(said)")
+            #expect(said.count == 1, "\(command.name): \(said)")
             let answer = bytes(said.first ?? "")
             guard answer.count > 6 else { continue }
             // Command Status has the status in front, Command Complete behind the opcode.
             let isStatus = answer[1] == 0x0F
-            #expect(answer[isStatus ? 3 : 6] != 0, "\(type.name)")
-            if type != ReadBufferSize.self { #expect(answer[isStatus ? 3 : 6] == 0x12, "\(type.name)") }
+            #expect(answer[isStatus ? 3 : 6] != 0, "\(command.name)")
+            if command != ReadBufferSize.id { #expect(answer[isStatus ? 3 : 6] == 0x12, "\(command.name)") }
             rig.air.removeController(id)
         }
         let id = rig.add(address: 1)

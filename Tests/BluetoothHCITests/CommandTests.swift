@@ -41,7 +41,7 @@ struct CommandTests {
             #expect(HCICommands.command(command.opcode)?.opcode == command.opcode)
         }
         #expect(Set(HCICommands.all.map { $0.opcode }).count == HCICommands.all.count)
-        let bits = HCICommands.all.compactMap { $0.supportedCommandBit }
+        let bits = HCICommands.all.compactMap { $0.supportedBit }
         #expect(Set(bits).count == bits.count)
         #expect(bits.count == HCICommands.all.count - 1, "only Read Local Supported Commands has no bit")
     }
@@ -95,31 +95,31 @@ struct CommandTests {
     @Test("Supported commands are where the Core puts them")
     func supportedCommands() throws {
         // Octet and bit from Core 5.4, Vol 4, Part E, 6.27; the value is octet * 8 + bit.
-        let places: [(any HCICommand.Type, Int)] = [
-            (Disconnect.self, 5), (ReadRemoteVersionInformation.self, 23), (SetEventMask.self, 46), (Reset.self, 47),
-            (ReadTransmitPowerLevel.self, 82), (HostBufferSize.self, 86), (ReadBufferSize.self, 119),
-            (ReadBDADDR.self, 121), (SetEventMaskPage2.self, 178), (WriteLEHostSupport.self, 198),
-            (LESetEventMask.self, 200), (LESetRandomAddress.self, 204), (LESetAdvertisingEnable.self, 209),
-            (LECreateConnectionCancel.self, 213), (LEConnectionUpdate.self, 218), (LERand.self, 223),
-            (LEReadSupportedStates.self, 227), (LERemoteConnectionParameterRequestReply.self, 268),
-            (LESetDataLength.self, 270), (LEWriteSuggestedDefaultDataLength.self, 272),
-            (LEAddDeviceToResolvingList.self, 275), (LESetAddressResolutionEnable.self, 281), (LESetPHY.self, 286),
-            (LESetAdvertisingSetRandomAddress.self, 289), (LESetExtendedAdvertisingEnable.self, 293),
-            (LEClearAdvertisingSets.self, 297), (LESetExtendedScanParameters.self, 301),
-            (LEExtendedCreateConnection.self, 303), (LEReadTransmitPower.self, 311), (LESetPrivacyMode.self, 314),
-            (LEReadBufferSizeV2.self, 333),
+        let places: [(HCICommandID, Int)] = [
+            (Disconnect.id, 5), (ReadRemoteVersionInformation.id, 23), (SetEventMask.id, 46), (Reset.id, 47),
+            (ReadTransmitPowerLevel.id, 82), (HostBufferSize.id, 86), (ReadBufferSize.id, 119),
+            (ReadBDADDR.id, 121), (SetEventMaskPage2.id, 178), (WriteLEHostSupport.id, 198),
+            (LESetEventMask.id, 200), (LESetRandomAddress.id, 204), (LESetAdvertisingEnable.id, 209),
+            (LECreateConnectionCancel.id, 213), (LEConnectionUpdate.id, 218), (LERand.id, 223),
+            (LEReadSupportedStates.id, 227), (LERemoteConnectionParameterRequestReply.id, 268),
+            (LESetDataLength.id, 270), (LEWriteSuggestedDefaultDataLength.id, 272),
+            (LEAddDeviceToResolvingList.id, 275), (LESetAddressResolutionEnable.id, 281), (LESetPHY.id, 286),
+            (LESetAdvertisingSetRandomAddress.id, 289), (LESetExtendedAdvertisingEnable.id, 293),
+            (LEClearAdvertisingSets.id, 297), (LESetExtendedScanParameters.id, 301),
+            (LEExtendedCreateConnection.id, 303), (LEReadTransmitPower.id, 311), (LESetPrivacyMode.id, 314),
+            (LEReadBufferSizeV2.id, 333),
         ]
         for (command, place) in places {
             var octets = [UInt8](repeating: 0, count: 64)
             octets[place / 8] = 1 << UInt8(place % 8)
             var reader = ByteReader(octets)
             let commands = try ReadLocalSupportedCommands.ReturnParameters(reading: &reader).commands
-            let found = HCICommands.all.filter { $0.supportedCommandBit != nil && commands.contains($0) }
+            let found = HCICommands.all.filter { $0.supportedBit != nil && commands.contains($0) }
             #expect(found.map { $0.opcode } == [command.opcode], "\(command.name)")
         }
-        var some = SupportedCommands([Reset.self, LESetPHY.self])
-        #expect(some.contains(Reset.self) && some.contains(LESetPHY.self) && !some.contains(LERand.self))
-        some.remove(LESetPHY.self)
-        #expect(!some.contains(LESetPHY.self) && some.contains(ReadLocalSupportedCommands.self))
+        var some = SupportedCommands([Reset.id, LESetPHY.id])
+        #expect(some.contains(Reset.id) && some.contains(LESetPHY.id) && !some.contains(LERand.id))
+        some.remove(LESetPHY.id)
+        #expect(!some.contains(LESetPHY.id) && some.contains(ReadLocalSupportedCommands.id))
     }
 }

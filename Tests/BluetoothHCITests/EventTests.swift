@@ -158,7 +158,7 @@ struct ReturnParametersTests {
         octets[26] = 0x02
         try check(
             ReadLocalSupportedCommands.self,
-            .init(commands: SupportedCommands([Reset.self, LESetAdvertisingEnable.self])),
+            .init(commands: SupportedCommands([Reset.id, LESetAdvertisingEnable.id])),
             octets.hexadecimal
         )
         try check(

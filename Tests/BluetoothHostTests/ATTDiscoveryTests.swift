@@ -49,6 +49,52 @@ import Testing
         rig.expect("06 0100 ffff aa2a", "01 06 0100 0a", "a value that may not be read is not compared")
     }
 
+    @Test func findByTypeValueFindsCharacteristicsWithTheirGroups() throws {
+        let database = try GATTDatabase {
+            Service(.uuid16(0x1800)) {
+                Characteristic(.uuid16(0x2AAA), [.read, .notify]) {
+                    Descriptor(.characteristicUserDescription, value: "a")
+                }
+                Characteristic(.uuid16(0x2AAB), .read)
+            }
+            Service(.uuid16(0x1801), through: 0x0020) {
+                Include("third")
+                Characteristic(.uuid16(0x2AAC), .read)
+            }
+            Service(.uuid16(0x180F), name: "third")
+        }
+        var rig = GATTRig(database)
+        rig.expect("06 0100 ffff 0328 12 0300 aa2a", "07 0200 0500", "its last descriptor")
+        rig.expect("06 0100 ffff 0328 02 0700 ab2a", "07 0600 0700", "its value")
+        rig.expect("06 0100 ffff 0328 02 0b00 ac2a", "07 0a00 0b00", "not the reserved handles of its service")
+        rig.expect("06 0100 ffff 0028 0118", "07 0800 2000", "those are the service's")
+        rig.expect("06 0100 ffff 0228 2100 2100 0f18", "07 0900 0900", "an include is no group")
+    }
+
+    @Test func findByTypeValueFindsWhatThisClientConfigured() throws {
+        let database = try GATTDatabase {
+            Service(.genericAttribute) {
+                Characteristic(.uuid16(0x2AAA), .notify)
+                Characteristic(.uuid16(0x2AAB), .notify)
+                Characteristic(.clientSupportedFeatures, [.read, .write], value: .clientSupportedFeatures)
+                Characteristic(.uuid16(0x2AAD), .read, value: .askOwner)
+            }
+        }
+        var rig = GATTRig(database)
+        rig.expect("06 0100 ffff 0229 0000", "07 0400 0400 0700 0700")
+        rig.expect("12 0700 0100", "13")
+        rig.expect("06 0100 ffff 0229 0100", "07 0700 0700")
+        rig.expect("06 0100 ffff 0229 0000", "07 0400 0400")
+        rig.expect("06 0100 ffff 292b 00", "07 0900 0900")
+        rig.expect("06 0100 ffff ad2a 00", "01 06 0100 0a", "what only the owner knows is not found")
+        // Each client has its own.
+        rig.layer.connectionOpened(0x0041, at: rig.now)
+        rig.layer.receive(hex("06 0100 ffff 0229 0100")[...], on: 0x0041, at: rig.now)
+        var buffer: [UInt8] = []
+        #expect(rig.layer.nextPDU(for: 0x0041, into: &buffer) == true)
+        #expect(buffer == hex("01 06 0100 0a"))
+    }
+
     @Test func findByTypeValueListsUntilThePDUIsFull() throws {
         let database = try GATTDatabase {
             for _ in 0..<7 { Service(.uuid16(0x180F)) }
@@ -105,6 +151,9 @@ import Testing
         rig.expect("10 1000 ffff 0028", "01 10 1000 0a", "Attribute Not Found")
         rig.expect("10 0100 ffff 0328", "01 10 0100 10", "characteristics: Unsupported Group Type")
         rig.expect("10 0100 ffff 002a", "01 10 0100 10")
+        rig.expect("10 0100 ffff 0228", "01 10 0100 10")
+        rig.expect("10 1000 ffff 0229", "01 10 1000 10", "whether there are any or not")
+        rig.expect("10 0100 ffff 0f0e0d0c0b0a09080706050403020100", "01 10 0100 10")
         rig.expect("10 0000 ffff 0028", "01 10 0000 01")
         rig.expect("10 0200 0100 0028", "01 10 0200 01")
         rig.expect("10 0000 ffff 002a", "01 10 0000 01", "the range is looked at first")

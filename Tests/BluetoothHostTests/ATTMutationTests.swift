@@ -180,7 +180,6 @@ private struct HostilePeer {
             switch event {
             case .readRequested(let request): unanswered.append(request)
             case .writeRequested(let request): unanswered.append(request)
-            case .executeWriteRequested(let request): unanswered.append(request)
             case .subscriptionChanged(let change) where change.cause == .requested: unanswered.append(change)
             case .procedureEnded: counts.ended += 1
             case .valueReceived: counts.values += 1

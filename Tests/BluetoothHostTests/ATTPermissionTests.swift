@@ -143,4 +143,83 @@ import Testing
         try rig.layer.notify([1], of: 0x0003, on: GATTRig.connection)
         #expect(rig.sent() == ["1b030001"])
     }
+
+    // MARK: Procedures
+
+    /// Which procedures each property permits, and each operation: Core 5.4, Vol 3, Part G, 3.3.1.1, table 3.5.
+    private static let procedures: [(CharacteristicProperties, AttributeOperations)] = [
+        ([], []), (.read, .read), (.write, .write), (.writeWithoutResponse, .writeWithoutResponse),
+        (.authenticatedSignedWrites, .signedWrite),
+        ([.write, .writeWithoutResponse], [.write, .writeWithoutResponse]),
+        (.reliableWrite, []), (.broadcast, []), (.notify, []),
+    ]
+
+    @Test(arguments: procedures.indices, [false, true])
+    func eachProcedureNeedsItsOwnProperty(row: Int, byPermission: Bool) throws {
+        let (properties, allowed) = Self.procedures[row]
+        for isOwners in [false, true] {
+            let database = try GATTDatabase {
+                Service(.uuid16(0x1800)) {
+                    Characteristic(
+                        .uuid16(0x2AAA),
+                        // What clients are told is apart from what they may do.
+                        byPermission ? [.read, .write, .writeWithoutResponse, .authenticatedSignedWrites] : properties,
+                        permissions: .init(operations: byPermission ? allowed : nil),
+                        value: isOwners ? .askOwner : [0x55],
+                        addsDescriptors: false
+                    )
+                }
+            }
+            #expect(database.attribute(at: 3)?.operations == allowed)
+            var rig = GATTRig(database, configuration: .init(ownerAnswers: .atOnce))
+            /// Sends a request, and lets the owner accept it.
+            func answer(_ request: String) -> [String] {
+                rig.receive(request)
+                while let event = rig.layer.nextEvent() {
+                    switch event {
+                    case .readRequested(let request): rig.layer.respond(to: request, with: [0x55])
+                    case .writeRequested(let request): rig.layer.respond(to: request)
+                    default: break
+                    }
+                }
+                return rig.sent()
+            }
+            #expect(answer("0a 0300") == [allowed.contains(.read) ? "0b55" : "010a030002"])
+            #expect(answer("12 0300 55") == [allowed.contains(.write) ? "13" : "0112030003"])
+            #expect(answer("16 0300 0000 55") == [allowed.contains(.write) ? "170300000055" : "0116030003"])
+            #expect(answer("18 01") == ["19"])
+            rig.receive("52 0300 56")
+            #expect(rig.sent() == [])
+            let isWritten = rig.events().contains { if case .written = $0 { true } else { false } }
+            #expect(isWritten == allowed.contains(.writeWithoutResponse))
+            // The signature is never verified, so that no signed write is taken.
+            rig.receive("d2 0300 57 000000000000000000000000")
+            #expect(rig.sent() == [])
+            let isIgnored = rig.events().contains {
+                if case .pduIgnored(_, .unsupportedCommand(0xD2)) = $0 { true } else { false }
+            }
+            #expect(isIgnored)
+        }
+    }
+
+    @Test func descriptorsAreWrittenWithRequests() throws {
+        let database = try GATTDatabase {
+            Service(.uuid16(0x1800)) {
+                Characteristic(.uuid16(0x2AAA), [.writeWithoutResponse, .notify]) {
+                    Descriptor(.characteristicUserDescription, write: .open, value: "x")
+                }
+            }
+        }
+        var rig = GATTRig(database)
+        rig.expect("12 0500 79", "13")
+        rig.expect("16 0500 0000 7a", "17 0500 0000 7a")
+        rig.expect("18 01", "19")
+        _ = rig.events()
+        let refusal = ATTErrorResponse(requestOpcode: 0x52, handle: 0x0005, error: .writeNotPermitted)
+        rig.expectIgnored("52 0500 7b", .refusedCommand(refusal))
+        // Android up to 6 subscribes by command where the value takes commands.
+        #expect(rig.exchange("52 0400 0100") == [])
+        rig.expect("0a 0400", "0b 0100")
+        rig.expect("0a 0500", "0b 7a")
+    }
 }

@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test func partsTakeEffectTogether() throws {
-        var rig = try ByteTable.rig()
+        var rig = try ByteTable.rig(reliable: true)
         rig.expect("16 1200 0000 a0a1a2a3", "17 1200 0000 a0a1a2a3")
         rig.expect("16 1200 0400 b0b1", "17 1200 0400 b0b1")
         rig.expect("16 0500 0000 c0", "17 0500 0000 c0")
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test func offsetsAreHonoured() throws {
-        var rig = try ByteTable.rig()
+        var rig = try ByteTable.rig(reliable: true)
         rig.expect("16 1200 0200 aabb", "17 1200 0200 aabb")
         rig.expect("18 01", "19")
         rig.expect("0a 1200", "0b 0001aabb")
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test func aLongValueIsWrittenInParts() throws {
-        var rig = try ByteTable.rig()
+        var rig = try ByteTable.rig(reliable: true)
         let value = (0..<512).map { UInt8(truncatingIfNeeded: $0 &* 7) }
         for offset in stride(from: 0, to: 512, by: 18) {
             let part = value[offset..<min(offset + 18, 512)]
@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test func cancellingForgets() throws {
-        var rig = try ByteTable.rig()
+        var rig = try ByteTable.rig(reliable: true)
         rig.expect("16 0500 0000 ff", "17 0500 0000 ff")
         rig.expect("18 00", "19")
         rig.expect("18 01", "19")
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test func closingTheConnectionForgets() throws {
-        var rig = try ByteTable.rig()
+        var rig = try ByteTable.rig(reliable: true)
         rig.expect("16 0500 0000 ff", "17 0500 0000 ff")
         rig.layer.connectionClosed(GATTRig.connection)
         rig.layer.connectionOpened(GATTRig.connection, at: rig.now)
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test func queuesAreApart() throws {
-        var rig = try ByteTable.rig()
+        var rig = try ByteTable.rig(reliable: true)
         rig.layer.connectionOpened(0x0041, at: rig.now)
         rig.layer.receive(hex("16 0500 0000 ff")[...], on: 0x0041, at: rig.now)
         rig.expect("18 01", "19")
@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test func whatPrepareRefuses() throws {
-        var rig = try ByteTable.rig()
+        var rig = try ByteTable.rig(reliable: true)
         rig.expect("16 0000 0000 00", "01 16 0000 01")
         rig.expect("16 1500 0000 00", "01 16 1500 01")
         rig.expect("16 0300 0000 00", "01 16 0300 03")
@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test func aWrongOffsetRefusesEverything() throws {
-        var rig = try ByteTable.rig()
+        var rig = try ByteTable.rig(reliable: true)
         rig.expect("16 0500 0000 ff", "17 0500 0000 ff")
         rig.expect("16 1200 1f00 ee", "17 1200 1f00 ee")
         rig.expect("18 01", "01 18 1200 07", "Invalid Offset")
@@ -100,7 +100,7 @@ import Testing
     }
 
     @Test func aWrongLengthRefusesEverything() throws {
-        var rig = try ByteTable.rig()
+        var rig = try ByteTable.rig(reliable: true)
         rig.expect("16 1200 0000 ee", "17 1200 0000 ee")
         rig.expect("16 0500 0200 aabb", "17 0500 0200 aabb", "4 bytes are allowed")
         rig.expect("16 0500 0400 cc", "17 0500 0400 cc", "5 are not")
@@ -110,7 +110,7 @@ import Testing
     }
 
     @Test func offsetsAreCheckedAgainstEarlierParts() throws {
-        var rig = try ByteTable.rig()
+        var rig = try ByteTable.rig(reliable: true)
         rig.expect("16 0500 0300 ff", "17 0500 0300 ff")
         rig.expect("18 01", "01 18 0500 07", "the value has two bytes")
         rig.expect("16 0500 0200 ee", "17 0500 0200 ee")
@@ -134,7 +134,7 @@ import Testing
     }
 
     @Test func theQueueHasAnEnd() throws {
-        var rig = try ByteTable.rig()
+        var rig = try ByteTable.rig(reliable: true)
         for _ in 0..<64 { rig.expect("16 0500 0000 ff", "17 0500 0000 ff") }
         rig.expect("16 0500 0000 ff", "01 16 0500 09", "Prepare Queue Full")
         rig.expect("18 01", "19", "what was queued is still good")
@@ -161,7 +161,7 @@ import Testing
     }
 
     @Test func configurationsCanBePrepared() throws {
-        var rig = try ByteTable.rig()
+        var rig = try ByteTable.rig(reliable: true)
         rig.expect("16 0d00 0000 01", "17 0d00 0000 01")
         rig.expect("16 0d00 0100 00", "17 0d00 0100 00")
         rig.expect("18 01", "19")

@@ -221,6 +221,50 @@ struct ChannelFlowTests {
         #expect(rig.rig.host.counters.unknownChannelFrames == 1)
     }
 
+    @Test(
+        "A K-frame that is not put together leaves no hole in the stream: its channel is closed, and only that",
+        arguments: [
+            // 2049 octets and more are not held back, whatever the MPS.
+            ("longer than is put together", ["20 0108 4000 0100 61"], ChannelViolation.mpsExceeded(2049)),
+            ("the longest", ["20 ffff 4000", "10 0100", "10 61"], .mpsExceeded(65535)),
+            ("less than its length", ["20 0300 4000 0100"], .frameDamaged),
+            ("more than its length", ["20 0300 4000 0100 6162"], .frameDamaged),
+            ("more than its length, in parts", ["20 0300 4000 01", "10 0061 62"], .frameDamaged),
+        ]
+    )
+    func lostFrames(_ name: String, _ packets: [String], _ violation: ChannelViolation) throws {
+        var rig = try ChannelRig()
+        let id = try rig.open()
+        _ = rig.signal("14 02 0a00 8000 5100 4000 4000 0100")
+        _ = rig.channelEvents()
+        #expect(rig.frame("4000", "0300 61 62 63").isEmpty)
+        for packet in packets {
+            let bytes = [UInt8](hexadecimal: compact(String(packet.dropFirst(2)))) ?? []
+            rig.rig.give("0240\(packet.prefix(2))" + [UInt8(bytes.count), 0].hexadecimal + bytes.hexadecimal)
+        }
+        // Another frame shows at the latest that the one in front is over.
+        let answers = rig.frame("4100", "0100 64")
+        #expect(answers == [compact("0500 06 01 0400 5000 4000")], "\(name)")
+        let events = rig.channelEvents()
+        #expect(events.closures == [.violation(violation)], "\(name)")
+        #expect(events.unread.map(\.count) == [3], "what came before can be read")
+        #expect(rig.rig.host.channel(id) == nil)
+        #expect(rig.rig.host.openChannels.map(\.localCID.rawValue) == [0x41])
+        #expect(rig.rig.host.counters.unknownChannelFrames == 0)
+        #expect(rig.frame("0400", "0a 0300") == [compact("0400 0b 436169726e")], "the connection goes on")
+    }
+
+    @Test("A lost frame on a channel that is not open closes nothing")
+    func lostFramesOfNobody() throws {
+        var rig = try ChannelRig()
+        _ = try rig.open()
+        rig.rig.give("02 4020 0600 ffff 7000 0102")
+        rig.rig.give("02 4020 0500 0300 7000 01")
+        #expect(rig.frame("0400", "0a 0300") == [compact("0400 0b 436169726e")])
+        #expect(rig.channelEvents().isEmpty)
+        #expect(rig.rig.host.counters.unknownChannelFrames == 2)
+    }
+
     @Test("A K-frame without a credit closes the channel, and what came before it can be read")
     func noCredit() throws {
         var rig = try ChannelRig()

@@ -31,8 +31,8 @@ struct ControllerQuirksTests {
         let actions = "00 0c 0000 0c e003 0000"
         let (capabilities, events) = try capabilities(version: actions)
         #expect(!capabilities.usesExtendedCommands)
-        #expect(!capabilities.commands.contains(LEExtendedCreateConnection.self))
-        #expect(capabilities.commands.contains(LECreateConnection.self))
+        #expect(!capabilities.commands.contains(LEExtendedCreateConnection.id))
+        #expect(capabilities.commands.contains(LECreateConnection.id))
         let words = events.map { "\($0)" }
         #expect(words.contains { $0.contains("Actions Semiconductor ATS2851: claims") }, "\(words)")
         let (trusting, silent) = try self.capabilities(version: actions, quirks: .none)
@@ -53,12 +53,12 @@ struct ControllerQuirksTests {
             name: "Some",
             company: CompanyIdentifier(rawValue: 0x0059),
             subversions: 0x0100...0x01FF,
-            missingCommands: [LESetDataLength.self]
+            missingCommands: [LESetDataLength.id]
         )
         let octets = "\(subversion == 0x01FF ? "ff" : "00")0\(subversion >> 8)"
         let quirks = ControllerQuirks(entries: [entry], placeholderAddresses: [])
         let (capabilities, _) = try capabilities(version: "00 0c 0000 0c 5900 " + octets, quirks: quirks)
-        #expect(capabilities.commands.contains(LESetDataLength.self) == !isConcerned)
+        #expect(capabilities.commands.contains(LESetDataLength.id) == !isConcerned)
     }
 
     @Test("An address that the maker put there for want of one is none", arguments: ["ac1f12a04343", "aaaaaaaaaaaa"])

@@ -81,6 +81,30 @@ struct FrameRecombinerTests {
         }
     }
 
+    @Test("Of a frame that is lost, the channel is known as soon as its header is, and how it begins")
+    func lostFrames() {
+        let whole = "0100 0400 77"
+        let cases: [(packets: [(String, isStart: Bool)], lost: [String])] = [
+            ([("0300 4000 01", true), (whole, true)], ["0x0040 01 frameCutShort(needed: 7, available: 5)"]),
+            ([("0300 40", true), (whole, true)], []),
+            ([("0100 4000 0102", true)], ["0x0040 0102 frameOverrun(needed: 5, available: 6)"]),
+            ([("0108 0500 0102 03", true), ("0405", false)], ["0x0005 0102 frameTooLong(2049)"]),
+            ([("0108 0500", true), ("01", false), ("02", false), ("03", false)], ["0x0005 0102 frameTooLong(2049)"]),
+            ([("ffff 4000 01", true), (whole, true)], ["0x0040 01 frameTooLong(65535)"]),
+            ([("ffff 4000 01 02", true), (whole, true)], ["0x0040 0102 frameTooLong(65535)"]),
+        ]
+        for (packets, expected) in cases {
+            var recombiner = FrameRecombiner()
+            var lost: [String] = []
+            for (packet, isStart) in packets {
+                lost += recombiner.receive(Self.bytes(packet), isStart: isStart).lost.map {
+                    "\($0.channel) \($0.beginning.hexadecimal) \($0.problem.caseDescription)"
+                }
+            }
+            #expect(lost == expected)
+        }
+    }
+
     @Test("The longest payload passes, in one packet and in many")
     func longest() {
         var recombiner = FrameRecombiner()
@@ -104,6 +128,17 @@ struct FrameRecombinerTests {
                 _ = recombiner.receive(data[...], isStart: Int.random(in: 0...3, using: &random) == 0)
                 #expect(recombiner.bufferedCount <= 4 + 2048, "seed \(seed)")
             }
+        }
+    }
+}
+
+extension FrameRecombiner.Problem {
+    fileprivate var caseDescription: String {
+        switch self {
+        case .continuationWithoutStart(let count): "continuationWithoutStart(\(count))"
+        case .frameCutShort(let needed, let available): "frameCutShort(needed: \(needed), available: \(available))"
+        case .frameOverrun(let needed, let available): "frameOverrun(needed: \(needed), available: \(available))"
+        case .frameTooLong(let count): "frameTooLong(\(count))"
         }
     }
 }

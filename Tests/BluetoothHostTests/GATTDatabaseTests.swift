@@ -88,10 +88,66 @@ import Testing
         #expect(database.value(of: AttributeHandle(rawValue: 0xE002)) == [1, 2])
     }
 
+    /// Every handle is given, in an order that is not theirs; nothing follows from the properties.
+    @Test func putsEverythingWhereItIsAskedFor() throws {
+        let database = try GATTDatabase {
+            Service(.uuid128(1), name: "long", at: 0x0040, through: 0x004F) {
+                Include("secondary", at: 0x0042)
+                Characteristic(.uuid16(0x2AAA), [.read, .notify, .reliableWrite], at: 0x0044, valueAt: 0x0046) {
+                    Descriptor(.characteristicUserDescription, at: 0x0047, value: "a")
+                    Descriptor.characteristicExtendedProperties(at: 0x0048)
+                    Descriptor.clientCharacteristicConfiguration(at: 0x004A, allowing: .indications)
+                }
+            }
+            Service(.uuid16(0x1800), at: 0x0050) {
+                Characteristic(.uuid16(0x2AAB), .notify, addsDescriptors: false)
+                Characteristic(.uuid16(0x2AAC), .read) { Descriptor.clientCharacteristicConfiguration() }
+            }
+            Service(.uuid16(0x180F), name: "secondary", isPrimary: false, at: 0x0008)
+            Service(.uuid16(0x180A))
+        }
+        let found = database.attributes(in: .all).map { attribute in
+            [UInt8(attribute.handle.rawValue)].hexadecimal + " \(attribute.type) "
+                + (database.value(of: attribute.handle)?.hexadecimal ?? "-")
+        }
+        #expect(
+            found == [
+                "08 2801 0f18", "09 2800 0a18",
+                "40 2800 01000000000000000000000000000000", "42 2802 080008000f18", "44 2803 924600aa2a", "46 2AAA ",
+                "47 2901 61", "48 2900 0100", "4a 2902 -",
+                "50 2800 0018", "51 2803 105200ab2a", "52 2AAB ", "53 2803 025400ac2a", "54 2AAC ", "55 2902 -",
+            ]
+        )
+        #expect(database.clientConfiguration(of: 0x0046) == 0x004A)
+        #expect(database.clientConfiguration(of: 0x0052) == nil)
+        #expect(database.clientConfiguration(of: 0x0054) == 0x0055)
+        var rig = GATTRig(database)
+        rig.expect("10 4000 4000 0028", "11 14 4000 4f00 01000000000000000000000000000000", "the whole range")
+        rig.expect("12 4a00 0200", "13")
+        rig.expect("12 4a00 0100", "01 12 4a00 fd", "the property does not matter")
+        rig.expect("12 5500 0100", "01 12 5500 fd", "nothing to subscribe to")
+        rig.expect("12 5500 0000", "13")
+        try rig.layer.indicate([7], of: 0x0046, on: GATTRig.connection, at: rig.now)
+        #expect(rig.sent() == ["1d460007"])
+        #expect(rig.layer.clientState(of: GATTRig.connection)?.subscriptions == [0x004A: .indications])
+    }
+
+    @Test func aServiceInFrontCanBeHidden() throws {
+        var database = try GATTDatabase {
+            Service(.uuid16(0x1801), name: "behind", at: 0x0010) { Characteristic(.uuid16(0x2AAA), .read, value: [1]) }
+            Service(.uuid16(0x1800), name: "in front", at: 0x0001) {
+                Characteristic(.uuid16(0x2AAB), .read, value: [2])
+            }
+        }
+        #expect(try database.setPublished(false, service: "in front")?.description == "0x0001-0x0003")
+        #expect(database.attributes(in: .all).map(\.handle.rawValue) == [0x10, 0x11, 0x12])
+        #expect(database.attribute(at: 0x0012)?.type == .uuid16(0x2AAA))
+    }
+
     @Test func refusesWhatIsNoDatabase() {
         let long = BluetoothUUID.uuid128(1)
         #expect(throws: GATTDatabaseError.serviceOutOfOrder(.uuid16(0x180A))) {
-            try GATTDatabase {
+            try GATTDatabase(serviceOrder: .shortUUIDsFirst) {
                 Service(long)
                 Service(.uuid16(0x180A))
             }
@@ -111,6 +167,38 @@ import Testing
                 Service(.uuid16(0x1801), at: .first)
             }
         }
+        #expect(throws: GATTDatabaseError.handleTaken(.none, .uuid16(0x1801))) {
+            try GATTDatabase { Service(.uuid16(0x1801), at: AttributeHandle.none) }
+        }
+        #expect(throws: GATTDatabaseError.handleTaken(4, .uuid16(0x1801)), "in the range of another") {
+            try GATTDatabase {
+                Service(.uuid16(0x1800), at: 1, through: 8)
+                Service(.uuid16(0x1801), at: 4)
+            }
+        }
+        #expect(throws: GATTDatabaseError.handleTaken(1, .uuid16(0x1801)), "it reaches into one behind it") {
+            try GATTDatabase {
+                Service(.uuid16(0x1800), at: 2)
+                Service(.uuid16(0x1801), at: 1) { Characteristic(.uuid16(0x2A00), .read) }
+            }
+        }
+        #expect(throws: GATTDatabaseError.handleTaken(3, .uuid16(0x2A01))) {
+            try GATTDatabase {
+                Service(.uuid16(0x1800), at: 1) {
+                    Characteristic(.uuid16(0x2A00), .read)
+                    Characteristic(.uuid16(0x2A01), .read, at: 4, valueAt: 3)
+                }
+            }
+        }
+        #expect(throws: GATTDatabaseError.rangeTooShort(2, .uuid16(0x1800))) {
+            try GATTDatabase { Service(.uuid16(0x1800), through: 2) { Characteristic(.uuid16(0x2A00), .read) } }
+        }
+        #expect(throws: GATTDatabaseError.tooManyAttributes) {
+            try GATTDatabase {
+                Service(.uuid16(0x1800), through: .last)
+                Service(.uuid16(0x1801))
+            }
+        }
         #expect(throws: GATTDatabaseError.valueTooLong(.uuid16(0x2A00))) {
             try GATTDatabase {
                 Service(.uuid16(0x1800)) {
@@ -123,6 +211,26 @@ import Testing
                 Service(.uuid16(0x1800)) {
                     Characteristic(.uuid16(0x2A00), .notify) {
                         Descriptor(.clientCharacteristicConfiguration, value: [0, 0])
+                    }
+                }
+            }
+        }
+        #expect(throws: GATTDatabaseError.descriptorTwice(.clientCharacteristicConfiguration)) {
+            try GATTDatabase {
+                Service(.uuid16(0x1800)) {
+                    Characteristic(.uuid16(0x2A00), .notify) {
+                        Descriptor.clientCharacteristicConfiguration()
+                        Descriptor.clientCharacteristicConfiguration()
+                    }
+                }
+            }
+        }
+        #expect(throws: GATTDatabaseError.descriptorTwice(.characteristicExtendedProperties)) {
+            try GATTDatabase {
+                Service(.uuid16(0x1800)) {
+                    Characteristic(.uuid16(0x2A00), .reliableWrite) {
+                        Descriptor.characteristicExtendedProperties()
+                        Descriptor.characteristicExtendedProperties()
                     }
                 }
             }

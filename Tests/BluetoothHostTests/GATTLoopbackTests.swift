@@ -5,54 +5,6 @@ import Testing
 
 /// Two GATT layers back to back: each procedure of one against the other's database.
 @Suite struct GATTLoopbackTests {
-    /// A client's layer and a server's, whose PDUs are carried between them until both are silent.
-    private struct Pair {
-        var client = GATTLayer(database: GATTDatabase())
-        var server: GATTLayer
-        /// PDUs that the client sent.
-        var requestCount = 0
-        /// Handles and values that the server sent by itself.
-        var received: [String] = []
-        let connection: ConnectionHandle = 0x0001
-
-        init(_ database: GATTDatabase) {
-            server = GATTLayer(database: database)
-            client.connectionOpened(connection, at: .zero)
-            server.connectionOpened(connection, at: .zero)
-        }
-
-        mutating func run() {
-            var buffer: [UInt8] = []
-            var isIdle = false
-            while !isIdle {
-                isIdle = true
-                while client.nextPDU(for: connection, into: &buffer) {
-                    server.receive(buffer[...], on: connection, at: .zero)
-                    requestCount += 1
-                    isIdle = false
-                }
-                while server.nextPDU(for: connection, into: &buffer) {
-                    client.receive(buffer[...], on: connection, at: .zero)
-                    isIdle = false
-                }
-            }
-        }
-
-        mutating func perform(_ procedure: GATTProcedure) throws -> GATTResponse {
-            let id = try client.start(procedure, on: connection, at: .zero)
-            run()
-            var response: GATTResponse?
-            while let event = client.nextEvent() {
-                switch event {
-                case .procedureEnded(let result) where result.id == id: response = try result.result.get()
-                case .valueReceived(let value): received.append("\(value.handle) \(value.value.hexadecimal)")
-                default: break
-                }
-            }
-            return try #require(response)
-        }
-    }
-
     /// With k16 and k128 services and an MTU of m, discovery takes ⌈k16/⌊(m-2)/6⌋⌉ + ⌈k128/⌊(m-2)/20⌋⌉ + 1 round
     /// trips; the last one finds nothing.
     @Test(arguments: [(5, 3, 23), (5, 3, 64), (1, 0, 23), (0, 1, 23), (20, 7, 185), (20, 7, 517)])
@@ -61,7 +13,7 @@ import Testing
             for index in 0..<short { Service(.uuid16(0x1800 + UInt16(index))) }
             for index in 0..<long { Service(.uuid128(UInt128(index))) }
         }
-        var pair = Pair(database)
+        var pair = GATTPair(database)
         if mtu > 23 {
             pair.server.receive([0x02, UInt8(mtu & 0xFF), UInt8(mtu >> 8)], on: pair.connection, at: .zero)
             var buffer: [UInt8] = []
@@ -85,7 +37,7 @@ import Testing
 
     @Test(arguments: [false, true])
     func everythingIsFoundReadAndWritten(exchangesMTU: Bool) throws {
-        var pair = Pair(try ByteTable.database())
+        var pair = GATTPair(try ByteTable.database())
         if exchangesMTU { #expect(try pair.perform(.exchangeMTU) == .mtu(517)) }
 
         guard case .services(let services) = try pair.perform(.discoverAllPrimaryServices) else { return }

@@ -161,45 +161,6 @@ import Testing
         #expect(Array(write.value) == [1, 2])
     }
 
-    // MARK: Executed writes
-
-    private static func execution(_ rig: inout GATTRig) throws -> ExecuteWriteRequest {
-        let requests = rig.events().compactMap { event -> ExecuteWriteRequest? in
-            if case .executeWriteRequested(let request) = event { request } else { nil }
-        }
-        return try #require(requests.first)
-    }
-
-    private static func prepare(_ rig: inout GATTRig) {
-        for part in ["0300 0000 a0a1", "0500 0000 55", "0300 0200 a2", "0700 0500 b0", "0300 0300 a3"] {
-            rig.expect("16 \(part)", "17 \(part)")
-        }
-    }
-
-    @Test func ownerTakesExecutedWritesTogether() throws {
-        var rig = try Self.rig()
-        Self.prepare(&rig)
-        #expect(rig.exchange("18 01") == [])
-        let request = try Self.execution(&rig)
-        let writes = request.writes.map { "\($0.handle) \($0.offset) \($0.value.hexadecimal)" }
-        #expect(writes == ["0x0003 0 a0a1a2", "0x0007 5 b0", "0x0003 3 a3"], "joined where they follow each other")
-        #expect(rig.layer.database.value(of: 0x0005) == [0x01], "nothing is stored before the owner agrees")
-        #expect(rig.layer.respond(to: request) == true)
-        #expect(rig.sent() == ["19"])
-        #expect(rig.layer.database.value(of: 0x0005) == [0x55])
-    }
-
-    @Test func ownerRefusesExecutedWritesTogether() throws {
-        var rig = try Self.rig()
-        Self.prepare(&rig)
-        #expect(rig.exchange("18 01") == [])
-        let request = try Self.execution(&rig)
-        #expect(rig.layer.refuse(request, with: .invalidOffset, at: 0x0007) == true)
-        #expect(rig.sent() == ["0118070007"])
-        #expect(rig.layer.database.value(of: 0x0005) == [0x01])
-        rig.expect("18 01", "19")
-    }
-
     // MARK: Subscriptions
 
     @Test func ownerNotifiesInFrontOfTheAnswer() throws {

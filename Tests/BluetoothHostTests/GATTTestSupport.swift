@@ -109,32 +109,98 @@ enum ByteTable {
     /// The characteristic value of 30 bytes.
     static let longValue = Array(UInt8(0)..<30)
 
-    static func database() throws -> GATTDatabase {
-        try GATTDatabase {
+    /// - Parameter reliable: whether its values allow reliable writes; the handles stay as they are.
+    static func database(reliable: Bool = false) throws -> GATTDatabase {
+        let more: CharacteristicProperties = reliable ? .reliableWrite : []
+        return try GATTDatabase {
             Service(.genericAccess) {
                 Characteristic(.uuid16(0x2A00), .read, name: "name", value: "Cairn")
                 Characteristic(
                     .uuid16(0x2A01),
-                    [.read, .write, .writeWithoutResponse],
+                    [.read, .write, .writeWithoutResponse, more],
                     name: "short",
-                    value: .bytes([0x01, 0x02], maximumLength: 4)
+                    value: .bytes([0x01, 0x02], maximumLength: 4),
+                    addsDescriptors: false
                 )
             }
             Service(.genericAttribute) {
                 Characteristic(.serviceChanged, .indicate, name: "service changed")
             }
             Service(.uuid16(0x180F), name: "battery") {
-                Characteristic(.uuid16(0x2A19), [.read, .notify], name: "level", value: [0x64]) {
+                Characteristic(
+                    .uuid16(0x2A19),
+                    [.read, .notify, more],
+                    name: "level",
+                    value: [0x64],
+                    addsDescriptors: false
+                ) {
+                    Descriptor.clientCharacteristicConfiguration()
                     Descriptor(.characteristicUserDescription, value: "Level")
                 }
             }
             Service(service) {
                 Include("battery")
-                Characteristic(characteristic, [.read, .write], name: "long", value: .bytes(longValue))
+                Characteristic(
+                    characteristic,
+                    [.read, .write, more],
+                    name: "long",
+                    value: .bytes(longValue),
+                    addsDescriptors: false
+                )
                 Characteristic(.uuid16(0x2AAA), .write, name: "write only")
             }
         }
     }
 
-    static func rig(mtu: Int? = nil) throws -> GATTRig { GATTRig(try database(), mtu: mtu) }
+    static func rig(mtu: Int? = nil, reliable: Bool = false) throws -> GATTRig {
+        GATTRig(try database(reliable: reliable), mtu: mtu)
+    }
+}
+
+/// A client's layer and a server's, whose PDUs are carried between them until both are silent.
+struct GATTPair {
+    var client = GATTLayer(database: GATTDatabase())
+    var server: GATTLayer
+    /// PDUs that the client sent.
+    var requestCount = 0
+    /// Handles and values that the server sent by itself.
+    var received: [String] = []
+    let connection: ConnectionHandle = 0x0001
+
+    init(_ database: GATTDatabase) {
+        server = GATTLayer(database: database)
+        client.connectionOpened(connection, at: .zero)
+        server.connectionOpened(connection, at: .zero)
+    }
+
+    mutating func run() {
+        var buffer: [UInt8] = []
+        var isIdle = false
+        while !isIdle {
+            isIdle = true
+            while client.nextPDU(for: connection, into: &buffer) {
+                server.receive(buffer[...], on: connection, at: .zero)
+                requestCount += 1
+                isIdle = false
+            }
+            while server.nextPDU(for: connection, into: &buffer) {
+                client.receive(buffer[...], on: connection, at: .zero)
+                isIdle = false
+            }
+        }
+    }
+
+    mutating func perform(_ procedure: GATTProcedure) throws -> GATTResponse {
+        let id = try client.start(procedure, on: connection, at: .zero)
+        run()
+        var response: GATTResponse?
+        while let event = client.nextEvent() {
+            switch event {
+            case .procedureEnded(let result) where result.id == id: response = try result.result.get()
+            case .valueReceived(let value): received.append("\(value.handle) \(value.value.hexadecimal)")
+            default: break
+            }
+        }
+        return try #require(response)
+    }
 }

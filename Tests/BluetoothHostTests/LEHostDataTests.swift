@@ -168,6 +168,43 @@ struct LEHostDataTests {
         #expect(rig.sent() == [compact("02 4000 0a00 0600 0400 0b 436169726e")])
     }
 
+    @Test("Frames longer than their channel takes are answered as each protocol says, however long")
+    func overlong() throws {
+        for count in [600, 2048, 2049, 4000, 0xFFFF] {
+            var configuration = LEHost.Configuration(ownAddress: HostRig.ownAddress)
+            configuration.security = SecurityManager.Configuration()
+            var rig = try HostRig.ready(Self.script(length: "fb00", count: "03"), configuration: configuration)
+            rig.connect()
+            var length: [UInt8] = []
+            length.appendLittleEndian(UInt16(count))
+            func give(_ channel: String, _ payload: String) {
+                var rest = hex(channel + payload) + [UInt8](repeating: 0, count: count - hex(payload).count)
+                rest = length + rest
+                var boundary = "20"
+                while !rest.isEmpty {
+                    let part = rest.prefix(251)
+                    rig.give("0240\(boundary)" + [UInt8(part.count), 0].hexadecimal + part.hexadecimal)
+                    rest.removeFirst(part.count)
+                    boundary = "10"
+                }
+            }
+            give("0400", "12 0300")
+            #expect(rig.sent() == [compact("02 4000 0900 0500 0400 01 12 0000 04")], "Invalid PDU")
+            give("0400", "52 0300")
+            #expect(rig.sent() == [], "a command is ignored")
+            give("0500", "12 07 0800")
+            #expect(rig.sent() == [compact("02 4000 0c00 0800 0500 01 07 0400 0100 1700")], "MTU exceeded")
+            give("0500", "13 07 0200")
+            #expect(rig.sent() == [], "a response is not answered")
+            rig.give(HostRig.completed("4000", "0200"))
+            give("0600", "01 03 00 01 10 00 00")
+            #expect(rig.sent() == [compact("02 4000 0600 0200 0600 05 0a")], "Pairing Failed, Invalid Parameters")
+            rig.give(HostRig.completed("4000", "0100"))
+            rig.give(HostRig.frame("4000", channel: "0400", "0a 0300"))
+            #expect(rig.sent() == [compact("02 4000 0a00 0600 0400 0b 436169726e")])
+        }
+    }
+
     @Test("Time: what ATT waits for has its deadline at the host")
     func time() throws {
         var rig = try Self.rig(["4000"])

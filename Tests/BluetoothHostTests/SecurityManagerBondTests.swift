@@ -162,10 +162,15 @@ struct SecurityManagerBondTests {
         #expect(pair.managers[.central]?.bonds != bonds[.central])
     }
 
-    @Test("The phone forgot: it is known, but not encrypted, until it pairs with the user's consent")
+    @Test("The phone forgot: it is a stranger, until strangers may pair and the user consents")
     func phoneForgot() throws {
         let bonds = try Self.bonded()
         var pair = Self.makePair(bonds: [.peripheral: bonds[.peripheral] ?? []], isPairable: false)
+        try pair.managers[.central]?.pair(Side.central.handle, at: pair.now)
+        pair.run()
+        #expect(pair.failure(.peripheral) == .notPairable)
+        #expect(pair.failure(.central) == .refusedByPeer(.pairingNotSupported))
+        pair = Self.makePair(bonds: [.peripheral: bonds[.peripheral] ?? []])
         #expect(pair.security(.peripheral) == LinkSecurity(isBonded: true))
         #expect(throws: SecurityRefusal.noKey) { try pair.managers[.central]?.encrypt(Side.central.handle) }
 

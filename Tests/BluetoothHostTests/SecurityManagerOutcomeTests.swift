@@ -423,13 +423,13 @@ struct SecurityManagerOutcomeTests {
         }
     }
 
-    @Test("A device that is not pairable lets only those pair again that it knows")
+    @Test("A device that is not pairable lets only those pair again that have proved who they are")
     func notPairable() throws {
         var pair = Self.comparison.pair()
         pair.managers[.peripheral]?.isPairable = false
         try pair.managers[.central]?.pair(Side.central.handle, at: pair.now)
         pair.run()
-        #expect(pair.failure(.peripheral) == .refused(.pairingNotSupported))
+        #expect(pair.failure(.peripheral) == .notPairable)
         #expect(pair.failure(.central) == .refusedByPeer(.pairingNotSupported))
         #expect(!(pair.events[.peripheral] ?? []).contains { if case .prompt = $0 { true } else { false } })
 
@@ -438,12 +438,19 @@ struct SecurityManagerOutcomeTests {
         pair.run()
         #expect(pair.summary(.peripheral) != nil)
         pair.managers[.peripheral]?.isPairable = false
-        // The phone is known by its identity, whatever address it uses.
+        // The phone is known by its identity, whatever address it uses; but anybody who heard the address can use it.
         pair.addresses[.central] = .random(DeviceAddress(resolvableBy: IdentityResolvingKey(0x1111), random: 99))
         pair.reconnect()
         try pair.managers[.central]?.pair(Side.central.handle, at: pair.now)
         pair.run()
-        #expect(pair.summary(.peripheral) != nil)
+        #expect(pair.failure(.peripheral) == .notPairable)
+        // Its key says more.
+        pair.reconnect()
+        try pair.managers[.central]?.encrypt(Side.central.handle)
+        pair.run()
+        try pair.managers[.central]?.pair(Side.central.handle, at: pair.now)
+        pair.run()
+        #expect(pair.summary(.peripheral)?.replacesKey == true)
     }
 
     @Test("When there is no room for another bond, only known devices can pair")
@@ -462,7 +469,7 @@ struct SecurityManagerOutcomeTests {
         )
         try pair.managers[.central]?.pair(Side.central.handle, at: pair.now)
         pair.run()
-        #expect(pair.failure(.peripheral) == .refused(.pairingNotSupported))
+        #expect(pair.failure(.peripheral) == .notPairable)
         pair.managers[.peripheral]?.deleteBond(stranger.identity)
         try pair.managers[.central]?.pair(Side.central.handle, at: pair.now)
         pair.run()

@@ -103,7 +103,8 @@ import Testing
         ("advertising:\n  steps:\n    more: b", "board.yaml:2: advertising.steps: sections have no sections"),
         ("[a, b]", "board.yaml:1: a board file is a list of settings"),
         ("just words", "board.yaml:1: a board file is a list of settings"),
-        ("name: a\nname: b", "board.yaml:1: in what begins here, name stands more than once"),
+        ("name: a\nname: b", "board.yaml:2: name stands more than once; keep one"),
+        ("a: 1\nbeacon:\n  uuid: x\n  major: 1\n  uuid: y", "board.yaml:5: uuid stands more than once; keep one"),
         ("name: \"a", "this is not YAML"),
         ("name: a\n\tb: c", "board.yaml:2: this is not YAML"),
         ("a.b: c", "a setting's name is a word"),
@@ -161,7 +162,7 @@ import Testing
     @Test func aFileThatCannotBeReadIsTold() throws {
         let error = try #require(#expect(throws: BoardError.self) { try BoardFile(path: "/nowhere/board.yaml") })
         #expect(error.isUnreadable)
-        #expect("\(error)" == "/nowhere/board.yaml: No such file or directory")
+        #expect("\(error)" == "/nowhere/board.yaml: there is no such file")
     }
 
     @Test func thereIsAnEndToSettings() throws {

@@ -39,15 +39,28 @@ struct AppBundleTests {
     @Test("What is missing is optional, or named")
     func missing() throws {
         var maker = AppMaker()
-        maker.hasResources = false
-        #expect(try package(maker.zip()).resources == nil)
         #expect(try package(maker.zip { $0.files.removeFirst() }).metadata.name == "Spec Test")
-        #expect(refusal(maker.zip { $0.files.removeLast() }) == "it has no flint/pebble-app.bin")
+        #expect(refusal(maker.zip { $0.files.removeLast() }) == "it has no flint/app_resources.pbpack")
+        #expect(refusal(maker.zip { $0.files.remove(at: 2) }) == "it has no flint/pebble-app.bin")
         #expect(refusal(maker.zip { $0.files.remove(at: 1) }) == "it has no manifest.json")
         maker.flags |= 1 << 4
         #expect(refusal(maker.zip()).contains("background worker"))
         maker.worker = AppMaker().binary
         #expect(try package(maker.zip()).worker == maker.worker)
+    }
+
+    @Test("An app without resources, which no watch starts, is refused, whether its header knows of any or not")
+    func withoutResources() {
+        var maker = AppMaker()
+        maker.hasResources = false
+        let reason = "it has no resources (flint/manifest.json names none), and the watch starts no app without them"
+        #expect(refusal(maker.zip()) == reason)
+        let complete = AppMaker()
+        let named = maker.zip {
+            $0.files[1].bytes = Array(maker.manifest(binary: complete.binary, resources: nil).utf8)
+            $0.files[2].bytes = complete.binary
+        }
+        #expect(refusal(named) == reason)
     }
 
     @Test("Truncated anywhere, a bundle is refused")

@@ -13,6 +13,7 @@ import Testing
     private struct Desk {
         var firmware: Firmware
         var conversation = ControlConversation()
+        var history = EventHistory()
         var now = Duration.seconds(10)
 
         init() throws {
@@ -30,6 +31,11 @@ import Testing
                 switch item {
                 case .answered(let answer): answers.append(answer)
                 case .status: answers.append(ControlAnswer(firmware.status, at: now))
+                case .backup: answers.append(ControlAnswer(failure: "nothing-is-kept", "there is no store here"))
+                case .backupPart(let offset): answers.append(ControlAnswer(backupPart: [UInt8(clamping: offset)]))
+                case .events(let sequence):
+                    let line = ControlAnswer.events(after: sequence, from: history, at: now)
+                    answers += ControlAnswer(parsing: line.split(separator: UInt8(ascii: "\n"))[0]).map { [$0] } ?? []
                 case .perform(let command):
                     do throws(WatchCommandError) {
                         answers.append(ControlAnswer(try firmware.perform(command, at: now), at: now))
@@ -40,6 +46,21 @@ import Testing
             }
             return answers
         }
+    }
+
+    @Test func aBackupIsAskedForPieceByPiece() throws {
+        var desk = try Desk()
+        let answers = desk.say(
+            """
+            {"command":"backup"}
+            {"command":"backup-part","offset":17}
+            {"command":"backup-part","offset":-1}
+            {"command":"backup-part"}
+
+            """
+        )
+        #expect(answers.map { $0.error?.code } == ["nothing-is-kept", nil, "bad-request", "bad-request"])
+        #expect(answers[1].data == "11")
     }
 
     @Test func everyLineHasItsAnswer() throws {
@@ -113,12 +134,12 @@ import Testing
     @Test func aPressOfAButtonIsAnEvent() throws {
         var desk = try Desk()
         #expect(desk.say("{\"command\":\"press\",\"button\":\"up\"}\n").map(\.ok) == [true])
-        var buttons: [String] = []
+        var buttons: [[String: ControlValue]] = []
         while let event = desk.firmware.nextEvent() {
-            guard let line = ControlEvent(event, text: "", at: .zero), line.event == "button" else { continue }
-            buttons.append("\(line.button ?? "") \(line.isLong ?? true)")
+            guard let line = ControlEvent(event, text: "", at: .zero), line.name == .button else { continue }
+            buttons.append(line.fields)
         }
-        #expect(buttons == ["up false"])
+        #expect(buttons == [["button": .text("up"), "isLong": .flag(false)]])
     }
 
     @Test func anAnswerIsReadBackAsItWasWritten() throws {

@@ -12,7 +12,8 @@ import Testing
 @Suite struct ControlRequestTests {
     @Test(arguments: [
         (#"{"command":"status"}"#, ControlRequest.status),
-        (#"{"command":"events"}"#, .events),
+        (#"{"command":"events"}"#, .events()),
+        (#"{"command":"events","since":17}"#, .events(after: 17)),
         (#"{"command":"press","button":"up"}"#, .perform(.press(.up, .short))),
         (#"{"command":"press","button":"back","long":true}"#, .perform(.press(.back, .long))),
         (#"{"command":"hold","buttons":["up","down"]}"#, .perform(.hold([.up, .down]))),

@@ -1,4 +1,5 @@
 import BluetoothHCI
+import BluetoothHost
 import Glibc
 import Logging
 import SystemTestSupport
@@ -43,6 +44,21 @@ import Testing
         loggers.log(StoryLine(.gatt, .warning, "b"))
         loggers.log(StoryLine(.gatt, .error, "c"))
         #expect(recorder.lines == ["debug: a", "error: c"])
+    }
+
+    /// Whatever a machine says is logged under a name that `--log-level` takes.
+    @Test func aDiagnosticIsLoggedUnderItsLayer() throws {
+        for layer in Diagnostic.Layer.allCases {
+            let labels = LogRecorder()
+            let loggers = Loggers(try LogLevels(parsing: "critical,\(layer.rawValue)=warning")) { label in
+                labels.append(label)
+                return LevelledRecorder(labels)
+            }
+            #expect(labels.lines.contains(layer.rawValue), "there is no label \(layer.rawValue)")
+            loggers.log(StoryLine(Diagnostic(severity: .warning, layer: layer, message: "heard")))
+            #expect(labels.lines.last == "warning: heard")
+            #expect(StoryLine(Diagnostic(severity: .debug, layer: layer, message: "")).layer.rawValue == layer.rawValue)
+        }
     }
 
     /// What comes from outside cannot forge a line or drive the terminal.
@@ -92,15 +108,6 @@ import Testing
 
                 """
         )
-    }
-
-    @Test func aMachineKeepsItsAddress() throws {
-        let one = DeviceAddress(machineIdentifier: Array("0123456789abcdef0123456789abcdef".utf8))
-        let same = DeviceAddress(machineIdentifier: Array("0123456789abcdef0123456789abcdef".utf8))
-        let other = DeviceAddress(machineIdentifier: Array("0123456789abcdef0123456789abcdee".utf8))
-        #expect(one == same)
-        #expect(one != other)
-        #expect(one.isStaticRandom && other.isStaticRandom)
     }
 }
 

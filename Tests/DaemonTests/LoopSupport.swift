@@ -106,6 +106,8 @@ final class LogRecorder: LogHandler, @unchecked Sendable {
 
     func log(event: LogEvent) { lines.append("\(event.level): \(event.message)") }
 
+    func append(_ line: String) { lines.append(line) }
+
     var logger: Logger { Logger(label: "test") { _ in self } }
 }
 

@@ -82,7 +82,11 @@ import Testing
 
     @Test func turnsAwayMoreGuestsThanItHasRoomFor() throws {
         let port = try air.listen(on: 0)
+        // Those who say nothing have no place, and so take none from others.
+        let silent = try (0..<8).map { _ in try RawSocket.connecting(port: port) }
+        defer { withExtendedLifetime(silent) {} }
         let guests = try (0...VirtualAir.guestLimit).map { _ in try RawSocket.connecting(port: port) }
+        for guest in guests { try guest.write(bytes("01030c00")) }
         var received: [UInt8] = [1]
         loop.add(
             Reader(guests[VirtualAir.guestLimit]) {

@@ -128,6 +128,10 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "truncated": (AppBundle().pbw()[:-40], "no zip archive"),
     "no archive": (b"not a bundle", "no zip archive"),
     "another watch's": (AppBundle(platform="chalk").pbw(), "it has nothing for flint; it is for chalk"),
+    "without resources": (
+        AppBundle().pbw(resources=False),
+        "it has no resources (flint/manifest.json names none), and the watch starts no app without them",
+    ),
     "wrong CRC": (
         repacked(AppBundle().pbw(), lambda name, data: (name, data[:-1] + b"?" if name.endswith(".bin") else data)),
         "flint/pebble-app.bin: the checksum is wrong",

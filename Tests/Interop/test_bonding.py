@@ -232,16 +232,19 @@ async def test_passkey_typed_on_the_watch(room: Controllers) -> None:
         assert (await at_phone.prompts.take(5, "the phone's passkey")).number == 123_456
 
 
-async def test_numeric_comparison_rejected_on_the_watch(room: Controllers, tmp_path: Path) -> None:
-    """a: the watch says no."""
+@pytest.mark.parametrize("io_capability", [NOTHING, YES_NO, KEYBOARD], ids=["just-works", "comparison", "passkey"])
+async def test_watch_that_refuses_every_pairing(
+    room: Controllers, tmp_path: Path, io_capability: IoCapability
+) -> None:
+    """a: the watch says no at once, whatever way the phone would have paired in."""
     async with (
-        cairn_in(room, None, tmp_path, "--pairing", "reject"),
-        Phone.on(room.phone.port, pairs=pairing(Person(YES_NO))) as phone,
+        cairn_in(room, None, tmp_path, "--pairing", "reject", "--io-capability", "keyboard-display"),
+        Phone.on(room.phone.port, pairs=pairing(Person(io_capability))) as phone,
     ):
         watch = await phone.connect(ADDRESS)
         with pytest.raises(PairingRefused) as refusal:
             await watch.pair()
-        assert refusal.value.reason == ErrorCode.NUMERIC_COMPARISON_FAILED
+        assert refusal.value.reason == ErrorCode.PAIRING_NOT_SUPPORTED
         assert await phone.bond_with(ADDRESS) is None
         assert await connectivity(watch) == FRESH
 
@@ -428,9 +431,19 @@ async def test_watch_forgets(room: Controllers, watch_on: SwitchOn) -> None:
             assert await connectivity(watch) == BONDED_AND_ENCRYPTED
 
 
-async def test_phone_forgets(room: Controllers, watch_on: SwitchOn) -> None:
-    """c: the watch still has the key and the phone does not: it pairs again."""
-    async with watch_on(None), Phone.on(room.phone.port, pairs=pairing(Person(YES_NO))) as phone:
+@pytest.fixture(params=["self-test", "cairn"])
+def bench_on(request: pytest.FixtureRequest, room: Controllers, tmp_path: Path) -> SwitchOn:
+    """A watch on a bench, where any phone may pair at any time."""
+    bench = ("--pairing", "open")
+    return {
+        "self-test": lambda s: fake_on(room, s),
+        "cairn": lambda s: cairn_in(room, s, tmp_path, *bench),
+    }[request.param]
+
+
+async def test_phone_forgets_on_a_bench(room: Controllers, bench_on: SwitchOn) -> None:
+    """c: the watch still has the key and the phone does not: it pairs again, by itself."""
+    async with bench_on(None), Phone.on(room.phone.port, pairs=pairing(Person(YES_NO))) as phone:
         watch = await phone.connect(ADDRESS)
         await watch.pair()
         await watch.disconnect()

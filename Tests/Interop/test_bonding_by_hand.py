@@ -242,6 +242,7 @@ async def test_select_held_opens_pairing_and_back_held_forgets(room: Controllers
             await control.ask("press", button="select", long=True)
             assert (await control.status())["pairing"]["isOpen"]
             await watch.pair()
+            assert (await control.event("forgotten"))["phone"] == ANDROID_ADDRESS
             assert [each["phone"] for each in (await control.status())["phones"]] == [OTHER_PHONE]
             await control.ask("press", button="back", long=True)
             assert (await control.event("forgotten"))["phone"] == OTHER_PHONE

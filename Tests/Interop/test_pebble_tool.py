@@ -28,6 +28,7 @@ from rig.ppogatt import PhoneTransport
 from rig.process import Program
 from rig.security import pairing
 from rig.waiting import within
+from rig.watchapps import AppBundle
 from watches import ADDRESS
 
 APP = uuid.UUID("6b1f5c2e-0f3a-4d0e-9b7a-1c2d3e4f5a6b")
@@ -98,6 +99,9 @@ async def watch_on(folder: Path, *options: str) -> AsyncIterator[Bench]:
             yield Bench(watch, person, int(port[1]), folder)
 
 
+#: By its first frame a tool is one: here the state of the buttons.
+NOTHING_PRESSED = bytes.fromhex("feed 0008 0001 00 beef")
+
 # a: pebble-tool
 
 
@@ -158,6 +162,24 @@ async def test_install(bench: Bench) -> None:
     assert (await bench.control.status())["app"] == {"uuid": str(APP), "name": "Rig app"}
 
 
+async def test_install_without_resources(bench: Bench) -> None:
+    """a: the tool sends what the bundle has and leaves; the watch refuses the app, says why, and keeps nothing of it."""
+    app = AppBundle(app=APP)
+    file = bench.folder / "bare.pbw"
+    file.write_bytes(app.pbw(resources=False))
+    await bench.pebble("install", str(file))
+    reason = "its resources are missing, and the watch starts no app without them"
+    refusal = await bench.control.events.take(20, "the refusal", lambda event: reason in event.get("text", ""))
+    assert refusal["event"] == "service"
+    status = await bench.control.status()
+    assert [entry["isCached"] for entry in status["services"]["apps"]] == [False]
+    assert status["app"]["uuid"] != str(APP)
+    # The same app, whole.
+    file.write_bytes(app.pbw())
+    await bench.pebble("install", str(file))
+    await bench.control.events.take(10, "the app to run", lambda event: event.get("app") == str(APP))
+
+
 async def test_send_app_message(bench: Bench) -> None:
     """a: integers, text and bytes, in the app's inbox as they were typed."""
     await bench.control.ask("launch", app=ECHO)
@@ -169,14 +191,14 @@ async def test_send_app_message(bench: Bench) -> None:
 
 
 async def test_logs(bench: Bench) -> None:
-    """a: what an app logs is printed; Golf cannot send while nobody has answered its last message, and says so."""
+    """a: what an app logs is printed; Golf keeps 32 commands while nobody answers its first, and says that it takes no more."""
     await bench.control.ask("launch", app=GOLF)
     logs = await Program.start(bench.tool("logs"), bench.folder / "logs.log")
     try:
         await bench.watch.wait_for_line("session .* < AppLog", 30)
-        for _ in range(2):
+        for _ in range(34):
             await bench.control.ask("press", button="up")
-        await logs.wait_for_line("the command cannot be sent now", 20)
+        await logs.wait_for_line("too many messages wait for the phone; the button is ignored", 20)
     finally:
         logs._process.send_signal(signal.SIGINT)
         await logs.wait_for_exit(20)
@@ -267,6 +289,7 @@ async def test_one_tool_at_a_time(bench: Bench) -> None:
     """a: the second waits until the first has gone, as with QEMU."""
     with socket.create_connection(("127.0.0.1", bench.port)) as first:
         first.settimeout(10)
+        first.sendall(NOTHING_PRESSED)
         assert first.recv(100) == bytes.fromhex("feed 0001 0005 0001 0011 00 beef")
         second = asyncio.create_task(bench.pebble("ping"))
         await bench.control.status()
@@ -284,6 +307,7 @@ async def test_the_newest_session_counts(tmp_path: Path) -> None:
             await watch.pair()
             assert "PPoGATT" in (await bench.control.event("session-opened"))["transport"]
             tool, writer = await asyncio.open_connection("127.0.0.1", bench.port)
+            writer.write(NOTHING_PRESSED)
             assert "emulator" in (await bench.control.event("session-opened"))["transport"]
             await watch.round_trip()
         await room.phone.detached()

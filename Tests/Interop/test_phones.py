@@ -208,6 +208,8 @@ async def test_tool_takes_the_place_of_a_phone(world: World) -> None:
         pinging = asyncio.create_task(exchange_pings(session, 200))
         seen = len(program.lines)
         tool, writer = await asyncio.open_connection("127.0.0.1", port)
+        # By its first frame a tool is one: here the state of the buttons.
+        writer.write(bytes.fromhex("feed 0008 0001 00 beef"))
         # The watch asks everybody who has a session for his version.
         assert await within(10, "the watch to speak", tool.readexactly(6))
         await control.ask("send", entries=[{"key": 1, "type": "uint8", "number": 1}])

@@ -52,8 +52,8 @@ from rig.process import Program
 KILLS = int(os.environ.get("CAIRN_KILLS", "40"))
 SEED = int(os.environ.get("CAIRN_SEED", "20261121"))
 
-#: Any of the databases whose keys are text: health preferences.
-DATABASE = 7
+#: A database that takes any key, and any value of six bytes or more: notification preferences.
+DATABASE = 6
 #: The longest that the lights are still on when the phone has had its last word, in seconds.
 LONGEST = 0.05
 
@@ -189,7 +189,7 @@ class Writer:
                 assert await self.blob(DeleteCommand(key=key), database=DATABASE) == 1
                 del self.facts.records[key]
             else:
-                value = self.chance.randbytes(self.chance.randrange(1, 400))
+                value = self.chance.randbytes(self.chance.randrange(6, 400))
                 self.facts.doubt = (key, before, value)
                 assert await self.blob(InsertCommand(key=key, value=value), database=DATABASE) == 1
                 self.facts.records[key] = value

@@ -46,6 +46,8 @@ from rig.ppogatt import PhoneTransport
 from rig.security import IoCapability, Person, pairing
 
 APP = uuid.UUID("5ec1ce00-0000-4000-8000-000000000001")
+#: An app that comes with the watch.
+ECHO = uuid.UUID("2c1d6f5e-8f3a-4c57-9d0e-ec0ec0ec0ec0")
 #: What the watch says when its link ends because it restarts (Core Vol 1, Part F: Power Off).
 POWER_OFF = 0x15
 #: Service Changed over every handle.
@@ -241,11 +243,15 @@ async def test_databases(watch: Watch) -> None:
         assert (await control.services(watch.state))["isFaithful"] is True
         assert await status(databases.insert, BlobDatabaseID.App, key, bytes(125)) == BlobStatus.InvalidData
         assert await status(databases.insert, BlobDatabaseID.Pin, key, bytes(10)) == BlobStatus.InvalidData
-        assert await status(databases.delete, BlobDatabaseID.Pin, key) == BlobStatus.KeyDoesNotExist
+        # Most databases do not say that there was nothing to delete.
+        assert await status(databases.delete, BlobDatabaseID.Pin, key) == BlobStatus.Success
+        assert await status(databases.delete, BlobDatabaseID.App, key) == BlobStatus.KeyDoesNotExist
         glance = BlobDatabaseID.AppGlance
-        assert await status(databases.insert, glance, key, b"\x01\x00\x00\x00\x00\x00\x00") == BlobStatus.Success
+        slices = b"\x01\x00\x00\x00\x00"
+        assert await status(databases.insert, glance, key, slices) == BlobStatus.KeyDoesNotExist
+        assert await status(databases.insert, glance, ECHO, slices) == BlobStatus.Success
         assert (await control.services(watch.state))["databases"] == {"11": 1}
-        assert await status(databases.delete, glance, key) == BlobStatus.Success
+        assert await status(databases.delete, glance, ECHO) == BlobStatus.Success
         assert (await control.services(watch.state))["databases"] == {}
 
 

@@ -93,22 +93,28 @@ struct ServiceCodecTests {
         }
     }
 
-    @Test("A database command too short for the firmware is an error, an unknown one is not")
+    @Test("A database command whose lengths are wrong keeps its token; an unknown one is no error")
     func shortBlobDBCommands() throws {
         let token = BlobDBToken(rawValue: 0x0201)
         #expect(
             try BlobDBRequest(payload: hex("04 0102 02 01 aa"))
                 == BlobDBRequest(token: token, command: .delete(.apps, key: [0xAA]))
         )
-        #expect(throws: ByteDecodingError("blob_db", .truncated(needed: 5, available: 4))) {
-            try BlobDBRequest(payload: hex("04 0102 02 00"))
+        for text in [
+            // Too short; key and value without a byte; a value that is not there; and bytes behind the last field.
+            "04 0102 02", "04 0102 02 00", "01 0102 02 01 aa 0000", "01 0102 02 00 0100 bb",
+            "0d 0102 02 00000000 01 aa 0000",
+            "01 0102 02 01 aa 0200 bb", "01 0102 02 01 aa 0100 bb cc", "04 0102 02 01 aa bb", "05 0102",
+        ] {
+            let request = BlobDBRequest(token: token, command: .malformed(hex(text)[0]))
+            #expect(try BlobDBRequest(payload: hex(text)) == request, "\(text)")
         }
-        #expect(throws: ByteDecodingError("blob_db", .truncated(needed: 8, available: 7))) {
-            try BlobDBRequest(payload: hex("01 0102 02 01 aa 0000"))
-        }
-        #expect(throws: ByteDecodingError("blob_db.value", .truncated(needed: 2, available: 1))) {
-            try BlobDBRequest(payload: hex("01 0102 02 01 aa 0200 bb"))
-        }
+        #expect(
+            try BlobDBRequest(payload: hex("05 0102 02 ff"))
+                == BlobDBRequest(token: token, command: .clear(.apps)),
+            "but not of a clear"
+        )
+        #expect(throws: ByteDecodingError.self) { try BlobDBRequest(payload: hex("01 01")) }
         for command in [0x02, 0x03, 0x06, 0xFF] as [UInt8] {
             #expect(
                 try BlobDBRequest(payload: [command, 1, 2])
@@ -135,10 +141,41 @@ struct ServiceCodecTests {
         #expect(try BlobDB2Message(payload: payload(write)) == write)
     }
 
-    @Test("An app order whose count is wrong is an error", arguments: [1, 3] as [UInt8])
-    func appOrder(count: UInt8) {
+    @Test("An app order whose count is wrong has what is there", arguments: [1, 2, 3] as [UInt8])
+    func appOrder(count: UInt8) throws {
         let bytes = [1, count] + [UInt8](repeating: 7, count: 32)
-        #expect(throws: ByteDecodingError.self) { try AppOrderRequest(payload: bytes) }
+        let request = try AppOrderRequest(payload: bytes)
+        #expect(request.applications.count == min(2, Int(count)))
+        #expect(request.problem == (count == 2 ? nil : .wrongCount))
+        #expect(throws: ByteDecodingError("app_order.uuids", .invalidLength(31))) {
+            try AppOrderRequest(payload: Array(bytes.dropLast()))
+        }
+        #expect(throws: ByteDecodingError(AppOrderRequest.commandField, .invalidValue(2))) {
+            try AppOrderRequest(payload: [2] + bytes.dropFirst())
+        }
+    }
+
+    @Test("A timeline item's elements are counted; what it declares beyond them is ignored")
+    func declaredLengths() throws {
+        // Header up to the length, then length, one attribute, no action.
+        let header = [UInt8](repeating: 5, count: 39) + [1, 0, 4]
+        func item(_ length: String, _ rest: String, _ reading: TimelineItem.Reading = .whole) throws -> [String] {
+            try TimelineItem((header + hex(length) + hex("0100") + hex(rest))[...], reading: reading).attributes.map(
+                \.text
+            )
+        }
+        #expect(try item("0600", "01 0300 414243") == ["ABC"])
+        #expect(try item("ff00", "01 0300 414243 0000000000") == ["ABC"], "a longer declaration, and zeros")
+        #expect(try item("0600", "01 0300 414243 0000000000") == ["ABC"], "bytes behind the declared length")
+        #expect(throws: ByteDecodingError("attribute.content", .truncated(needed: 3, available: 2))) {
+            try item("0500", "01 0300 414243")
+        }
+        // A value that is shorter than it declares.
+        #expect(throws: ByteDecodingError.self) { try item("0600", "01 0300 4142") }
+        #expect(try item("0600", "01 0300 4142", .asFarAsItGoes) == ["AB"])
+        #expect(try item("0600", "01 03", .asFarAsItGoes) == [])
+        #expect(throws: ByteDecodingError.self) { try item("0500", "01 0300 4142", .asFarAsItGoes) }
+        #expect(throws: ByteDecodingError.self) { try item("0200", "01 03", .asFarAsItGoes) }
     }
 
     @Test("Log lines are cut to what hardware sends")

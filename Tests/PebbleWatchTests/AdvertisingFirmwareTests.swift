@@ -232,18 +232,19 @@ import Testing
         beacon.holdOff = .seconds(10)
         var rig = try Rig(.severalSets, .apple, beacon: beacon)
         rig.disturb { _ = $0.phoneConnects() }
-        _ = rig.run(until: .seconds(60))
+        // A phone that does nothing has a minute.
+        _ = rig.run(until: .seconds(50))
         rig.disturb { $0.linkEnds(0x08) }
-        #expect(rig.run(until: .seconds(69)) == nil)
+        #expect(rig.run(until: .seconds(59)) == nil)
         #expect(rig.controller.beacon == nil)
-        #expect(rig.run(until: .seconds(71)) == nil)
+        #expect(rig.run(until: .seconds(61)) == nil)
         #expect(rig.controller.beacon != nil)
     }
 
     @Test func aPhoneThatIsToldGoodbyeIsNotInvitedBack() throws {
         var rig = try Rig(.severalSets, .apple, beacon: Self.beacon)
         rig.disturb { _ = $0.phoneConnects() }
-        _ = rig.run(until: .seconds(60))
+        _ = rig.run(until: .seconds(50))
         rig.events = []
         rig.firmware.disconnectAll(at: rig.now)
         rig.pump()

@@ -168,11 +168,11 @@ struct AppMessageSchedule {
         return nil
     }
 
-    /// What the app sees is in order, and so are the answers and the pushes that the phone gets; how the three interleave is
-    /// not fixed, nor when whoever has the app send hears that it was refused.
+    /// What the app sees is in order, and so is what the phone gets: what an app sent while it handled a push comes before the
+    /// acknowledgement of that push. How the two interleave is not fixed, nor when the sender hears that the app could not send.
     private static func comparable(_ observations: [Observation]) -> [Observation] {
         let refused = observations.filter { $0.witness == .sender }.sorted { $0.number < $1.number }
-        let others: [Observation.Witness] = [.app, .phoneAsSender, .phoneAsReceiver]
+        let others: [Observation.Witness] = [.app, .phone]
         return others.flatMap { witness in observations.filter { $0.witness == witness } } + refused
     }
 
@@ -242,32 +242,43 @@ struct AppMessageSchedule {
             default: break
             }
         }
-        for reply in context.replies {
-            guard reply.message.endpoint == .appMessage, let phone = Self.phones.firstIndex(of: reply.session) else {
-                continue
-            }
-            switch try? AppMessage(payload: reply.message.payload) {
-            case .acknowledgement(let id): notes.observations.append(.ack(phone: phone, id.rawValue))
-            case .negativeAcknowledgement(let id): notes.observations.append(.nack(phone: phone, id.rawValue))
-            default: break
-            }
-        }
+        let said = context.outgoing
         context.events = []
-        context.replies = []
+        context.outgoing = []
         var hasNews = false
-        for item in manager.takeOutgoing() {
-            outgoingCount += 1
-            notes.observations.append(.push(item.transactionID.rawValue, Self.number(of: item.message)))
-            if isConnected {
-                outgoing.append((item.ticket, outgoingCount, launchCount))
-            } else {
-                manager.notConnected(item.ticket)
-                model.noSession(outgoingCount)
-                model.advance(to: now)
-                hasNews = true
+        for item in said {
+            switch item {
+            case .reply(let reply): note(reply)
+            case .appMessage(let message, from: _): hasNews = note(message) || hasNews
             }
         }
+        for message in manager.takeOutgoing() { hasNews = note(message) || hasNews }
         return hasNews
+    }
+
+    private func note(_ reply: ServiceContext.Reply) {
+        guard reply.message.endpoint == .appMessage, let phone = Self.phones.firstIndex(of: reply.session) else {
+            return
+        }
+        switch try? AppMessage(payload: reply.message.payload) {
+        case .acknowledgement(let id): notes.observations.append(.ack(phone: phone, id.rawValue))
+        case .negativeAcknowledgement(let id): notes.observations.append(.nack(phone: phone, id.rawValue))
+        default: break
+        }
+    }
+
+    /// - Returns: whether the app has to hear at once that nobody takes its message.
+    private mutating func note(_ message: AppState.Outgoing) -> Bool {
+        outgoingCount += 1
+        notes.observations.append(.push(message.transactionID.rawValue, Self.number(of: message.message)))
+        if isConnected {
+            outgoing.append((message.ticket, outgoingCount, launchCount))
+            return false
+        }
+        manager.notConnected(message.ticket)
+        model.noSession(outgoingCount)
+        model.advance(to: now)
+        return true
     }
 
     private mutating func arrive() {
@@ -400,6 +411,7 @@ struct AppMessageSchedule {
             isRecovery: false,
             systemSession: nil,
             phoneCapabilities: [],
+            knownApps: [],
             clock: WatchClock(seconds: 0, at: .zero),
             randomness: SplitMix64(seed: 0)
         )
@@ -424,13 +436,12 @@ struct AppMessageSchedule {
 extension FirmwareAppMessageModel.Observation {
     /// Who sees it.
     enum Witness {
-        case app, sender, phoneAsSender, phoneAsReceiver
+        case app, sender, phone
     }
 
     var witness: Witness {
         switch self {
-        case .ack, .nack: .phoneAsSender
-        case .push: .phoneAsReceiver
+        case .ack, .nack, .push: .phone
         case .refused: .sender
         case .received, .dropped, .sent, .failed: .app
         }

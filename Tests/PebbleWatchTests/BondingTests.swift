@@ -34,9 +34,30 @@ import Testing
         rig.onWatch { watch, _ in watch.storeIsSlow = false }
         rig.run(for: .seconds(1))
         #expect(try rig.connectivity() == [0x1F, 0, 0, 0])
+        let told = rig.onPhone { phone, _ in phone.received.map { Array($0.value) } }
+        #expect(told == [[0x15, 0, 0, 0], [0x1F, 0, 0, 0]], "told again when the bond was stored, once")
         let memory = rig.onWatch { watch, _ in watch.memory }
         #expect(memory.identity?.address == RigWatch.address)
         #expect(memory.phones.map(\.bond.identity) == [rig.onPhone { phone, _ in phone.identity }])
+    }
+
+    /// Each time that the bond comes, and on later links with the encryption.
+    @Test func connectivityIsToldOnceForEachNews() throws {
+        var rig = try pairedRig()
+        func told() -> [[UInt8]] {
+            rig.onPhone { phone, _ in
+                defer { phone.received = [] }
+                return phone.received.map { Array($0.value) }
+            }
+        }
+        #expect(told().last == [0x1F, 0, 0, 0])
+        try rig.pair()
+        rig.run(for: .seconds(1))
+        #expect(told().allSatisfy { $0 == [0x1F, 0, 0, 0] }, "pairing again is no news of this kind")
+        try rig.reconnect()
+        #expect(told() == [])
+        try rig.encrypt(for: .seconds(1))
+        #expect(told() == [[0x1F, 0, 0, 0]])
     }
 
     @Test func afterARestartThePhoneEncryptsAndItsSubscriptionsLive() throws {
@@ -140,7 +161,8 @@ import Testing
             try rig.order(.offerBattery(false))
         }
         #expect(try rig.perform(.discoverPrimaryServices(.uuid16(0x180F))) != .services([]))
-        #expect(before.isEmpty, "nothing to remember")
+        let identities = before.filter { if case .identity = $0 { true } else { false } }
+        #expect(before.count == 1 && identities.count == 1, "who it is, and nothing of the phone")
     }
 
     @Test func aSecondPhoneNeedsAWindowAndThenReplacesTheFirst() throws {
@@ -181,7 +203,7 @@ import Testing
         let complaints = rig.onWatch { watch, _ in
             watch.events.contains { event in
                 guard case .diagnostic(let line) = event else { return false }
-                return line.layer == "store" && line.severity == .error && line.message.contains("no space")
+                return line.layer == .store && line.severity == .error && line.message.contains("no space")
             }
         }
         #expect(complaints)
@@ -189,7 +211,7 @@ import Testing
 
     @Test func aButtonDecides() throws {
         var configuration = configuration()
-        configuration.pairing.confirmation = .button
+        configuration.pairing.mode = .button
         for isAccepted in [true, false] {
             let watch = try RigWatch(configuration, seed: 1)
             var rig = try RigPair(connecting: watch, RigPhone(address: 0x11, seed: 2), seed: Self.seed)
@@ -219,20 +241,5 @@ import Testing
 extension RigPair {
     fileprivate mutating func connectivity() throws -> [UInt8]? {
         try read(.uuid128(PebbleAttribute.connectivityStatus))
-    }
-
-    /// The handle of the configuration that belongs to a characteristic.
-    fileprivate mutating func configuration(of uuid: BluetoothUUID) throws -> AttributeHandle {
-        guard case .values(let values)? = try perform(.readByUUID(.characteristic)) else { return .none }
-        for declaration in values {
-            var reader = ByteReader(declaration.value)
-            _ = try reader.readUInt8("properties")
-            let handle: UInt16 = try reader.readLittleEndian("handle")
-            let rest = Array(reader.readRemaining())
-            var expected: [UInt8] = []
-            expected.append(uuid)
-            if rest == expected { return AttributeHandle(rawValue: handle + 1) }
-        }
-        return .none
     }
 }

@@ -123,7 +123,7 @@ import Testing
 
     @Test func aWatchThatRefusesOrKeepsNothingOpensForNobody() throws {
         let change: [(WatchCommandError, @Sendable (inout WatchConfiguration) -> Void)] = [
-            (.pairingIsRefused, { $0.pairing.confirmation = .reject }),
+            (.pairingIsRefused, { $0.pairing.mode = .reject }),
             (.notBondable, { $0.pairing.isBondable = false }),
         ]
         for (error, change) in change {

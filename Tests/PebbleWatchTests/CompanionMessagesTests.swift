@@ -42,7 +42,7 @@ import Testing
     @Test func aMessageDoesNotWaitForAnotherAppsCompanion() throws {
         var rig = try Rig([RigCompanion("system", .system), RigCompanion("two", Self.second)])
         try rig.show("two", false)
-        try rig.sendFromApp(Self.message)
+        #expect(throws: WatchCommandError.appMessageNotSent(.notConnected)) { try rig.sendFromApp(Self.message) }
         rig.run(for: .milliseconds(200))
         #expect(rig.results() == [.notConnected])
     }
@@ -72,7 +72,7 @@ import Testing
         ])
         func launcherMessages(_ name: AttributeName) throws -> [LauncherMessage.Command] {
             try rig.onPhone { phone, _ in
-                try phone[name].take(.launcher).compactMap { try LauncherMessage(payload: $0.payload).command }
+                try phone[name].take(.launcher).flatMap { try LauncherMessage(payload: $0.payload).commands }
             }
         }
         try rig.launch(Self.second)

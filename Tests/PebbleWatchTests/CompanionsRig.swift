@@ -12,6 +12,8 @@ struct RigCompanion {
     let meta: [UInt8]
     /// A companion that has crashed hears nothing and says nothing, and its service is still there.
     var isMute = false
+    /// When the watch has asked it for a reset while it was mute.
+    var unansweredResets: [Duration] = []
     /// Where its service is; the phone finds it when it starts.
     var data = AttributeHandle.none
     var transport: PPoGATTLink?
@@ -183,8 +185,11 @@ struct CompanionsPhone: HostOwner {
     private mutating func handle(_ event: GATTEvent, at now: Duration) {
         switch event {
         case .written(let write):
-            guard let index = companions.firstIndex(where: { $0.data == write.handle }), !companions[index].isMute
-            else {
+            guard let index = companions.firstIndex(where: { $0.data == write.handle }) else { return }
+            guard !companions[index].isMute else {
+                if case .resetRequest? = try? PPoGATTPacket(write.value) {
+                    companions[index].unansweredResets.append(now)
+                }
                 return
             }
             companions[index].transport?.receive(write.value, at: now)
@@ -215,10 +220,12 @@ extension CompanionsRig {
         _ companions: [RigCompanion],
         hidden: Set<AttributeName> = [CompanionsPhone.appLaunch],
         personality: Personality = .universal,
-        flags: AppFlags = []
+        flags: AppFlags = [],
+        discovery: PhoneDiscovery = .remembering
     ) throws {
         let identity = WatchIdentity(address: RigWatch.address, personality: personality)
         var configuration = WatchConfiguration(identity: identity, personality: personality)
+        configuration.phoneDiscovery = discovery
         var probe = ProbeApp()
         probe.uuid = Self.first
         probe.flags = flags

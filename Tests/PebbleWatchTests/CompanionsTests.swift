@@ -244,7 +244,7 @@ import Testing
     /// Nobody can bring back whoever was never there: the app hears so at once.
     @Test func aMessageForSomebodyWhoNeverWasDoesNotWait() throws {
         var rig = try Rig([RigCompanion("system", .system)])
-        try rig.sendFromApp(Self.message)
+        #expect(throws: WatchCommandError.appMessageNotSent(.notConnected)) { try rig.sendFromApp(Self.message) }
         rig.run(for: .milliseconds(200))
         #expect(rig.results() == [.notConnected])
     }

@@ -21,12 +21,15 @@ import Testing
         rig.send([0x00, UInt8(payload.count), 0x1A, 0x7A] + payload).map(\.payload)
     }
 
-    /// Session 1 of the tests' own description, opened and acknowledged.
-    private func openedRig(_ bytes: [UInt8]) -> ServiceRig {
+    /// Session 1 of the tests' own description, opened, acknowledged and emptied; then so much is logged.
+    private func openedRig(_ bytes: [UInt8] = []) -> ServiceRig {
         var rig = ServiceRig()
-        log(&rig, bytes)
+        log(&rig, [9, 9, 9, 9])
         _ = say(&rig, [0x84])
-        _ = say(&rig, [0x85, 1])
+        #expect(say(&rig, [0x85, 1]).map { $0.suffix(4) } == [[9, 9, 9, 9]])
+        #expect(say(&rig, [0x85, 1]).isEmpty)
+        if !bytes.isEmpty { log(&rig, bytes) }
+        #expect(rig.drain().isEmpty)
         return rig
     }
 
@@ -41,13 +44,16 @@ import Testing
                 [0x01, 1] + Self.application.key + [4, 3, 2, 1, 7, 0, 0, 0, 2, 4, 0],
             ]
         )
-        #expect(say(&rig, [0x85, 1]).isEmpty, "too little to be sent unasked")
         var data: [UInt8] = [0x02, 1, 0xFF, 0xFF, 0, 0]
         data.appendLittleEndian(LegacyChecksum.checksum(of: [1, 2, 3, 4, 5, 6, 7, 8]))
-        #expect(say(&rig, [0x88, 1]) == [data + [1, 2, 3, 4, 5, 6, 7, 8]])
+        #expect(say(&rig, [0x85, 1]) == [data + [1, 2, 3, 4, 5, 6, 7, 8]], "all that there is, at once")
         #expect(say(&rig, [0x85, 1]).isEmpty)
         #expect(say(&rig, [0x88, 1]).isEmpty, "with nothing to send the watch is silent")
         #expect(rig.changes.last == .loggingConsumed(LoggingSessionID(rawValue: 1), upTo: 8))
+        // What comes later is too little to be sent unasked.
+        log(&rig, [1, 2, 3, 4])
+        #expect(rig.drain().isEmpty)
+        #expect(say(&rig, [0x88, 1]).map { $0.suffix(4) } == [[1, 2, 3, 4]])
     }
 
     @Test func messagesHoldWholeItemsUpToTheLimit() throws {
@@ -55,8 +61,7 @@ import Testing
         let bytes = (0..<700).map { UInt8(truncatingIfNeeded: $0) }
         log(&rig, bytes, itemSize: 100)
         _ = say(&rig, [0x84])
-        _ = say(&rig, [0x85, 1])
-        let first = try #require(say(&rig, [0x88, 1]).first)
+        let first = try #require(say(&rig, [0x85, 1]).first)
         #expect(first.count == 10 + 600)
         let second = try #require(say(&rig, [0x85, 1]).first)
         #expect(Array(first[10...] + second[10...]) == bytes)
@@ -166,8 +171,10 @@ import Testing
         log(&rig, [1, 2, 3, 4], tag: 81)
         log(&rig, [5, 6, 7, 8], tag: 7)
         _ = say(&rig, [0x84])
-        _ = say(&rig, [0x85, 1])
-        _ = say(&rig, [0x85, 2])
+        for session: UInt8 in [1, 1, 2, 2] { _ = say(&rig, [0x85, session]) }
+        log(&rig, [1, 2, 3, 4], tag: 81)
+        log(&rig, [5, 6, 7, 8], tag: 7)
+        #expect(rig.drain().isEmpty)
         let said = rig.send([0x00, 0x05, 0x03, 0x8F, 0x01, 0, 0, 0, 0])
         #expect(said.first?.payload == [0x11, 0x01])
         #expect(said.dropFirst().map { Array($0.payload.suffix(4)) } == [[1, 2, 3, 4]])

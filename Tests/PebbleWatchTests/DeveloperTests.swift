@@ -72,7 +72,8 @@ import Testing
         #expect(sensors.health == [.steps: 4096])
         #expect(sensors.heartRate == .init(beatsPerMinute: 61, quality: 2))
         #expect(firmware.status.heldButtons == [.select])
-        #expect(output(&firmware, id) == [], "nothing that libpebble2 would choke on")
+        let running = frame(1, [0x00, 0x11, 0x00, 0x34, 0x01] + ClockFace.identifier.key)
+        #expect(output(&firmware, id) == running, "the phone's coming and going: which app runs; and nothing else")
     }
 
     @Test func theAccelerometerSaysHowMuchMoreItTakes() throws {

@@ -14,6 +14,8 @@ import Testing
         var subscribed: Set<UInt16> = []
         /// Whether Service Changed has a configuration: it has on iOS, not on Android.
         var hasConfiguration = true
+        /// Why the configurations of PPoGATT services cannot be read: Android's apps make them write-only.
+        var readingRefusal: ATTError?
         var reads: [AttributeHandle] = []
 
         static let serviceChanged = handle(3)
@@ -95,6 +97,10 @@ import Testing
                 return .success(.written)
             case .read(let handle):
                 reads.append(handle)
+                if let readingRefusal {
+                    let response = ATTErrorResponse(requestOpcode: 0x0A, handle: handle, error: readingRefusal)
+                    return .failure(.refused(response))
+                }
                 let isSubscribed = subscribed.contains(handle.rawValue - 3)
                 return .success(.value(isSubscribed ? [0x01, 0x00] : [0x00, 0x00]))
             default:
@@ -145,15 +151,75 @@ import Testing
         phone.subscribed.remove(0x30)
         finder.databaseChanged([0x01, 0x00, 0xFF, 0xFF])
         let again = try Phone.transport(0x30)
-        #expect(try run(&finder, on: &phone) == [.vanished(again), .found(again)])
+        #expect(
+            try run(&finder, on: &phone) == [.unchanged(try Phone.transport(0x20)), .vanished(again), .found(again)]
+        )
     }
 
-    @Test func androidIsNotAskedWhetherTheSubscriptionIsThere() throws {
+    /// Whether or not the phone has a configuration for Service Changed, again and again, and however the indications and the
+    /// watch's look at them fall.
+    @Test(arguments: [true, false], [1, 2, 3])
+    func aServiceThatIsAddedAgainAndAgainIsNewEachTime(hasConfiguration: Bool, indicationCount: Int) throws {
+        var phone = Phone(services: [0x20, 0x30], hasConfiguration: hasConfiguration)
+        var finder = try started(&phone)
+        let (other, again) = (try Phone.transport(0x20), try Phone.transport(0x30))
+        for _ in 0..<3 {
+            phone.subscribed.remove(0x30)
+            for _ in 0..<indicationCount { finder.databaseChanged([0x01, 0x00, 0xFF, 0xFF]) }
+            let events = try run(&finder, on: &phone)
+            #expect(events.filter { $0 != .unchanged(other) } == [.vanished(again), .found(again)])
+            phone.subscribed.insert(0x30)
+        }
+    }
+
+    @Test func aServiceThatIsAddedAgainDuringTheLookIsNew() throws {
         var phone = Phone(services: [0x20], hasConfiguration: false)
         var finder = try started(&phone)
+        let service = try Phone.transport(0x20)
+        // The watch looks while it is away, and once more when it is back.
+        phone.services = []
+        phone.subscribed = []
         finder.databaseChanged([0x01, 0x00, 0xFF, 0xFF])
-        #expect(try run(&finder, on: &phone) == [])
-        #expect(phone.reads.isEmpty, "an app that leaves the question unanswered would cost the link")
+        let check = finder.nextProcedure()
+        finder.finish(try phone.answer(try #require(check)))
+        phone.services = [0x20]
+        finder.databaseChanged([0x01, 0x00, 0xFF, 0xFF])
+        #expect(try run(&finder, on: &phone) == [.vanished(service), .found(service)])
+    }
+
+    /// Android refuses to read what its app made write-only, and asks no app.
+    @Test(arguments: [ATTError.readNotPermitted, .insufficientAuthentication, .requestNotSupported, .unlikelyError])
+    func aSubscriptionThatCannotBeReadTellsNothing(error: ATTError) throws {
+        var phone = Phone(services: [0x20], hasConfiguration: false, readingRefusal: error)
+        var finder = try started(&phone)
+        finder.databaseChanged([0x01, 0x00, 0xFF, 0xFF])
+        #expect(try run(&finder, on: &phone) == [.unclear(try Phone.transport(0x20))])
+    }
+
+    @Test(arguments: [ATTError.invalidHandle, .attributeNotFound])
+    func aSubscriptionThatIsNotThereIsGone(error: ATTError) throws {
+        var phone = Phone(services: [0x20], hasConfiguration: false, readingRefusal: error)
+        var finder = try started(&phone)
+        finder.databaseChanged([0x01, 0x00, 0xFF, 0xFF])
+        let service = try Phone.transport(0x20)
+        #expect(try run(&finder, on: &phone) == [.vanished(service), .found(service)])
+    }
+
+    /// What shows that an app has started again where the phone does not let its subscription be read, in any order.
+    @Test func anAppThatStartsHasStartedAgain() {
+        var doubt = RestartDoubt()
+        var starts = doubt.appStarts()
+        var unreadable = doubt.subscriptionIsUnreadable()
+        #expect(!starts && !unreadable, "the database has not changed")
+        doubt.raise()
+        unreadable = doubt.subscriptionIsUnreadable()
+        starts = doubt.appStarts()
+        #expect(!unreadable && starts)
+        doubt = RestartDoubt()
+        doubt.raise()
+        starts = doubt.appStarts()
+        unreadable = doubt.subscriptionIsUnreadable()
+        #expect(!starts && unreadable, "the subscription was still being read")
     }
 
     @Test func changesOnChangesFindEachServiceOnce() throws {

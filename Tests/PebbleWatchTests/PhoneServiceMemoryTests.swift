@@ -41,7 +41,7 @@ import Testing
             case .vanished(let service):
                 vanished.append(service)
                 used.removeAll { $0.range == service.range && $0.uuid == service.uuid }
-            case .problem: break
+            case .unchanged, .unclear, .problem: break
             }
         }
 

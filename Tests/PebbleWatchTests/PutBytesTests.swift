@@ -54,7 +54,7 @@ import Testing
         // The firmware answers with no token here.
         #expect(rig.send([0x00, 0x05, 0xBE, 0xEF, 0x05] + token).map(\.payload) == [[0x01, 0, 0, 0, 0]])
         // And then knows nothing of it.
-        #expect(rig.send([0x00, 0x05, 0xBE, 0xEF, 0x05] + token).map(\.payload) == [[0x02] + token])
+        #expect(rig.send([0x00, 0x05, 0xBE, 0xEF, 0x05] + token).map(\.payload) == [[0x02, 0, 0, 0, 0]])
         #expect(
             rig.takeServiceEvents() == [
                 .uploadBegan(.file, byteCount: 10), .uploaded(.file, byteCount: 10), .uploadInstalled(.file),
@@ -88,32 +88,117 @@ import Testing
         _ = try put(&rig, token, Self.bytes)
         rig.storeWorks = false
         #expect(try answer(&rig, .commit(token, crc: Self.crc)) == .negativeAcknowledgement(token))
-        #expect(try answer(&rig, .install(token)) == .negativeAcknowledgement(token))
+        #expect(try answer(&rig, .install(token)) == .negativeAcknowledgement(.none))
     }
 
+    /// Refused in its own words, and the upload is gone.
     @Test func whatDoesNotFitEndsTheUpload() throws {
-        let token = PutBytesToken(rawValue: 0)
-        func offends(_ request: (PutBytesToken) -> PutBytesRequest, afterPut: Bool = true) throws {
+        let other = PutBytesToken(rawValue: 0x0102_0304)
+        func offends(
+            _ request: (PutBytesToken) -> PutBytesRequest,
+            isAnsweredWith named: ((PutBytesToken) -> PutBytesToken)? = nil,
+            afterPut: Bool = true
+        ) throws {
             var rig = ServiceRig()
             let token = try begin(&rig)
             if afterPut { _ = try put(&rig, token, Self.bytes.prefix(4)) }
-            let request = request(token)
-            guard case .negativeAcknowledgement = try answer(&rig, request) else {
-                Issue.record("\(request) was accepted")
-                return
-            }
-            // The upload is gone with it.
-            #expect(try put(&rig, token, Self.bytes.suffix(6)) == .negativeAcknowledgement(token))
+            let named = named?(token) ?? token
+            #expect(try answer(&rig, request(token)) == .negativeAcknowledgement(named), "\(request(token))")
+            #expect(try put(&rig, token, Self.bytes.suffix(6)) == .negativeAcknowledgement(.none))
             _ = try begin(&rig)
         }
         try offends({ .commit($0, crc: 0xFFFF_FFFF) }, afterPut: false)
-        try offends { _ in .begin(Self.languagePack) }
-        try offends { .put(PutBytesPiece(token: $0, data: Self.bytes[...])) }
-        try offends { .put(PutBytesPiece(token: $0, declaredLength: 3, data: [1, 2])) }
-        try offends { .put(PutBytesPiece(token: .init(rawValue: $0.rawValue ^ 1), data: [1])) }
-        try offends { .commit(.init(rawValue: $0.rawValue ^ 1), crc: Self.crc) }
+        try offends({ _ in .begin(Self.languagePack) }, isAnsweredWith: { _ in .none })
+        try offends({ _ in .commit(other, crc: Self.crc) }, isAnsweredWith: { _ in other })
         try offends { .install($0) }
-        try offends { _ in .abort(token) }
+        try offends({ _ in .abort(other) }, isAnsweredWith: { _ in other })
+    }
+
+    /// Refused without a token, and the upload goes on.
+    @Test func aPieceThatIsNoGoodIsRefusedAndTheUploadGoesOn() throws {
+        var rig = ServiceRig()
+        let token = try begin(&rig)
+        let tokenBytes = (0..<4).reversed().map { UInt8(truncatingIfNeeded: token.rawValue >> (8 * $0)) }
+        let tooLong = [UInt8](repeating: 0, count: 2045)
+        for payload: [UInt8] in [
+            [0x02] + tokenBytes, [0x02] + tokenBytes + [0, 0, 0],
+            // Of another upload; longer than its data; and longer than the firmware's buffer.
+            [0x02, 1, 2, 3, 4, 0, 0, 0, 1, 9], [0x02] + tokenBytes + [0, 0, 0, 3, 1, 2],
+            [0x02] + tokenBytes + [0, 0, 0x07, 0xFD] + tooLong,
+            // Nothing at all.
+            [],
+        ] {
+            let length = [UInt8(payload.count >> 8), UInt8(payload.count & 0xFF)]
+            #expect(
+                rig.send(length + [0xBE, 0xEF] + payload).map(\.payload) == [[0x02, 0, 0, 0, 0]],
+                "\(payload.prefix(12))"
+            )
+        }
+        #expect(try put(&rig, token, Self.bytes) == .acknowledgement(token))
+        #expect(try answer(&rig, .commit(token, crc: Self.crc)) == .acknowledgement(token))
+    }
+
+    /// The firmware acknowledges a piece before it looks at what it holds.
+    @Test func aPieceThatIsLongerThanWhatIsLeftIsAcknowledgedAndThenRefused() throws {
+        var rig = ServiceRig()
+        let token = try begin(&rig)
+        let answers = try rig.send(PutBytesRequest.put(PutBytesPiece(token: token, data: (Self.bytes + [10])[...])))
+        #expect(
+            try answers.decoded(PutBytesResponse.self) == [.acknowledgement(token), .negativeAcknowledgement(token)]
+        )
+        #expect(try put(&rig, token, Self.bytes) == .negativeAcknowledgement(.none))
+    }
+
+    @Test func ofAPieceThatDeclaresLessTheDeclaredPartCounts() throws {
+        var rig = ServiceRig()
+        let token = try begin(&rig)
+        let piece = PutBytesPiece(token: token, declaredLength: 10, data: (Self.bytes + [0xFF, 0xFF])[...])
+        #expect(try answer(&rig, .put(piece)) == .acknowledgement(token))
+        #expect(try answer(&rig, .commit(token, crc: Self.crc)) == .acknowledgement(token))
+        #expect(rig.changes == [.file(name: "lang", Self.bytes)])
+    }
+
+    @Test func whatNobodyAskedForIsTakenAndForgotten() throws {
+        for object in [
+            PutBytesObject(size: 10, kind: .appBinary, target: .app(AppID(rawValue: 77))),
+            PutBytesObject(size: 10, kind: .appResources, target: .bank(0, fileName: nil)),
+        ] {
+            var rig = ServiceRig()
+            let token = try begin(&rig, object)
+            #expect(try put(&rig, token, Self.bytes) == .acknowledgement(token))
+            #expect(try answer(&rig, .commit(token, crc: Self.crc)) == .acknowledgement(token))
+            #expect(try answer(&rig, .install(token)) == .acknowledgement(.none))
+            #expect(rig.system.services.apps.all.isEmpty && rig.system.services.files.isEmpty)
+        }
+    }
+
+    @Test func filesAreTakenUntilThereAreTooMany() throws {
+        var rig = ServiceRig()
+        func upload(_ name: String) throws -> PutBytesResponse {
+            let object = PutBytesObject(size: 10, kind: .file, target: .bank(0, fileName: name))
+            let began = try answer(&rig, .begin(object))
+            guard case .acknowledgement(let token) = began else { return began }
+            _ = try put(&rig, token, Self.bytes)
+            return try answer(&rig, .commit(token, crc: Self.crc))
+        }
+        for number in 0..<FileStorage.fileLimit {
+            #expect(try upload("file \(number)") != .negativeAcknowledgement(.none))
+        }
+        #expect(try upload("one more") == .negativeAcknowledgement(.none))
+        #expect(try upload("file 3") != .negativeAcknowledgement(.none), "what is there can be replaced")
+        #expect(rig.system.services.files.count == FileStorage.fileLimit)
+    }
+
+    /// `06` and `00` are no requests; a commit can be cut. A request names its upload all the same.
+    @Test func aRequestThatCannotBeReadIsRefusedByItsToken() throws {
+        var rig = ServiceRig()
+        for (payload, named): ([UInt8], [UInt8]) in [
+            ([0x06, 0x12, 0x34, 0x56, 0x78], [0x12, 0x34, 0x56, 0x78]), ([0x00, 1, 2, 3, 4], [1, 2, 3, 4]),
+            ([0x03, 1, 2, 3, 4, 5], [1, 2, 3, 4]), ([0x04, 1, 2], [1, 2, 0, 0]), ([0x01], [0, 0, 0, 0]),
+        ] {
+            let said = rig.send([0x00, UInt8(payload.count), 0xBE, 0xEF] + payload)
+            #expect(said.map(\.payload) == [[0x02] + named], "\(payload)")
+        }
     }
 
     @Test func anAbortIsAcknowledged() throws {
@@ -129,14 +214,14 @@ import Testing
         rig.wait(.milliseconds(29_999))
         #expect(try put(&rig, token, Self.bytes.prefix(1)) == .acknowledgement(token))
         #expect(rig.wait(.seconds(30)).isEmpty, "without a word")
-        #expect(try put(&rig, token, Self.bytes.suffix(1)) == .negativeAcknowledgement(token))
+        #expect(try put(&rig, token, Self.bytes.suffix(1)) == .negativeAcknowledgement(.none))
     }
 
     @Test func aSessionTakesItsUploadWithIt() throws {
         var rig = ServiceRig()
         let token = try begin(&rig)
         rig.reopen()
-        #expect(try put(&rig, token, Self.bytes) == .negativeAcknowledgement(token))
+        #expect(try put(&rig, token, Self.bytes) == .negativeAcknowledgement(.none))
         _ = try begin(&rig)
     }
 
@@ -144,8 +229,10 @@ import Testing
         for object in [
             PutBytesObject(size: 10, kind: .firmware, target: .bank(0, fileName: nil)),
             PutBytesObject(size: 10, kind: .systemResources, target: .app(AppID(rawValue: 0))),
-            PutBytesObject(size: 10, kind: .appBinary, target: .app(AppID(rawValue: 77))),
-            PutBytesObject(size: 10, kind: .file, target: .bank(0, fileName: "../watch.sqlite")),
+            PutBytesObject(size: 10, kind: .appBinary, target: .bank(9, fileName: nil)),
+            PutBytesObject(size: 10, kind: .file, target: .bank(0, fileName: "")),
+            PutBytesObject(size: 10, kind: .file, target: .bank(0, fileName: nil)),
+            PutBytesObject(size: 10, kind: .file, target: .bank(0, fileName: String(repeating: "x", count: 65))),
             PutBytesObject(size: 10, kind: .file, target: .bank(0, fileName: "lang"), resumeOffset: 4),
             PutBytesObject(size: .max, kind: .file, target: .bank(0, fileName: "lang")),
         ] {

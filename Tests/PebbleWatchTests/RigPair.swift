@@ -56,6 +56,32 @@ extension RigPair {
         return values.first.map { Array($0.value) }
     }
 
+    /// The handle of the configuration that belongs to a characteristic; none if there is no such characteristic.
+    mutating func configuration(of uuid: BluetoothUUID) throws -> AttributeHandle {
+        try Self.configuration(of: uuid, in: try perform(.readByUUID(.characteristic)))
+    }
+
+    /// The same, where all characteristics have been asked for already.
+    static func configuration(of uuid: BluetoothUUID, in declarations: GATTResponse?) throws -> AttributeHandle {
+        let value = try value(of: uuid, in: declarations)
+        return value == .none ? .none : AttributeHandle(rawValue: value.rawValue + 1)
+    }
+
+    /// The handle of a characteristic's value.
+    static func value(of uuid: BluetoothUUID, in declarations: GATTResponse?) throws -> AttributeHandle {
+        guard case .values(let values)? = declarations else { return .none }
+        for declaration in values {
+            var reader = ByteReader(declaration.value)
+            _ = try reader.readUInt8("properties")
+            let handle: UInt16 = try reader.readLittleEndian("handle")
+            let rest = Array(reader.readRemaining())
+            var expected: [UInt8] = []
+            expected.append(uuid)
+            if rest == expected { return AttributeHandle(rawValue: handle) }
+        }
+        return .none
+    }
+
     mutating func order(_ command: WatchCommand) throws {
         try onWatch { watch, now in _ = try watch.host.perform(command, at: now) }
     }
@@ -212,14 +238,15 @@ extension WatchMemory {
         switch change {
         case .identity(let identity):
             self.identity = identity
-        case .bond(let bond, let replacingOthers):
-            if replacingOthers { phones.removeAll { $0.bond.identity != bond.identity } }
-            if let index = phones.firstIndex(where: { $0.bond.identity == bond.identity }) {
-                phones[index].bond = bond
-                phones[index].services = nil
-            } else {
-                phones.append(RememberedPhone(bond: bond))
+        case .bond(let bond, let replacingOthers, let keepingClient):
+            let known = phones.first { $0.bond.identity == bond.identity }
+            phones.removeAll { replacingOthers || $0.bond.identity == bond.identity }
+            var phone = RememberedPhone(bond: bond)
+            if keepingClient, let known {
+                phone.client = known.client
+                phone.seenDatabaseHash = known.seenDatabaseHash
             }
+            phones.append(phone)
         case .forget(let identity):
             phones.removeAll { $0.bond.identity == identity }
         case .client(let identity, let client, let hash):

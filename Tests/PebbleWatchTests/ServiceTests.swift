@@ -65,7 +65,13 @@ import Testing
         let request: [UInt8] = [1, 3] + order.flatMap(\.key)
         #expect(rig.send(message(.appOrder, request)).map(\.payload) == [[1]])
         #expect(rig.system.services.appOrder.order == order)
-        #expect(rig.send(message(.appOrder, [1, 2] + order[0].key)).map(\.payload) == [[3]])
+        #expect(rig.send(message(.appOrder, [1, 1, 7])).map(\.payload) == [[3]], "a part of a UUID")
+        #expect(rig.send(message(.appOrder, [2, 0])).map(\.payload) == [[2]], "another command")
+        #expect(rig.system.services.appOrder.order == order)
+        // A wrong count is complained of, and what is there is done all the same.
+        #expect(rig.send(message(.appOrder, [1, 2] + order[0].key)).map(\.payload) == [[3], [1]])
+        #expect(rig.system.services.appOrder.order == [order[0]])
+        #expect(rig.send(message(.appOrder, request)).map(\.payload) == [[1]])
         rig.storeWorks = false
         #expect(rig.send(message(.appOrder, [1, 0])).map(\.payload) == [[2]])
         #expect(rig.system.services.appOrder.order == order)
@@ -94,6 +100,8 @@ import Testing
         #expect(
             try rig.send(PhoneVersionMessage.response(android)).contains(PebbleMessage(MusicMessage.command(.getAll)))
         )
+        let again = try rig.send(PhoneVersionMessage.response(android))
+        #expect(again.isEmpty, "once a session")
         rig.reopen()
         let iPhone = PhoneVersion(platform: PhonePlatform(.iOS), appVersion: .init(major: 4, minor: 0, bugfix: 0))
         #expect(try !rig.send(PhoneVersionMessage.response(iPhone)).contains { $0.endpoint == .music })
@@ -204,6 +212,7 @@ import Testing
         #expect(rig.send(message(.getBytes, [0x05, 0x43])).map(\.payload) == [[1, 0x43, 3, 0, 0, 0, 0]])
         #expect(rig.send(message(.getBytes, [0x00, 0x44])).count == 4)
         #expect(rig.send(message(.getBytes, [0x03, 0x45, 1, 0x61, 0])).map(\.payload) == [[1, 0x45, 3, 0, 0, 0, 0]])
+        #expect(rig.send(message(.getBytes, [0x03, 0x47, 0])).map(\.payload) == [[1, 0x47, 1, 0, 0, 0, 0]], "no name")
         #expect(rig.send(message(.getBytes, [0x09, 0x46])).map(\.payload) == [[1, 0x46, 1, 0, 0, 0, 0]])
     }
 }

@@ -50,14 +50,25 @@ import WatchStorage
         )
     }
 
-    @Test func pairingAgainKeepsWhatThePhoneSubscribedTo() throws {
+    /// Under the same identity there may be another phone, unless the old key was in use when the new one came.
+    @Test(arguments: [false, true]) func pairingAgainKeepsWhatAProvenPhoneSubscribedTo(isProven: Bool) throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let store = try SQLiteStore(directory: directory)
         let client = GATTClientState(subscriptions: [AttributeHandle(rawValue: 3): .indications])
         try store.apply(.bond(bond(1), replacingOthers: true))
         try store.apply(.client(bond(1).identity, client, seenDatabaseHash: nil))
-        try store.apply(.bond(bond(1, key: 99), replacingOthers: true))
-        #expect(try store.load().phones == [RememberedPhone(bond: bond(1, key: 99), client: client)])
+        try store.apply(.bond(bond(1, key: 99), replacingOthers: true, keepingClient: isProven))
+        let expected = isProven ? client : GATTClientState()
+        #expect(try store.load().phones == [RememberedPhone(bond: bond(1, key: 99), client: expected)])
+    }
+
+    /// The order says which phone goes when there is one too many.
+    @Test func aPhoneThatPairsAgainIsTheNewest() throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let store = try SQLiteStore(directory: directory)
+        for number: UInt64 in [1, 2, 3, 1] { try store.apply(.bond(bond(number), replacingOthers: false)) }
+        let newestLast: [UInt64] = [2, 3, 1]
+        #expect(try store.load().phones.map { $0.bond } == newestLast.map { bond($0) })
     }
 
     /// The stored form, by hand: version 1, a Database Hash of 16 bytes, and nothing else.

@@ -216,7 +216,19 @@ public struct Air: Sendable {
 
     /// Notes that a host's packet was dropped.
     mutating func drop(_ reason: String, _ slot: Int) {
+        emit(.packetDropped(controllers[slot].id, reason: reason))
+    }
+
+    /// Notes that a host takes a random address. The holders of the same are told of once, not each time that one repeats it.
+    mutating func noteUse(of address: DeviceAddress, _ slot: Int) {
+        guard !controllers[slot].hasTaken(address) else { return }
+        for other in controllers where other.isAttached && other.id.slot != slot && other.hasTaken(address) {
+            emit(.addressTakenTwice(address, by: controllers[slot].id, and: other.id))
+        }
+    }
+
+    private mutating func emit(_ event: AirEvent) {
         if events.count == Self.eventLimit { events.removeFirst() }
-        events.append(.packetDropped(controllers[slot].id, reason: reason))
+        events.append(event)
     }
 }

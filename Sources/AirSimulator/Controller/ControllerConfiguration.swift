@@ -27,7 +27,7 @@ public struct ControllerConfiguration: Sendable {
     /// What its link layer can do.
     public var features: LEFeatures
     /// The commands that it does not know, of those that the simulator has.
-    public var missingCommands: [any HCICommand.Type]
+    public var missingCommands: [HCICommandID]
     /// The data buffers.
     public var dataBuffers: DataBuffers
     /// Whether the data buffers are called those of BR/EDR, as old dual-mode controllers do: LE Read Buffer Size then
@@ -76,7 +76,7 @@ public struct ControllerConfiguration: Sendable {
             .peripheralInitiatedFeaturesExchange, .ping, .linkLayerPrivacy, .extendedScannerFilterPolicies,
         ],
         missingCommands: extendedAdvertisingCommands + phyCommands + dataLengthCommands + [
-            SetEventMaskPage2.self, LEReadBufferSizeV2.self, LEReadTransmitPower.self, LESetPrivacyMode.self,
+            SetEventMaskPage2.id, LEReadBufferSizeV2.id, LEReadTransmitPower.id, LESetPrivacyMode.id,
         ],
         dataBuffers: DataBuffers(length: 27, count: 10),
         advertisingSetCount: 1,
@@ -88,31 +88,31 @@ public struct ControllerConfiguration: Sendable {
     public static var legacyWithDataLength: ControllerConfiguration {
         var configuration = legacy
         configuration.features.insert(.dataPacketLengthExtension)
-        configuration.missingCommands.removeAll { type in dataLengthCommands.contains { $0 == type } }
+        configuration.missingCommands.removeAll { dataLengthCommands.contains($0) }
         configuration.dataBuffers = DataBuffers(length: 251, count: 3)
         configuration.maximumDataLength = DataLength(octets: 251, timeMicroseconds: 2120)
         return configuration
     }
 
-    private static let extendedAdvertisingCommands: [any HCICommand.Type] = [
-        LESetAdvertisingSetRandomAddress.self, LESetExtendedAdvertisingParameters.self,
-        LESetExtendedAdvertisingData.self, LESetExtendedScanResponseData.self, LESetExtendedAdvertisingEnable.self,
-        LEReadMaximumAdvertisingDataLength.self, LEReadNumberOfSupportedAdvertisingSets.self,
-        LERemoveAdvertisingSet.self, LEClearAdvertisingSets.self, LESetExtendedScanParameters.self,
-        LESetExtendedScanEnable.self, LEExtendedCreateConnection.self,
+    private static let extendedAdvertisingCommands: [HCICommandID] = [
+        LESetAdvertisingSetRandomAddress.id, LESetExtendedAdvertisingParameters.id,
+        LESetExtendedAdvertisingData.id, LESetExtendedScanResponseData.id, LESetExtendedAdvertisingEnable.id,
+        LEReadMaximumAdvertisingDataLength.id, LEReadNumberOfSupportedAdvertisingSets.id,
+        LERemoveAdvertisingSet.id, LEClearAdvertisingSets.id, LESetExtendedScanParameters.id,
+        LESetExtendedScanEnable.id, LEExtendedCreateConnection.id,
     ]
-    private static let phyCommands: [any HCICommand.Type] = [LEReadPHY.self, LESetDefaultPHY.self, LESetPHY.self]
-    private static let dataLengthCommands: [any HCICommand.Type] = [
-        LESetDataLength.self, LEReadSuggestedDefaultDataLength.self, LEWriteSuggestedDefaultDataLength.self,
-        LEReadMaximumDataLength.self,
+    private static let phyCommands: [HCICommandID] = [LEReadPHY.id, LESetDefaultPHY.id, LESetPHY.id]
+    private static let dataLengthCommands: [HCICommandID] = [
+        LESetDataLength.id, LEReadSuggestedDefaultDataLength.id, LEWriteSuggestedDefaultDataLength.id,
+        LEReadMaximumDataLength.id,
     ]
 }
 
 extension ControllerConfiguration {
     /// Whether it knows a command, provided that the simulator does.
-    func knows(_ command: any HCICommand.Type) -> Bool {
-        if command == ReadBufferSize.self { return sharesBuffersWithBREDR }
-        return !missingCommands.contains { $0 == command }
+    func knows(_ command: HCICommandID) -> Bool {
+        if command == ReadBufferSize.id { return sharesBuffersWithBREDR }
+        return !missingCommands.contains(command)
     }
 
     /// The PHYs that its features name.

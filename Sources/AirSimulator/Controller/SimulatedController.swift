@@ -55,6 +55,11 @@ struct SimulatedController: Sendable {
     /// How many data packets the host has room for; nil if it does not say.
     var hostBuffers: (total: Int, isInUse: Bool) = (0, false)
 
+    /// Whether its host has taken a random address, for itself or for an advertising set.
+    func hasTaken(_ address: DeviceAddress) -> Bool {
+        randomAddress == address || advertisers.contains { $0.randomAddress == address }
+    }
+
     // What it is doing.
     var advertisers: [Advertiser] = []
     var scanner = Scanner()

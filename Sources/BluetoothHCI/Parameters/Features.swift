@@ -35,4 +35,6 @@ public struct LMPFeatures: OptionSet, Hashable, Sendable {
 public struct LEStates: OptionSet, Hashable, Sendable {
     public let rawValue: UInt64
     public init(rawValue: UInt64) { self.rawValue = rawValue }
+    /// Connectable advertising while the controller is the peripheral of a connection.
+    public static let connectableAdvertisingAsPeripheral = LEStates(rawValue: 1 << 38)
 }

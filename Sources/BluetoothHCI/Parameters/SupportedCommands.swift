@@ -24,26 +24,26 @@ public struct SupportedCommands: Hashable, Sendable {
     public init() { octets = Array(repeating: 0, count: Self.octetCount) }
 
     /// These commands.
-    public init(_ commands: [any HCICommand.Type]) {
+    public init(_ commands: [HCICommandID]) {
         self.init()
         for command in commands { insert(command) }
     }
 
     /// Adds a command; one that has no bit is always there and changes nothing.
-    public mutating func insert(_ command: any HCICommand.Type) {
-        guard let bit = command.supportedCommandBit, octets.indices.contains(bit.octet) else { return }
+    public mutating func insert(_ command: HCICommandID) {
+        guard let bit = command.supportedBit, octets.indices.contains(bit.octet) else { return }
         octets[bit.octet] |= 1 << bit.bit
     }
 
     /// Takes a command away.
-    public mutating func remove(_ command: any HCICommand.Type) {
-        guard let bit = command.supportedCommandBit, octets.indices.contains(bit.octet) else { return }
+    public mutating func remove(_ command: HCICommandID) {
+        guard let bit = command.supportedBit, octets.indices.contains(bit.octet) else { return }
         octets[bit.octet] &= ~(1 << bit.bit)
     }
 
     /// Whether the controller understands a command.
-    public func contains(_ command: any HCICommand.Type) -> Bool {
-        guard let bit = command.supportedCommandBit else { return true }
+    public func contains(_ command: HCICommandID) -> Bool {
+        guard let bit = command.supportedBit else { return true }
         return octets.indices.contains(bit.octet) && octets[bit.octet] & (1 << bit.bit) != 0
     }
 

@@ -1,11 +1,38 @@
 import BluetoothHCI
 import ByteCoding
+import DequeModule
 
 /// One ATT bearer: its MTU, its link's security, and the PDUs that wait to leave in the order of their sending.
 ///
 /// PDUs that an answer follows are few by the protocol's own rule. Those that none follows, notifications and
 /// commands, are held to a limit here.
 struct ATTBearer: Sendable {
+    /// A PDU on its way out.
+    enum Departure: Equatable {
+        case request
+        case response
+        case indication
+        case confirmation
+        case unanswered(Unanswered)
+    }
+
+    /// A PDU that no answer follows.
+    enum Unanswered: Equatable {
+        case command
+        /// One value, which the client must have subscribed to unless it is sent all the same.
+        case notification(evenIfNotSubscribed: Bool)
+        /// Several values in one PDU.
+        case multipleNotification
+
+        fileprivate var opcode: ATTOpcode {
+            switch self {
+            case .command: .writeCommand
+            case .notification: .handleValueNotification
+            case .multipleNotification: .multipleHandleValueNotification
+            }
+        }
+    }
+
     let connection: ConnectionHandle
     /// The MTU in force.
     private(set) var mtu = ATT.defaultMTU
@@ -16,8 +43,8 @@ struct ATTBearer: Sendable {
 
     private var outbox = PacketQueue()
     private let unansweredLimit: Int
-    /// How many notifications and commands wait in the outbox.
-    private var unansweredCount = 0
+    /// The notifications and commands in the outbox.
+    private var unanswered = Deque<Unanswered>()
     private var roomIsWanted = false
 
     init(connection: ConnectionHandle, security: LinkSecurity, unansweredLimit: Int) {
@@ -50,29 +77,34 @@ struct ATTBearer: Sendable {
     }
 
     /// Queues a notification or a command, if there is room.
-    mutating func sendUnanswered(_ opcode: ATTOpcode, _ write: (inout [UInt8]) -> Void) throws(GATTError) {
+    mutating func sendUnanswered(_ kind: Unanswered, _ write: (inout [UInt8]) -> Void) throws(GATTError) {
         guard isOpen else { throw .notConnected(connection) }
-        guard unansweredCount < unansweredLimit else {
+        guard unanswered.count < unansweredLimit else {
             roomIsWanted = true
             throw .queueFull
         }
-        unansweredCount += 1
-        send(opcode, write)
+        unanswered.append(kind)
+        send(kind.opcode, write)
     }
 
     /// Takes the oldest PDU into `buffer`, which is swapped for one to be used again.
     /// - Returns: what kind of PDU it is; nil, with `buffer` untouched, when none waits.
-    mutating func nextPDU(into buffer: inout [UInt8]) -> ATTOpcode.Role? {
+    mutating func nextPDU(into buffer: inout [UInt8]) -> Departure? {
         guard outbox.popFirst(into: &buffer), let opcode = buffer.first.flatMap(ATTOpcode.init(rawValue:)) else {
             return nil
         }
-        if opcode.role == .notification || opcode.role == .command { unansweredCount -= 1 }
-        return opcode.role
+        switch opcode.role {
+        case .request: return .request
+        case .response: return .response
+        case .indication: return .indication
+        case .confirmation: return .confirmation
+        case .notification, .command: return unanswered.popFirst().map(Departure.unanswered)
+        }
     }
 
     /// Whether somebody was turned away for want of room, and half of the room is free again. Says so once.
     mutating func takeRoomNotice() -> Bool {
-        guard roomIsWanted, unansweredCount <= unansweredLimit / 2 else { return false }
+        guard roomIsWanted, unanswered.count <= unansweredLimit / 2 else { return false }
         roomIsWanted = false
         return true
     }
@@ -81,6 +113,6 @@ struct ATTBearer: Sendable {
     mutating func close() {
         isOpen = false
         outbox.removeAll()
-        unansweredCount = 0
+        unanswered.removeAll()
     }
 }

@@ -104,7 +104,7 @@ extension LEHost {
 
     private mutating func connectionMade(_ new: LENewConnection) {
         if link(new.handle) != nil {
-            log(.error, "gap", "the controller made connection \(new.handle) a second time")
+            log(.error, .gap, "the controller made connection \(new.handle) a second time")
             close(new.handle, .unspecifiedError)
         }
         if new.role == .central { initiation = nil } else { endAdvertisingBesides(new.handle) }
@@ -141,10 +141,10 @@ extension LEHost {
 
     mutating func disconnected(_ event: DisconnectionComplete) {
         guard event.status == .success else {
-            return log(.warning, "gap", "connection \(event.handle) could not be ended: \(event.status)")
+            return log(.warning, .gap, "connection \(event.handle) could not be ended: \(event.status)")
         }
         guard link(event.handle) != nil else {
-            return log(.warning, "gap", "connection \(event.handle) ended, which does not exist")
+            return log(.warning, .gap, "connection \(event.handle) ended, which does not exist")
         }
         close(event.handle, event.reason)
     }

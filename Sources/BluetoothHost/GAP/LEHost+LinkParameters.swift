@@ -153,7 +153,7 @@ extension LEHost {
             links[index].connection.role == .central
             || capabilities.features.contains(.peripheralInitiatedFeaturesExchange)
         let handle = links[index].connection.handle
-        guard isAllowed, capabilities.commands.contains(LEReadRemoteFeatures.self) else {
+        guard isAllowed, capabilities.commands.contains(LEReadRemoteFeatures.id) else {
             return emit(.remoteFeaturesRead(handle, nil))
         }
         links[index].isReadingRemoteFeatures = true

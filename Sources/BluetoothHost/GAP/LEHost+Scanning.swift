@@ -119,7 +119,7 @@ extension LEHost {
 
     mutating func scanningDisabled(_ status: HCIStatus) {
         if status != .success, status != .commandDisallowed {
-            log(.warning, "gap", "scanning could not be stopped: \(status)")
+            log(.warning, .gap, "scanning could not be stopped: \(status)")
         }
         emit(.scanningEnded)
     }

@@ -21,14 +21,19 @@ public struct Attribute: Sendable {
     let content: Content
     /// What reading requires; nil when the attribute cannot be read.
     public let read: AccessRequirement?
-    /// What writing requires; nil when the attribute cannot be written.
+    /// What writing requires, in whichever way; nil when the attribute cannot be written.
     public let write: AccessRequirement?
+    /// What clients may do with the attribute.
+    public let operations: AttributeOperations
     let maximumLength: Int
     let isFixedLength: Bool
+    /// Whether it may be written together with others: Reliable Write is among its characteristic's extended
+    /// properties.
+    let allowsReliableWrite: Bool
     /// Index of the service that the attribute belongs to.
-    let service: Int
+    var service: Int
     /// For a characteristic value with a client characteristic configuration: that one's index.
-    let subscription: Int?
+    var subscription: Int?
 
     /// The error that refuses reading over a link, or nil if it may read.
     func readRefusal(of link: LinkSecurity) -> ATTError? {
@@ -36,9 +41,9 @@ public struct Attribute: Sendable {
         return read.refusal(of: link)
     }
 
-    /// The error that refuses writing over a link, or nil if it may write.
-    func writeRefusal(of link: LinkSecurity) -> ATTError? {
-        guard let write else { return .writeNotPermitted }
+    /// The error that refuses one way of writing over a link, or nil if it may write.
+    func refusal(of operation: AttributeOperations, over link: LinkSecurity) -> ATTError? {
+        guard let write, operations.contains(operation) else { return .writeNotPermitted }
         return write.refusal(of: link)
     }
 }
@@ -49,7 +54,7 @@ struct ClientConfiguration: Sendable {
     let handle: AttributeHandle
     /// The handle of the value that a client subscribes to.
     let value: AttributeHandle
-    /// What the characteristic's properties allow.
+    /// What clients may ask for.
     let allowed: Subscription
     /// What sending the value requires of the link.
     let requirement: AccessRequirement

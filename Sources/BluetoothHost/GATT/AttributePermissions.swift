@@ -50,9 +50,26 @@ public struct AccessRequirement: Hashable, Sendable {
     }
 }
 
-/// What each use of a characteristic or descriptor requires of the link.
-///
-/// Whether a characteristic can be read or written at all follows from its properties.
+/// The ways in which a server lets clients use an attribute, apart from what each requires of the link.
+public struct AttributeOperations: OptionSet, Hashable, Sendable {
+    public let rawValue: UInt8
+
+    public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    /// Every request that reads the value, and Find By Type Value, which compares it.
+    public static let read = AttributeOperations(rawValue: 0x01)
+    /// Write Request and Prepare Write Request.
+    public static let write = AttributeOperations(rawValue: 0x02)
+    /// Write Command.
+    public static let writeWithoutResponse = AttributeOperations(rawValue: 0x04)
+    /// Signed Write Command. The layer does not verify signatures and ignores every one.
+    public static let signedWrite = AttributeOperations(rawValue: 0x08)
+
+    /// What changes the value.
+    static let anyWrite: AttributeOperations = [.write, .writeWithoutResponse, .signedWrite]
+}
+
+/// What clients may do with a characteristic's value and its configuration, and what each use requires of the link.
 public struct AttributePermissions: Hashable, Sendable {
     /// What reading the value requires.
     public var read: AccessRequirement
@@ -61,20 +78,25 @@ public struct AttributePermissions: Hashable, Sendable {
     /// What writing the client characteristic configuration requires, and so what must hold again before a value
     /// is sent to a client that subscribed earlier (Core 5.4, Vol 3, Part C, 10.3.1.1).
     public var subscribe: AccessRequirement
+    /// What clients may do with the value; nil for what the characteristic's properties say. The properties are only
+    /// what clients are told (Core 5.4, Vol 3, Part G, 3.3.1.1).
+    public var operations: AttributeOperations?
 
     public init(
         read: AccessRequirement = .open,
         write: AccessRequirement = .open,
-        subscribe: AccessRequirement = .open
+        subscribe: AccessRequirement = .open,
+        operations: AttributeOperations? = nil
     ) {
         self.read = read
         self.write = write
         self.subscribe = subscribe
+        self.operations = operations
     }
 
     /// The same requirement for every use.
-    public init(all requirement: AccessRequirement) {
-        self.init(read: requirement, write: requirement, subscribe: requirement)
+    public init(all requirement: AccessRequirement, operations: AttributeOperations? = nil) {
+        self.init(read: requirement, write: requirement, subscribe: requirement, operations: operations)
     }
 
     /// No requirement for any use.

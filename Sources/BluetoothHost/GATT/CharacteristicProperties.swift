@@ -29,6 +29,17 @@ public struct CharacteristicProperties: OptionSet, Hashable, Sendable {
     /// for; nil when there is none.
     var extended: UInt16? { rawValue >> 8 == 0 && !contains(.extendedProperties) ? nil : rawValue >> 8 }
 
+    /// What clients may do with the value: each procedure has its own property
+    /// (Core 5.4, Vol 3, Part G, 3.3.1.1, table 3.5).
+    var operations: AttributeOperations {
+        var operations: AttributeOperations = []
+        if contains(.read) { operations.insert(.read) }
+        if contains(.write) { operations.insert(.write) }
+        if contains(.writeWithoutResponse) { operations.insert(.writeWithoutResponse) }
+        if contains(.authenticatedSignedWrites) { operations.insert(.signedWrite) }
+        return operations
+    }
+
     /// What a client can subscribe to.
     var subscriptions: Subscription {
         var subscriptions: Subscription = []

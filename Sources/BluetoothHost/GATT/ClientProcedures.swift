@@ -29,6 +29,7 @@ extension GATTProcedure {
         case .exchangeMTU: SingleRequest.exchangeMTU(ownMTU)
         case .discoverAllPrimaryServices: ServiceDiscovery(wanted: nil)
         case .discoverPrimaryServices(let uuid): ServiceDiscovery(wanted: uuid)
+        case .discoverSecondaryServices: ServiceDiscovery(wanted: nil, type: .secondaryService)
         case .findIncludedServices(let range): IncludeDiscovery(in: range)
         case .discoverCharacteristics(let range, let uuid): CharacteristicDiscovery(in: range, wanted: uuid)
         case .discoverDescriptors(let range): DescriptorDiscovery(in: range)

@@ -18,11 +18,14 @@ extension DeclarationBuilder where Element == ServiceMember {
 
 /// Why a list of declarations is not a database.
 public enum GATTDatabaseError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// A service with a 16-bit UUID stands behind one with a 128-bit UUID; clients could then not discover the
-    /// services in the fewest round trips.
+    /// A service with a 16-bit UUID stands behind one with a 128-bit UUID, in a database that must not have that:
+    /// `GATTDatabase.ServiceOrder.shortUUIDsFirst`.
     case serviceOutOfOrder(BluetoothUUID)
-    /// The handle asked for a service is taken, or lies in front of one that is.
+    /// The handle asked for is that of another attribute, or lies in front of one that belongs in front of it, or in
+    /// another service's range.
     case handleTaken(AttributeHandle, BluetoothUUID)
+    /// A service has an attribute behind the range that was asked for it.
+    case rangeTooShort(AttributeHandle, BluetoothUUID)
     /// There are more attributes than handles.
     case tooManyAttributes
     /// Two declarations have the same name.
@@ -31,20 +34,26 @@ public enum GATTDatabaseError: Error, Hashable, Sendable, CustomStringConvertibl
     case unknownService(AttributeName)
     /// A value is longer than it may be, or may be longer than 512 bytes.
     case valueTooLong(BluetoothUUID)
-    /// A descriptor that follows from the properties was declared by hand.
+    /// A descriptor whose value the layer knows was declared with a value: see `Descriptor`.
     case automaticDescriptor(BluetoothUUID)
+    /// A characteristic has two client characteristic configurations, or extended properties twice.
+    case descriptorTwice(BluetoothUUID)
 
     public var description: String {
         switch self {
         case .serviceOutOfOrder(let uuid):
             "service \(uuid): services with 16-bit UUIDs must stand in front of those with 128-bit UUIDs"
         case .handleTaken(let handle, let uuid):
-            "service \(uuid): handle \(handle) is not behind the attributes that were declared before"
+            "attribute \(uuid): handle \(handle) is taken, or is not behind the attributes in front of it"
+        case .rangeTooShort(let end, let uuid):
+            "service \(uuid): its range ends at \(end), in front of its last attribute"
         case .tooManyAttributes: "the database has more than 65535 attributes"
         case .nameTaken(let name): "the name \"\(name)\" is declared twice"
         case .unknownService(let name): "the included service \"\(name)\" is not declared"
         case .valueTooLong(let uuid): "attribute \(uuid): the value is too long"
-        case .automaticDescriptor(let uuid): "descriptor \(uuid) is declared by the characteristic's properties"
+        case .automaticDescriptor(let uuid):
+            "descriptor \(uuid) is declared with a value that follows from the properties"
+        case .descriptorTwice(let uuid): "descriptor \(uuid) is declared twice in one characteristic"
         }
     }
 }

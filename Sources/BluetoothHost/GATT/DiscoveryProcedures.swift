@@ -48,18 +48,23 @@ extension DiscoveryProcedure {
     }
 }
 
-/// Core 5.4, Vol 3, Part G, 4.4.1 and 4.4.2.
+/// Core 5.4, Vol 3, Part G, 4.4.1 and 4.4.2; and the same for secondary services, which Read By Group Type finds likewise
+/// (2.5.3).
 struct ServiceDiscovery: DiscoveryProcedure {
     private let wanted: BluetoothUUID?
+    private let type: BluetoothUUID
     private(set) var cursor = DiscoveryCursor(.all)
     private var services: [DiscoveredService] = []
 
-    init(wanted: BluetoothUUID?) { self.wanted = wanted }
+    init(wanted: BluetoothUUID?, type: BluetoothUUID = .primaryService) {
+        self.wanted = wanted
+        self.type = type
+    }
 
     var result: GATTResponse { .services(services) }
 
     func appendRequest(to buffer: inout [UInt8], mtu: Int) {
-        append(wanted == nil ? .readByGroupTypeRequest : .findByTypeValueRequest, .primaryService, to: &buffer)
+        append(wanted == nil ? .readByGroupTypeRequest : .findByTypeValueRequest, type, to: &buffer)
         if let wanted { buffer.append(wanted) }
     }
 

@@ -249,7 +249,7 @@ extension HandleValue {
     }
 
     /// Reads a handle, a length, and a value of that length.
-    fileprivate init(readingTupleFrom reader: inout ByteReader) throws(ByteDecodingError) {
+    init(readingTupleFrom reader: inout ByteReader) throws(ByteDecodingError) {
         let handle = try AttributeHandle(reading: &reader)
         let length: UInt16 = try reader.readLittleEndian("value_length")
         self.init(handle, try reader.readBytes(Int(length), "value"))

@@ -36,9 +36,10 @@ extension GATTConnection {
         _ id: GATTRequestID,
         _ database: inout GATTDatabase,
         _ events: inout Deque<GATTEvent>,
+        at now: Duration,
         _ resume: GATTServerSession.Resumption
     ) -> Bool {
-        server.resume(id, over: &bearer, &database, &events, resume)
+        server.resume(id, over: &bearer, &database, &events, at: now, resume)
     }
 
     mutating func start(
@@ -53,7 +54,7 @@ extension GATTConnection {
 
     mutating func writeWithoutResponse(_ value: ArraySlice<UInt8>, to handle: AttributeHandle) throws(GATTError) {
         guard value.count <= bearer.mtu - 3 else { throw .invalidValueLength(handle, value.count) }
-        try bearer.sendUnanswered(.writeCommand) { buffer in
+        try bearer.sendUnanswered(.command) { buffer in
             buffer.append(handle)
             buffer.append(contentsOf: value)
         }

@@ -7,12 +7,20 @@ struct GATTConnection: Sendable {
     var bearer: ATTBearer
     var server: GATTServerSession
     var client = GATTClientSession()
+    /// How the peer gets on as a client.
+    var progress = ClientProgress()
 
     /// When the first of the transactions under way times out.
-    var deadline: Duration? {
+    private var transactionDeadline: Duration? {
         guard let indication = server.indications.deadline else { return client.deadline }
         guard let request = client.deadline else { return indication }
         return min(indication, request)
+    }
+
+    /// When time brings something to do.
+    var deadline: Duration? {
+        guard let answer = server.nextAnswerDeadline else { return transactionDeadline }
+        return transactionDeadline.map { min($0, answer) } ?? answer
     }
 
     mutating func receive(
@@ -30,12 +38,13 @@ struct GATTConnection: Sendable {
         let opcode = ATTOpcode(rawValue: rawOpcode)
         switch opcode?.role ?? (rawOpcode & ATTOpcode.commandFlag == 0 ? .request : .command) {
         case .request:
-            server.receiveRequest(pdu, over: &bearer, &database, &events, ownMTU: ownMTU)
+            progress.note(pdu, at: now)
+            server.receiveRequest(pdu, over: &bearer, &database, &events, ownMTU: ownMTU, at: now)
         case .response:
             guard let opcode else { return }
             client.receiveResponse(pdu, opcode, over: &bearer, &events, ownMTU: ownMTU, at: now)
         case .command where pdu.count <= bearer.mtu:
-            receiveCommand(pdu, opcode, &database, &events)
+            receiveCommand(pdu, opcode, &database, &events, at: now)
         case .notification where pdu.count <= bearer.mtu:
             guard let opcode else { return }
             client.receiveNotification(pdu, opcode, over: bearer, &events)
@@ -53,10 +62,11 @@ struct GATTConnection: Sendable {
         _ pdu: ArraySlice<UInt8>,
         _ opcode: ATTOpcode?,
         _ database: inout GATTDatabase,
-        _ events: inout Deque<GATTEvent>
+        _ events: inout Deque<GATTEvent>,
+        at now: Duration
     ) {
-        // Signed writes need keys that an encrypted link makes superfluous; without them, they are ignored
-        // (Core 5.4, Vol 3, Part F, 3.4.5.4).
+        // No signature can be verified here: the counters that keep a signature from being used twice are not stored. A signed
+        // write whose signature is not verified is ignored (Core 5.4, Vol 3, Part F, 3.4.5.4).
         guard opcode == .writeCommand else {
             let ignored = IgnoredPDU.unsupportedCommand(opcode: pdu.first ?? 0)
             events.append(.pduIgnored(bearer.connection, ignored))
@@ -66,7 +76,7 @@ struct GATTConnection: Sendable {
         do throws(ByteDecodingError) {
             let handle = try AttributeHandle(reading: &reader)
             let link = GATTServerSession.Link(bearer)
-            server.writeCommand(reader.readRemaining(), to: handle, link, &database, &events)
+            server.writeCommand(reader.readRemaining(), to: handle, link, &database, &events, at: now)
         } catch {
             let ignored = IgnoredPDU.malformed(opcode: ATTOpcode.writeCommand.rawValue, error)
             events.append(.pduIgnored(bearer.connection, ignored))
@@ -81,23 +91,33 @@ struct GATTConnection: Sendable {
         ownMTU: Int,
         at now: Duration
     ) -> Bool {
-        guard let role = bearer.nextPDU(into: &buffer) else { return false }
-        switch role {
-        case .request: client.requestLeft(at: now)
-        case .response: server.responseLeft(over: &bearer, &database, &events, ownMTU: ownMTU)
-        case .indication: server.indications.indicationLeft(at: now)
-        case .confirmation: client.confirmationLeft()
-        case .notification, .command:
-            if bearer.takeRoomNotice() { events.append(.roomToSend(bearer.connection)) }
+        while let departure = bearer.nextPDU(into: &buffer) {
+            switch departure {
+            case .request:
+                client.requestLeft(at: now)
+            case .response:
+                server.responseLeft(over: &bearer, &database, &events, ownMTU: ownMTU, at: now)
+            case .confirmation:
+                client.confirmationLeft()
+            case .indication:
+                guard server.indicationMayLeave(over: &bearer, database, &events, at: now) else { continue }
+            case .unanswered(let kind):
+                if bearer.takeRoomNotice() { events.append(.roomToSend(bearer.connection)) }
+                guard server.mayLeave(kind, &buffer, over: bearer, database, &events) else { continue }
+            }
+            return true
         }
-        return true
+        return false
     }
 
-    mutating func advance(to now: Duration, _ events: inout Deque<GATTEvent>) {
-        guard let deadline, deadline <= now else { return }
+    /// - Returns: the questions that the owner did not answer in time.
+    mutating func advance(to now: Duration, _ events: inout Deque<GATTEvent>) -> [GATTRequestID] {
+        guard let deadline, deadline <= now else { return [] }
+        guard let transactionDeadline, transactionDeadline <= now else { return server.overdueQuestions(at: now) }
         bearer.close()
-        server.indications.removeAll()
+        server.giveUp()
         client.fail(.timedOut, over: bearer, &events)
         events.append(.transactionTimedOut(bearer.connection))
+        return []
     }
 }

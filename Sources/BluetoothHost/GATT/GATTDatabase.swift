@@ -2,7 +2,7 @@ import ByteCoding
 
 /// The attributes that a server offers: services, their characteristics, and the values that are kept here.
 ///
-/// Made from declarations, in which order is handle order:
+/// Made from declarations, in which order is handle order unless handles are asked for:
 ///
 ///     let database = try GATTDatabase {
 ///         Service(.genericAccess) {
@@ -36,16 +36,30 @@ public struct GATTDatabase: Sendable {
     /// A database without any attribute.
     public init() {}
 
-    /// Lays out the declared services, in their order.
-    public init(@DeclarationBuilder<Service> _ services: () -> [Service]) throws(GATTDatabaseError) {
-        try self.init(services())
+    /// In which order services may lie in the handle space.
+    public enum ServiceOrder: Sendable {
+        /// In any.
+        case any
+        /// Those with 16-bit UUIDs in front of those with 128-bit UUIDs. A Read By Group Type Response holds one size of
+        /// UUIDs, so that clients discover the services in the fewest round trips.
+        case shortUUIDsFirst
     }
 
-    /// Lays out services, in their order.
-    public init(_ services: [Service]) throws(GATTDatabaseError) {
+    /// Lays out the declared services. Those that ask for no handle follow the one that is declared before.
+    /// - Parameter order: what is refused.
+    public init(
+        serviceOrder order: ServiceOrder = .any,
+        @DeclarationBuilder<Service> _ services: () -> [Service]
+    ) throws(GATTDatabaseError) {
+        try self.init(services(), serviceOrder: order)
+    }
+
+    /// Lays out services. Those that ask for no handle follow the one that is declared before.
+    /// - Parameter order: what is refused.
+    public init(_ services: [Service], serviceOrder order: ServiceOrder = .any) throws(GATTDatabaseError) {
         var layout = GATTDatabaseLayout()
         for service in services { try layout.add(service) }
-        try layout.resolveIncludes()
+        try layout.finish(order)
         attributes = layout.attributes
         values = layout.values
         self.services = layout.services
@@ -87,11 +101,23 @@ extension GATTDatabase {
             .filter { isPublished($0) }
     }
 
-    /// The last handle of the group that an attribute opens: the service for a service declaration, else itself.
+    /// The last handle of the group that an attribute opens (Core 5.4, Vol 3, Part G, 2.5.3): of the service for a service
+    /// declaration, of the characteristic's last attribute for a characteristic declaration; else its own.
     func groupEnd(of attribute: Attribute) -> AttributeHandle {
-        let isService = attribute.type == .primaryService || attribute.type == .secondaryService
-        guard isService, services.indices.contains(attribute.service) else { return attribute.handle }
-        return services[attribute.service].range.end
+        guard case .constant = attribute.content, services.indices.contains(attribute.service) else {
+            return attribute.handle
+        }
+        switch attribute.type {
+        case .primaryService, .secondaryService:
+            return services[attribute.service].range.end
+        case .characteristic:
+            let group = attributes[firstIndex(notBelow: attribute.handle)...].dropFirst().prefix {
+                $0.service == attribute.service && $0.type != .characteristic
+            }
+            return group.last?.handle ?? attribute.handle
+        default:
+            return attribute.handle
+        }
     }
 
     private func isPublished(_ attribute: Attribute) -> Bool {

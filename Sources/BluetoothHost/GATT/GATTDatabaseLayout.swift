@@ -2,25 +2,25 @@ import ByteCoding
 
 /// Turns declarations into attributes with handles (Core 5.4, Vol 3, Part G, 3).
 struct GATTDatabaseLayout {
+    /// In the order of their handles once `finish` has been called.
     private(set) var attributes: [Attribute] = []
     private(set) var values: [[UInt8]] = []
+    /// In the order of their handles once `finish` has been called.
     private(set) var services: [GATTDatabase.ServiceEntry] = []
     private(set) var clientConfigurations: [ClientConfiguration] = []
     private(set) var handleByName: [AttributeName: AttributeHandle] = [:]
 
-    /// The next free handle; nil when there is none.
+    /// The handle behind the last one; nil when there is none.
     private var nextHandle: AttributeHandle? = .first
     /// Includes whose values wait until every service has its handles.
     private var includes: [(slot: Int, service: AttributeName)] = []
 
     mutating func add(_ service: Service) throws(GATTDatabaseError) {
         let uuid = service.uuid.shortened
-        if uuid.byteCount == 2, let previous = services.last, previous.uuid.byteCount != 2 {
-            throw .serviceOutOfOrder(uuid)
-        }
         if let wanted = service.handle {
-            guard let nextHandle, wanted >= nextHandle else { throw .handleTaken(wanted, uuid) }
-            self.nextHandle = wanted
+            guard wanted != .none else { throw .handleTaken(wanted, uuid) }
+            // In front of services that are declared already, too: `finish` finds out whether there is room.
+            nextHandle = wanted
         }
         let declaration = try add(
             service.isPrimary ? .primaryService : .secondaryService,
@@ -29,12 +29,13 @@ struct GATTDatabaseLayout {
         )
         for case .include(let include) in service.members {
             includes.append((slot: values.count, service: include.service))
-            _ = try add(.include, constant: [])
+            _ = try add(.include, at: include.handle, constant: [])
         }
         for case .characteristic(let characteristic) in service.members { try add(characteristic) }
-        guard let end = attributes.last?.handle, let range = AttributeHandleRange(declaration, end) else {
-            throw .tooManyAttributes
-        }
+        guard let last = attributes.last?.handle else { throw .tooManyAttributes }
+        let end = service.end ?? last
+        guard end >= last, let range = AttributeHandleRange(declaration, end) else { throw .rangeTooShort(end, uuid) }
+        nextHandle = end.next
         services.append(
             GATTDatabase.ServiceEntry(
                 uuid: uuid,
@@ -45,9 +46,37 @@ struct GATTDatabaseLayout {
         )
     }
 
+    /// Puts everything into the order of handles, and fills in what depends on all services.
+    mutating func finish(_ order: GATTDatabase.ServiceOrder) throws(GATTDatabaseError) {
+        try sort()
+        if order == .shortUUIDsFirst {
+            for (previous, service) in zip(services, services.dropFirst())
+            where service.uuid.byteCount == 2 && previous.uuid.byteCount != 2 {
+                throw .serviceOutOfOrder(service.uuid)
+            }
+        }
+        try resolveIncludes()
+    }
+
+    private mutating func sort() throws(GATTDatabaseError) {
+        let order = services.indices.sorted { services[$0].range.start < services[$1].range.start }
+        for (previous, next) in zip(order, order.dropFirst())
+        where services[previous].range.end >= services[next].range.start {
+            // The one that was declared later is in the way.
+            let service = services[max(previous, next)]
+            throw .handleTaken(service.range.start, service.uuid)
+        }
+        guard order != Array(services.indices) else { return }
+        var place = Array(repeating: 0, count: services.count)
+        for (new, old) in order.enumerated() { place[old] = new }
+        services = order.map { services[$0] }
+        for index in attributes.indices { attributes[index].service = place[attributes[index].service] }
+        attributes.sort { $0.handle < $1.handle }
+    }
+
     /// Fills in the include declarations: the included service's range and, if it is a short one, its UUID
     /// (Core 5.4, Vol 3, Part G, 3.2).
-    mutating func resolveIncludes() throws(GATTDatabaseError) {
+    private mutating func resolveIncludes() throws(GATTDatabaseError) {
         for (slot, name) in includes {
             guard let handle = handleByName[name],
                 let service = services.first(where: { $0.range.start == handle })
@@ -62,91 +91,160 @@ struct GATTDatabaseLayout {
         let uuid = characteristic.uuid.shortened
         let properties = characteristic.properties
         let permissions = characteristic.permissions
-        guard let declarationHandle = nextHandle, let valueHandle = declarationHandle.next else {
-            throw .tooManyAttributes
-        }
+        let operations = permissions.operations ?? properties.operations
 
-        var declaration: [UInt8] = [properties.declared]
-        declaration.appendLittleEndian(valueHandle.rawValue)
-        declaration.append(uuid)
-        _ = try add(.characteristic, constant: declaration)
-
-        let isWritable = !properties.isDisjoint(with: [.write, .writeWithoutResponse, .authenticatedSignedWrites])
-        let hasSubscriptions = !properties.subscriptions.isEmpty
-        _ = try add(
+        let declarationSlot = values.count
+        _ = try add(.characteristic, at: characteristic.handle, constant: [])
+        let value = try add(
             uuid,
             name: characteristic.name,
+            at: characteristic.valueHandle,
             value: characteristic.value,
-            read: properties.contains(.read) ? permissions.read : nil,
-            write: isWritable ? permissions.write : nil,
-            subscription: hasSubscriptions ? clientConfigurations.count : nil
+            Access(
+                read: operations.contains(.read) ? permissions.read : nil,
+                write: operations.isDisjoint(with: .anyWrite) ? nil : permissions.write,
+                operations: operations,
+                allowsReliableWrite: properties.contains(.reliableWrite)
+            )
         )
-        if hasSubscriptions {
-            guard let handle = nextHandle else { throw .tooManyAttributes }
-            // Always readable: Core 5.4, Vol 3, Part G, 3.3.3.3.
+        values[declarationSlot].append(properties.declared)
+        values[declarationSlot].appendLittleEndian(value.rawValue)
+        values[declarationSlot].append(uuid)
+
+        let valueIndex = attributes.count - 1
+        for descriptor in try Self.descriptors(of: characteristic) {
+            try add(descriptor, of: characteristic, valueIndex: valueIndex)
+        }
+    }
+
+    /// The descriptors that are written down, behind those that follow from the properties and are not among them.
+    private static func descriptors(of characteristic: Characteristic) throws(GATTDatabaseError) -> [Descriptor] {
+        var hasConfiguration = false
+        var hasExtendedProperties = false
+        for descriptor in characteristic.descriptors {
+            let uuid = descriptor.uuid.shortened
+            switch descriptor.kind {
+            case .clientConfiguration:
+                guard !hasConfiguration else { throw .descriptorTwice(uuid) }
+                hasConfiguration = true
+            case .extendedProperties:
+                guard !hasExtendedProperties else { throw .descriptorTwice(uuid) }
+                hasExtendedProperties = true
+            case .value:
+                let hasMeaning = uuid == .clientCharacteristicConfiguration || uuid == .characteristicExtendedProperties
+                guard !hasMeaning else { throw .automaticDescriptor(uuid) }
+            case .uninterpreted:
+                break
+            }
+        }
+        var descriptors: [Descriptor] = []
+        if characteristic.addsDescriptors {
+            let properties = characteristic.properties
+            if !hasConfiguration, !properties.subscriptions.isEmpty {
+                descriptors.append(.clientCharacteristicConfiguration())
+            }
+            if !hasExtendedProperties, properties.extended != nil {
+                descriptors.append(.characteristicExtendedProperties())
+            }
+        }
+        return descriptors + characteristic.descriptors
+    }
+
+    private mutating func add(
+        _ descriptor: Descriptor,
+        of characteristic: Characteristic,
+        valueIndex: Int
+    ) throws(GATTDatabaseError) {
+        let uuid = descriptor.uuid.shortened
+        let properties = characteristic.properties
+        switch descriptor.kind {
+        case .value, .uninterpreted:
+            var operations: AttributeOperations = []
+            if descriptor.read != nil { operations.insert(.read) }
+            if descriptor.write != nil { operations.insert(.write) }
             _ = try add(
-                .clientCharacteristicConfiguration,
-                content: .clientConfiguration(clientConfigurations.count),
-                read: .open,
-                write: permissions.subscribe,
-                maximumLength: 2,
-                isFixedLength: true
+                uuid,
+                name: descriptor.name,
+                at: descriptor.handle,
+                value: descriptor.value,
+                Access(
+                    read: descriptor.read,
+                    write: descriptor.write,
+                    operations: operations,
+                    allowsReliableWrite: properties.contains(.reliableWrite)
+                )
+            )
+        case .extendedProperties:
+            var value: [UInt8] = []
+            value.appendLittleEndian(properties.extended ?? 0)
+            _ = try add(uuid, name: descriptor.name, at: descriptor.handle, constant: value)
+        case .clientConfiguration(let subscriptions):
+            let slot = clientConfigurations.count
+            let requirement = characteristic.permissions.subscribe
+            let handle = try add(
+                uuid,
+                name: descriptor.name,
+                at: descriptor.handle,
+                content: .clientConfiguration(slot),
+                // Always readable: Core 5.4, Vol 3, Part G, 3.3.3.3. Write Commands are no procedure for descriptors,
+                // but Android up to 6 sends them where the value takes them, and then waits for notifications.
+                Access(
+                    read: .open,
+                    write: requirement,
+                    operations: [.read, .write, .writeWithoutResponse],
+                    allowsReliableWrite: properties.contains(.reliableWrite)
+                ),
+                Bounds(maximumLength: 2, isFixedLength: true)
             )
             clientConfigurations.append(
                 ClientConfiguration(
                     handle: handle,
-                    value: valueHandle,
-                    allowed: properties.subscriptions,
-                    requirement: permissions.subscribe,
+                    value: attributes[valueIndex].handle,
+                    allowed: subscriptions ?? properties.subscriptions,
+                    requirement: requirement,
                     ownerAnswers: characteristic.ownerAnswersSubscriptions
                 )
             )
+            attributes[valueIndex].subscription = slot
         }
-        if let extended = properties.extended {
-            var value: [UInt8] = []
-            value.appendLittleEndian(extended)
-            _ = try add(.characteristicExtendedProperties, constant: value)
-        }
-        for descriptor in characteristic.descriptors { try add(descriptor) }
+    }
+}
+
+// MARK: - Single attributes
+
+extension GATTDatabaseLayout {
+    private struct Access {
+        let read: AccessRequirement?
+        let write: AccessRequirement?
+        let operations: AttributeOperations
+        let allowsReliableWrite: Bool
+
+        /// That of a declaration: a value that anybody can read and nobody can write.
+        static let declaration = Access(read: .open, write: nil, operations: .read, allowsReliableWrite: false)
     }
 
-    private mutating func add(_ descriptor: Descriptor) throws(GATTDatabaseError) {
-        let automatic: [BluetoothUUID] = [.clientCharacteristicConfiguration, .characteristicExtendedProperties]
-        guard !automatic.contains(descriptor.uuid) else { throw .automaticDescriptor(descriptor.uuid.shortened) }
-        _ = try add(
-            descriptor.uuid.shortened,
-            name: descriptor.name,
-            value: descriptor.value,
-            read: descriptor.read,
-            write: descriptor.write
-        )
+    private struct Bounds {
+        let maximumLength: Int
+        let isFixedLength: Bool
     }
 
-    /// Adds a declaration: a value that anybody can read and nobody can write.
     private mutating func add(
         _ type: BluetoothUUID,
         name: AttributeName? = nil,
+        at handle: AttributeHandle? = nil,
         constant value: [UInt8]
     ) throws(GATTDatabaseError) -> AttributeHandle {
         values.append(value)
-        return try add(
-            type,
-            name: name,
-            content: .constant(values.count - 1),
-            read: .open,
-            write: nil,
-            maximumLength: value.count,
-            isFixedLength: true
-        )
+        let bounds = Bounds(maximumLength: ATT.maximumValueLength, isFixedLength: true)
+        return try add(type, name: name, at: handle, content: .constant(values.count - 1), .declaration, bounds)
     }
 
     private mutating func add(
         _ type: BluetoothUUID,
         name: AttributeName?,
+        at handle: AttributeHandle?,
         value: AttributeValue,
-        read: AccessRequirement?,
-        write: AccessRequirement?,
-        subscription: Int? = nil
+        _ access: Access
     ) throws(GATTDatabaseError) -> AttributeHandle {
         guard (0...ATT.maximumValueLength).contains(value.maximumLength) else { throw .valueTooLong(type) }
         let content: Attribute.Content
@@ -160,29 +258,21 @@ struct GATTDatabaseLayout {
             content = .stored(values.count)
             values.append(bytes)
         }
-        return try add(
-            type,
-            name: name,
-            content: content,
-            read: read,
-            write: write,
-            maximumLength: value.maximumLength,
-            isFixedLength: value.isFixedLength,
-            subscription: subscription
-        )
+        let bounds = Bounds(maximumLength: value.maximumLength, isFixedLength: value.isFixedLength)
+        return try add(type, name: name, at: handle, content: content, access, bounds)
     }
 
     private mutating func add(
         _ type: BluetoothUUID,
-        name: AttributeName? = nil,
+        name: AttributeName?,
+        at wanted: AttributeHandle?,
         content: Attribute.Content,
-        read: AccessRequirement?,
-        write: AccessRequirement?,
-        maximumLength: Int,
-        isFixedLength: Bool,
-        subscription: Int? = nil
+        _ access: Access,
+        _ bounds: Bounds
     ) throws(GATTDatabaseError) -> AttributeHandle {
-        guard let handle = nextHandle else { throw .tooManyAttributes }
+        guard let next = nextHandle else { throw .tooManyAttributes }
+        let handle = wanted ?? next
+        guard handle >= next else { throw .handleTaken(handle, type) }
         nextHandle = handle.next
         if let name {
             guard handleByName.updateValue(handle, forKey: name) == nil else { throw .nameTaken(name) }
@@ -192,12 +282,14 @@ struct GATTDatabaseLayout {
                 handle: handle,
                 type: type,
                 content: content,
-                read: read,
-                write: write,
-                maximumLength: maximumLength,
-                isFixedLength: isFixedLength,
+                read: access.read,
+                write: access.write,
+                operations: access.operations,
+                maximumLength: bounds.maximumLength,
+                isFixedLength: bounds.isFixedLength,
+                allowsReliableWrite: access.allowsReliableWrite,
                 service: services.count,
-                subscription: subscription
+                subscription: nil
             )
         )
         return handle

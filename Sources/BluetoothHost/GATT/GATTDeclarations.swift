@@ -15,8 +15,11 @@ public struct Service: Sendable {
     public var name: AttributeName?
     /// Whether the service is primary; secondary ones only make sense when included by another.
     public var isPrimary: Bool
-    /// The handle of the service declaration; nil for the next free one.
+    /// The handle of the service declaration; nil for the one behind the range of the service that is declared before.
     public var handle: AttributeHandle?
+    /// The last handle that is the service's own, so that attributes can be added in a later version without moving
+    /// others: clients see it as the end of the service. Nil for the handle of the service's last attribute.
+    public var end: AttributeHandle?
     /// Whether clients see the service from the start. Its handles are reserved either way.
     public var isPublished: Bool
     var members: [ServiceMember]
@@ -26,6 +29,7 @@ public struct Service: Sendable {
         name: AttributeName? = nil,
         isPrimary: Bool = true,
         at handle: AttributeHandle? = nil,
+        through end: AttributeHandle? = nil,
         isPublished: Bool = true,
         @DeclarationBuilder<ServiceMember> members: () -> [ServiceMember] = { [] }
     ) {
@@ -33,12 +37,14 @@ public struct Service: Sendable {
         self.name = name
         self.isPrimary = isPrimary
         self.handle = handle
+        self.end = end
         self.isPublished = isPublished
         self.members = members()
     }
 }
 
-/// What a service can be made of.
+/// What a service can be made of. Includes get their handles in front of all characteristics
+/// (Core 5.4, Vol 3, Part G, 3).
 public enum ServiceMember: Sendable {
     case include(Include)
     case characteristic(Characteristic)
@@ -48,129 +54,155 @@ public enum ServiceMember: Sendable {
 public struct Include: Sendable {
     /// The included service's name.
     public var service: AttributeName
+    /// The handle of the include declaration; nil for the next one in the service.
+    public var handle: AttributeHandle?
 
-    public init(_ service: AttributeName) { self.service = service }
+    public init(_ service: AttributeName, at handle: AttributeHandle? = nil) {
+        self.service = service
+        self.handle = handle
+    }
 }
 
 /// A characteristic: its declaration, its value, and the descriptors that belong to it.
 ///
-/// The client characteristic configuration and the extended properties follow from the properties and are
-/// declared by themselves, in front of any other descriptor.
+/// The client characteristic configuration and the extended properties follow from the properties. Those that are not
+/// among the descriptors are declared by themselves, in front of the others.
 public struct Characteristic: Sendable {
     /// The characteristic's UUID.
     public var uuid: BluetoothUUID
-    /// What can be done with the value.
+    /// What clients are told that they can do with the value.
     public var properties: CharacteristicProperties
     /// The name that finds the value's handle.
     public var name: AttributeName?
-    /// What each use requires of the link.
+    /// The handle of the characteristic declaration; nil for the next one in the service.
+    public var handle: AttributeHandle?
+    /// The handle of the value; nil for the one behind the declaration.
+    public var valueHandle: AttributeHandle?
+    /// What clients can do with the value, and what each use requires of the link.
     public var permissions: AttributePermissions
     /// The value, or who knows it.
     public var value: AttributeValue
     /// Whether a client's subscription is answered by the owner and not at once, so that the owner can send a
     /// first notification in front of the answer or refuse.
     public var ownerAnswersSubscriptions: Bool
+    /// Whether the descriptors that follow from the properties are declared by themselves. Without, there are only
+    /// those that are written down.
+    public var addsDescriptors: Bool
     var descriptors: [Descriptor]
 
     public init(
         _ uuid: BluetoothUUID,
         _ properties: CharacteristicProperties,
         name: AttributeName? = nil,
+        at handle: AttributeHandle? = nil,
+        valueAt valueHandle: AttributeHandle? = nil,
         permissions: AttributePermissions = .open,
         value: AttributeValue = [],
         ownerAnswersSubscriptions: Bool = false,
+        addsDescriptors: Bool = true,
         @DeclarationBuilder<Descriptor> descriptors: () -> [Descriptor] = { [] }
     ) {
         self.uuid = uuid
         self.properties = properties
         self.name = name
+        self.handle = handle
+        self.valueHandle = valueHandle
         self.permissions = permissions
         self.value = value
         self.ownerAnswersSubscriptions = ownerAnswersSubscriptions
+        self.addsDescriptors = addsDescriptors
         self.descriptors = descriptors()
     }
 }
 
-/// A characteristic descriptor other than those that follow from the properties.
+/// A characteristic descriptor. Descriptors get their handles in the order in which they are written.
 public struct Descriptor: Sendable {
+    /// What the layer does with the descriptor.
+    enum Kind: Sendable, Hashable {
+        /// It keeps the value, or asks the owner.
+        case value
+        /// Each client has its own; nil to allow what the properties say.
+        case clientConfiguration(allowing: Subscription?)
+        /// The value follows from the properties.
+        case extendedProperties
+        /// As `value`, whatever the UUID.
+        case uninterpreted
+    }
+
     /// The descriptor's UUID.
     public var uuid: BluetoothUUID
     /// The name that finds the descriptor's handle.
     public var name: AttributeName?
+    /// The descriptor's handle; nil for the next one in the service.
+    public var handle: AttributeHandle?
     /// What reading requires; nil when the descriptor cannot be read.
     public var read: AccessRequirement?
-    /// What writing requires; nil when the descriptor cannot be written.
+    /// What writing requires; nil when the descriptor cannot be written. A client characteristic configuration is
+    /// written as the characteristic's `permissions.subscribe` says.
     public var write: AccessRequirement?
     /// The value, or who knows it.
     public var value: AttributeValue
+    let kind: Kind
 
+    /// A descriptor other than the two that follow from the properties.
     public init(
         _ uuid: BluetoothUUID,
         name: AttributeName? = nil,
+        at handle: AttributeHandle? = nil,
         read: AccessRequirement? = .open,
         write: AccessRequirement? = nil,
         value: AttributeValue
     ) {
+        self.init(.value, uuid, name: name, at: handle, read: read, write: write, value: value)
+    }
+
+    private init(
+        _ kind: Kind,
+        _ uuid: BluetoothUUID,
+        name: AttributeName?,
+        at handle: AttributeHandle?,
+        read: AccessRequirement? = .open,
+        write: AccessRequirement? = nil,
+        value: AttributeValue = []
+    ) {
+        self.kind = kind
         self.uuid = uuid
         self.name = name
+        self.handle = handle
         self.read = read
         self.write = write
         self.value = value
     }
-}
 
-/// An attribute's value in a declaration: bytes that the database keeps, or word that the owner is to be asked.
-public struct AttributeValue: Sendable, Hashable {
-    enum Source: Sendable, Hashable {
-        case stored([UInt8])
-        case owner
-        case clientSupportedFeatures
+    /// The client characteristic configuration, at this place among the descriptors. Each client has a value of its own.
+    /// - Parameter subscriptions: what clients may ask for; nil for what the properties say.
+    public static func clientCharacteristicConfiguration(
+        name: AttributeName? = nil,
+        at handle: AttributeHandle? = nil,
+        allowing subscriptions: Subscription? = nil
+    ) -> Descriptor {
+        let kind = Kind.clientConfiguration(allowing: subscriptions)
+        return Descriptor(kind, BluetoothUUID.clientCharacteristicConfiguration, name: name, at: handle)
     }
 
-    var source: Source
-    /// The most bytes that the value may have.
-    public var maximumLength: Int
-    /// Whether the value always has its first length: shorter writes then change only the bytes that they bring
-    /// (Core 5.4, Vol 3, Part F, 3.4.5.1).
-    public var isFixedLength: Bool
-
-    private init(_ source: Source, maximumLength: Int, isFixedLength: Bool) {
-        self.source = source
-        self.maximumLength = maximumLength
-        self.isFixedLength = isFixedLength
+    /// The extended properties, at this place among the descriptors. Their value follows from the properties.
+    public static func characteristicExtendedProperties(
+        name: AttributeName? = nil,
+        at handle: AttributeHandle? = nil
+    ) -> Descriptor {
+        Descriptor(.extendedProperties, BluetoothUUID.characteristicExtendedProperties, name: name, at: handle)
     }
 
-    /// Bytes that the database keeps, and that can grow to `maximumLength`.
-    public static func bytes(_ bytes: [UInt8], maximumLength: Int = ATT.maximumValueLength) -> AttributeValue {
-        AttributeValue(.stored(bytes), maximumLength: maximumLength, isFixedLength: false)
+    /// A descriptor that the layer gives no meaning to, whatever its UUID: all clients share one value, and nothing
+    /// follows from it. For copies of other devices' databases.
+    public static func uninterpreted(
+        _ uuid: BluetoothUUID,
+        name: AttributeName? = nil,
+        at handle: AttributeHandle? = nil,
+        read: AccessRequirement? = .open,
+        write: AccessRequirement? = nil,
+        value: AttributeValue
+    ) -> Descriptor {
+        Descriptor(.uninterpreted, uuid, name: name, at: handle, read: read, write: write, value: value)
     }
-
-    /// Bytes that the database keeps, and that never change in number.
-    public static func fixedLength(_ bytes: [UInt8]) -> AttributeValue {
-        AttributeValue(.stored(bytes), maximumLength: bytes.count, isFixedLength: true)
-    }
-
-    /// Text that the database keeps as UTF-8.
-    public static func text(_ text: String) -> AttributeValue { bytes(Array(text.utf8)) }
-
-    /// The owner answers every read and takes every write, of at most `maximumLength` bytes.
-    public static func askOwner(maximumLength: Int) -> AttributeValue {
-        AttributeValue(.owner, maximumLength: maximumLength, isFixedLength: false)
-    }
-
-    /// The owner answers every read and takes every write.
-    public static let askOwner = askOwner(maximumLength: ATT.maximumValueLength)
-
-    /// The value of the Client Supported Features characteristic, which each client has for itself
-    /// (Core 5.4, Vol 3, Part G, 7.2). Its first byte has all the bits that there are.
-    public static let clientSupportedFeatures = AttributeValue(
-        .clientSupportedFeatures,
-        maximumLength: ATT.maximumValueLength,
-        isFixedLength: false
-    )
-}
-
-extension AttributeValue: ExpressibleByArrayLiteral, ExpressibleByStringLiteral {
-    public init(arrayLiteral bytes: UInt8...) { self = .bytes(bytes) }
-    public init(stringLiteral text: String) { self = .text(text) }
 }

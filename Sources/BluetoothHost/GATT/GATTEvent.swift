@@ -19,15 +19,18 @@ public enum GATTEvent: Sendable {
     case readRequested(ReadRequest)
     /// A client writes a value that only the owner keeps: answer with `respond(to:)` or `refuse(_:with:)`.
     case writeRequested(WriteRequest)
-    /// A client executes prepared writes of which some are for the owner, who takes all of them with
-    /// `respond(to:)` or none with `refuse(_:with:at:)`.
-    case executeWriteRequested(ExecuteWriteRequest)
+    /// The owner did not answer a request about an attribute in time; the layer refused it with Unlikely Error
+    /// (`GATTLayer.OwnerAnswers`). An answer that comes later does nothing.
+    case requestNotAnswered(ConnectionHandle, AttributeHandle)
     /// A client wrote a value that the database keeps, or sent the owner a write command. There is no answer.
     case written(AttributeWrite)
     /// A client subscribed, unsubscribed, or had its subscription restored.
     case subscriptionChanged(SubscriptionChange)
     /// A client confirmed the indication of a value.
     case indicationConfirmed(ConnectionHandle, AttributeHandle)
+    /// A value that waited to be sent may not be sent any more. What waits when the connection is closed, or its bearer given
+    /// up (`transactionTimedOut`), is lost without an event of its own.
+    case valueNotSent(UnsentValue)
     /// A client's request was refused. The end of a discovery (Attribute Not Found) is not reported.
     case requestRefused(ConnectionHandle, ATTErrorResponse)
 
@@ -91,6 +94,27 @@ public struct AttributeWrite: Hashable, Sendable {
     }
 }
 
+/// A notification or an indication that did not leave.
+public struct UnsentValue: Hashable, Sendable {
+    public let connection: ConnectionHandle
+    /// The characteristic value's handle.
+    public let handle: AttributeHandle
+    /// What was to be sent.
+    public let value: ArraySlice<UInt8>
+    /// Whether it was to be indicated, rather than notified.
+    public let isIndication: Bool
+    /// What `notify` or `indicate` would say to it now.
+    public let reason: GATTError
+
+    init(_ connection: ConnectionHandle, _ value: HandleValue, isIndication: Bool, _ reason: GATTError) {
+        self.connection = connection
+        handle = value.handle
+        self.value = value.value
+        self.isIndication = isIndication
+        self.reason = reason
+    }
+}
+
 /// A value that a server sent by itself.
 public struct ReceivedValue: Hashable, Sendable {
     public let connection: ConnectionHandle
@@ -113,7 +137,8 @@ public struct ReceivedValue: Hashable, Sendable {
     }
 }
 
-/// A client's request that waits for the owner's answer. Other PDUs pass it meanwhile.
+/// A client's request that waits for the owner's answer. Other PDUs pass it meanwhile. What the owner does not answer in
+/// time is refused by the layer.
 public protocol GATTRequest: Sendable {
     /// The client's connection.
     var connection: ConnectionHandle { get }
@@ -139,30 +164,15 @@ public struct ReadRequest: GATTRequest, Hashable {
     public let offset: Int
 }
 
-/// A client writes a value that only the owner keeps, and waits for the result.
+/// A client writes a value that only the owner keeps, and waits for the result: with one Write Request, or with prepared
+/// writes that it has executed. Of several values that are executed together, each is a request of its own, which comes when
+/// the one in front of it was accepted; a refusal is the end of them.
 public struct WriteRequest: GATTWriteRequest, Hashable {
     public let connection: ConnectionHandle
     public let id: GATTRequestID
     public let handle: AttributeHandle
-    /// The whole new value, in the storage of the PDU that brought it.
+    /// The whole new value, in the storage of the PDU that brought it where it was one.
     public let value: ArraySlice<UInt8>
-}
-
-/// A client executes prepared writes: all of them are to happen, or none.
-public struct ExecuteWriteRequest: GATTWriteRequest, Hashable {
-    /// A stretch of bytes of one value.
-    public struct Write: Hashable, Sendable {
-        public let handle: AttributeHandle
-        /// Where in the value the bytes belong.
-        public let offset: Int
-        public internal(set) var value: [UInt8]
-    }
-
-    public let connection: ConnectionHandle
-    public let id: GATTRequestID
-    /// The writes to values that only the owner keeps, in the client's order; parts that follow each other in
-    /// one value are joined.
-    public let writes: [Write]
 }
 
 /// What a client asks to be sent of a characteristic has been set.
@@ -171,9 +181,10 @@ public struct SubscriptionChange: GATTWriteRequest, Hashable {
     public enum Cause: Hashable, Sendable {
         /// The client wrote its configuration; the answer has been given.
         case written
-        /// The client wrote its configuration and waits for the owner: see
+        /// The client wrote its configuration, in whichever way, and the owner answers: see
         /// `Characteristic.ownerAnswersSubscriptions`. The new subscription is in force already, so that a
-        /// notification can go out in front of the answer; a refusal brings back the previous one.
+        /// notification can go out in front of the answer; a refusal, or no answer, brings back the previous one. A client
+        /// that sent a Write Command hears of neither.
         case requested
         /// The state of a bonded client was restored.
         case restored

@@ -14,17 +14,48 @@ public struct GATTLayer: Sendable {
         public var maximumMTU: Int
         /// How many notifications and commands may wait on one connection.
         public var queueLimit: Int
+        /// When the owner answers clients' requests.
+        public var ownerAnswers: OwnerAnswers
 
-        public init(maximumMTU: Int = ATT.maximumMTU, queueLimit: Int = 32) {
+        public init(
+            maximumMTU: Int = ATT.maximumMTU,
+            queueLimit: Int = 32,
+            ownerAnswers: OwnerAnswers = .within(GATTLayer.defaultAnswerTime)
+        ) {
             self.maximumMTU = maximumMTU
             self.queueLimit = queueLimit
+            self.ownerAnswers = ownerAnswers
         }
     }
+
+    /// When the owner answers the requests that are handed to it as events. What it does not answer by then is refused with
+    /// Unlikely Error, and `GATTEvent.requestNotAnswered` says so: a client that gets no response within 30 s gives the
+    /// bearer up (Core 5.4, Vol 3, Part F, 3.3.3).
+    public enum OwnerAnswers: Hashable, Sendable {
+        /// Within so long of a request's arrival.
+        case within(Duration)
+        /// Before it takes the next event: what is not answered by then never will be.
+        case atOnce
+
+        var limit: Duration {
+            switch self {
+            case .within(let limit): limit
+            case .atOnce: GATTLayer.defaultAnswerTime
+            }
+        }
+    }
+
+    /// How long an owner may take to answer if nothing else is said: a third of a client's patience, so that the refusal
+    /// arrives in time over a slow link too.
+    public static let defaultAnswerTime: Duration = .seconds(10)
 
     /// The attributes that this side offers.
     public private(set) var database: GATTDatabase
     private let ownMTU: Int
     private let queueLimit: Int
+    private let ownerAnswers: OwnerAnswers
+    /// The request that an owner that answers at once was given last.
+    private var handedOut: (connection: ConnectionHandle, id: GATTRequestID)?
     private var connections: [GATTConnection] = []
     private var events = Deque<GATTEvent>()
     private var lastProcedureID: UInt64 = 0
@@ -36,6 +67,7 @@ public struct GATTLayer: Sendable {
         self.database = database
         ownMTU = min(max(configuration.maximumMTU, ATT.defaultMTU), ATT.maximumMTU)
         queueLimit = configuration.queueLimit
+        ownerAnswers = configuration.ownerAnswers
     }
 
     private func index(of connection: ConnectionHandle) -> Int? {
@@ -65,7 +97,7 @@ extension GATTLayer {
         connections.append(
             GATTConnection(
                 bearer: ATTBearer(connection: connection, security: security, unansweredLimit: queueLimit),
-                server: GATTServerSession(database, number: lastSession)
+                server: GATTServerSession(database, number: lastSession, answerLimit: ownerAnswers.limit)
             )
         )
     }
@@ -101,16 +133,30 @@ extension GATTLayer {
         return connections[index].nextPDU(into: &buffer, &database, &events, ownMTU: ownMTU, at: latest)
     }
 
-    /// Takes the oldest event.
-    public mutating func nextEvent() -> GATTEvent? { events.popFirst() }
+    /// Takes the oldest event. The owner is done with the one that it took before.
+    public mutating func nextEvent() -> GATTEvent? {
+        endTurn()
+        guard let event = takeEvent() else { return nil }
+        handOut(event)
+        return event
+    }
 
     /// When `advance(to:)` has something to do, unless a PDU comes first.
     public var nextDeadline: Duration? { connections.lazy.compactMap(\.deadline).min() }
 
-    /// Lets time pass: a bearer whose transaction took 30 s is given up.
+    /// Lets time pass: a bearer whose transaction took 30 s is given up, and what the owner did not answer is refused.
     public mutating func advance(to now: Duration) {
         latest = max(latest, now)
-        for index in connections.indices { connections[index].advance(to: latest, &events) }
+        for index in connections.indices {
+            for question in connections[index].advance(to: latest, &events) {
+                refuseUnanswered(question, on: connections[index].bearer.connection)
+            }
+        }
+    }
+
+    /// When a connection's client last sent a request that it had not sent before; nil if it never has.
+    public func lastProgress(of connection: ConnectionHandle) -> Duration? {
+        index(of: connection).flatMap { connections[$0].progress.last }
     }
 
     /// The MTU in force on a connection; nil when there is no such connection.
@@ -185,6 +231,11 @@ extension GATTLayer {
         return subscriptions.indices.contains(slot) ? subscriptions[slot] : []
     }
 
+    /// Whether a client has made a request whose response has not left.
+    public func hasRequestUnderWay(on connection: ConnectionHandle) -> Bool {
+        index(of: connection).map { connections[$0].server.hasRequestUnderWay } ?? false
+    }
+
     /// The connections whose clients have subscribed to a characteristic value.
     public func subscribers(of handle: AttributeHandle) -> [ConnectionHandle] {
         connections.map(\.bearer.connection).filter { !subscription(to: handle, on: $0).isEmpty }
@@ -212,22 +263,63 @@ extension GATTLayer {
         }
     }
 
-    /// Refuses a request, at its own attribute or, for an execution of writes, at the one given.
+    /// Refuses a request.
     /// - Returns: false when the request has been answered, or its connection is gone.
     @discardableResult
-    public mutating func refuse(
-        _ request: some GATTRequest,
-        with error: ATTError,
-        at handle: AttributeHandle? = nil
-    ) -> Bool {
-        resume(request) { session, question, _, _, _ throws(ATTRefusal) in
-            throw session.resumeRefused(question, with: error, at: handle)
+    public mutating func refuse(_ request: some GATTRequest, with error: ATTError) -> Bool {
+        resume(request) { _, question, _, _, _ throws(ATTRefusal) in
+            throw ATTRefusal(error, at: question.handle)
         }
     }
 
     private mutating func resume(_ request: some GATTRequest, _ resume: GATTServerSession.Resumption) -> Bool {
-        guard let index = try? requireIndex(of: request.connection) else { return false }
-        return connections[index].resume(request.id, &database, &events, resume)
+        self.resume(request.id, on: request.connection, resume)
+    }
+
+    private mutating func resume(
+        _ id: GATTRequestID,
+        on connection: ConnectionHandle,
+        _ resume: GATTServerSession.Resumption
+    ) -> Bool {
+        guard let index = try? requireIndex(of: connection) else { return false }
+        return connections[index].resume(id, &database, &events, at: latest, resume)
+    }
+}
+
+// MARK: - Server: questions without an answer
+
+extension GATTLayer {
+    /// Takes the oldest event, which the owner does not see yet.
+    mutating func takeEvent() -> GATTEvent? { events.popFirst() }
+
+    /// The owner sees an event now.
+    mutating func handOut(_ event: GATTEvent) {
+        guard ownerAnswers == .atOnce else { return }
+        switch event {
+        case .readRequested(let request): handedOut = (request.connection, request.id)
+        case .writeRequested(let request): handedOut = (request.connection, request.id)
+        case .subscriptionChanged(let change) where change.cause == .requested:
+            handedOut = (change.connection, change.id)
+        case .subscriptionChanged, .mtuChanged, .transactionTimedOut, .roomToSend, .pduIgnored, .requestNotAnswered,
+            .written, .indicationConfirmed, .valueNotSent, .requestRefused, .procedureEnded, .valueReceived:
+            break
+        }
+    }
+
+    /// The owner is done with the event that it saw last: what it did not answer is refused, if it answers at once.
+    mutating func endTurn() {
+        guard let request = handedOut else { return }
+        handedOut = nil
+        refuseUnanswered(request.id, on: request.connection)
+    }
+
+    private mutating func refuseUnanswered(_ id: GATTRequestID, on connection: ConnectionHandle) {
+        var handle: AttributeHandle?
+        let isRefused = resume(id, on: connection) { _, question, _, _, _ throws(ATTRefusal) in
+            handle = question.handle
+            throw ATTRefusal(.unlikelyError, at: question.handle)
+        }
+        if isRefused, let handle { events.append(.requestNotAnswered(connection, handle)) }
     }
 }
 
@@ -262,7 +354,7 @@ extension GATTLayer {
             supportedFeatures: server.awareness.features,
             isChangeAware: server.awareness.isAware
         )
-        for (configuration, subscription) in zip(database.clientConfigurations, server.subscriptions)
+        for (configuration, subscription) in zip(database.clientConfigurations, server.acceptedSubscriptions)
         where !subscription.isEmpty {
             state.subscriptions[configuration.handle] = subscription
         }

@@ -11,6 +11,8 @@ public enum GATTProcedure: Hashable, Sendable {
     case discoverAllPrimaryServices
     /// Result: `.services`.
     case discoverPrimaryServices(BluetoothUUID)
+    /// Services that only make sense as included ones. Result: `.services`.
+    case discoverSecondaryServices
     /// Services that those in the range include. Result: `.includedServices`.
     case findIncludedServices(in: AttributeHandleRange)
     /// Characteristics of a service, of all kinds or of one. Result: `.characteristics`.

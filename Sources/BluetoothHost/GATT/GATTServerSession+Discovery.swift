@@ -23,7 +23,9 @@ extension GATTServerSession {
         return try respondIfFound(handles)
     }
 
-    /// Handles of the attributes in a range that have a type and a value, with the ends of the groups they open.
+    /// Handles of the attributes in a range that have a type and a value, with the ends of the groups they open
+    /// (Core 5.4, Vol 3, Part F, 3.4.3.3). A client's own configurations are found by what that client wrote; values that
+    /// only the owner knows are not found.
     mutating func findByTypeValue(
         _ handles: RequestedHandles,
         _ type: BluetoothUUID,
@@ -33,9 +35,7 @@ extension GATTServerSession {
     ) throws(ATTRefusal) -> Outcome {
         for attribute in database.attributes(in: try handles.range())
         where attribute.type == type && attribute.readRefusal(of: link.security) == nil {
-            guard let stored = database.storedValue(of: attribute), Self.matches(stored[...], value, type) else {
-                continue
-            }
+            guard let stored = self.value(of: attribute, database), Self.matches(stored, value, type) else { continue }
             guard fits(4, link) else { break }
             response.append(attribute.handle)
             response.append(database.groupEnd(of: attribute))

@@ -106,7 +106,7 @@ extension GATTServerSession {
         case .readMultiple(let remaining, let isVariable):
             appendMultiple(value, isVariable: isVariable, link)
             return try continueReadMultiple(remaining, isVariable: isVariable, link, database)
-        case .write, .subscribe, .executeWrite:
+        case .write, .executeWrite:
             // A value is no answer to a write.
             throw ATTRefusal(.unlikelyError, at: question.handle)
         }

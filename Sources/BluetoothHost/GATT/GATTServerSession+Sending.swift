@@ -2,67 +2,11 @@ import BluetoothHCI
 import ByteCoding
 import DequeModule
 
-/// Indications of one connection: one in flight, the others behind it (Core 5.4, Vol 3, Part F, 3.4.7.2).
-struct IndicationQueue: Sendable {
-    private struct Indication: Sendable {
-        let handle: AttributeHandle
-        let value: ArraySlice<UInt8>
-        let isServiceChanged: Bool
-    }
-
-    private var waiting = Deque<Indication>()
-    private var inFlight: Indication?
-    /// When the confirmation is due.
-    private(set) var deadline: Duration?
-
-    /// Queues an indication, which leaves at once if none is in flight.
-    /// - Returns: false when the queue is full.
-    mutating func append(
-        _ value: ArraySlice<UInt8>,
-        of handle: AttributeHandle,
-        isServiceChanged: Bool,
-        over bearer: inout ATTBearer,
-        at now: Duration
-    ) -> Bool {
-        guard waiting.count < GATTLimits.waitingIndications else { return false }
-        waiting.append(Indication(handle: handle, value: value, isServiceChanged: isServiceChanged))
-        sendNext(over: &bearer, at: now)
-        return true
-    }
-
-    /// The indication has left: its 30 seconds begin.
-    mutating func indicationLeft(at now: Duration) {
-        if inFlight != nil { deadline = now + ATT.transactionTimeout }
-    }
-
-    /// A confirmation came.
-    /// - Returns: the handle that it is about, and whether that is Service Changed; nil when none was due.
-    mutating func confirm(
-        over bearer: inout ATTBearer,
-        at now: Duration
-    ) -> (handle: AttributeHandle, isServiceChanged: Bool)? {
-        guard let confirmed = inFlight else { return nil }
-        inFlight = nil
-        deadline = nil
-        sendNext(over: &bearer, at: now)
-        return (confirmed.handle, confirmed.isServiceChanged)
-    }
-
-    mutating func removeAll() { self = IndicationQueue() }
-
-    private mutating func sendNext(over bearer: inout ATTBearer, at now: Duration) {
-        guard inFlight == nil, let next = waiting.popFirst() else { return }
-        inFlight = next
-        deadline = now + ATT.transactionTimeout
-        let longest = bearer.mtu - 3
-        bearer.send(.handleValueIndication) { buffer in
-            buffer.append(next.handle)
-            buffer.append(contentsOf: next.value.prefix(longest))
-        }
-    }
-}
-
 /// Sending values without being asked (Core 5.4, Vol 3, Part F, 3.4.7).
+///
+/// Whether a value may be sent is asked twice: when the owner sends it, so that the owner learns at once, and when the PDU
+/// leaves, since the client may have unsubscribed, the link may have lost its encryption, and the service may have been
+/// hidden meanwhile.
 extension GATTServerSession {
     /// Queues a notification, cut off at the MTU.
     mutating func notify(
@@ -75,7 +19,7 @@ extension GATTServerSession {
         let needed: Subscription = evenIfNotSubscribed ? [] : .notifications
         _ = try sendable(handle, needed, over: bearer, database)
         let longest = bearer.mtu - 3
-        try bearer.sendUnanswered(.handleValueNotification) { buffer in
+        try bearer.sendUnanswered(.notification(evenIfNotSubscribed: evenIfNotSubscribed)) { buffer in
             buffer.append(handle)
             buffer.append(contentsOf: value.prefix(longest))
         }
@@ -94,12 +38,8 @@ extension GATTServerSession {
             length += 4 + value.value.count
             guard length <= bearer.mtu else { throw .invalidValueLength(value.handle, value.value.count) }
         }
-        try bearer.sendUnanswered(.multipleHandleValueNotification) { buffer in
-            for value in values {
-                buffer.append(value.handle)
-                buffer.appendLittleEndian(UInt16(clamping: value.value.count))
-                buffer.append(contentsOf: value.value)
-            }
+        try bearer.sendUnanswered(.multipleNotification) { buffer in
+            for value in values { buffer.append(tuple: value) }
         }
     }
 
@@ -112,14 +52,11 @@ extension GATTServerSession {
         at now: Duration
     ) throws(GATTError) {
         let attribute = try sendable(handle, .indications, over: bearer, database)
-        let isQueued = indications.append(
-            value,
-            of: handle,
-            isServiceChanged: attribute.type == .serviceChanged,
-            over: &bearer,
-            at: now
+        let indication = IndicationQueue.Indication(
+            value: HandleValue(handle, value),
+            isServiceChanged: attribute.type == .serviceChanged
         )
-        guard isQueued else { throw .queueFull }
+        guard indications.append(indication, over: &bearer, at: now) else { throw .queueFull }
     }
 
     /// Takes a confirmation.
@@ -140,7 +77,83 @@ extension GATTServerSession {
             return
         }
         if confirmed.isServiceChanged { awareness.serviceChangedConfirmed() }
-        events.append(.indicationConfirmed(bearer.connection, confirmed.handle))
+        events.append(.indicationConfirmed(bearer.connection, confirmed.value.handle))
+    }
+
+    // MARK: When a PDU leaves
+
+    /// Whether the notification in `buffer` may leave. What may not is reported; of several values the others are kept.
+    mutating func mayLeave(
+        _ kind: ATTBearer.Unanswered,
+        _ buffer: inout [UInt8],
+        over bearer: ATTBearer,
+        _ database: GATTDatabase,
+        _ events: inout Deque<GATTEvent>
+    ) -> Bool {
+        var reader = ByteReader(buffer.dropFirst())
+        switch kind {
+        case .command:
+            return true
+        case .notification(let evenIfNotSubscribed):
+            guard let handle = try? AttributeHandle(reading: &reader) else { return false }
+            do throws(GATTError) {
+                _ = try sendable(handle, evenIfNotSubscribed ? [] : .notifications, over: bearer, database)
+                return true
+            } catch {
+                let value = HandleValue(handle, Array(reader.readRemaining())[...])
+                events.append(.valueNotSent(UnsentValue(bearer.connection, value, isIndication: false, error)))
+                return false
+            }
+        case .multipleNotification:
+            var values: [HandleValue] = []
+            var isWhole = true
+            while let value = try? HandleValue(readingTupleFrom: &reader) {
+                do throws(GATTError) {
+                    _ = try sendable(value.handle, .notifications, over: bearer, database)
+                    values.append(value)
+                } catch {
+                    let copy = HandleValue(value.handle, Array(value.value)[...])
+                    events.append(.valueNotSent(UnsentValue(bearer.connection, copy, isIndication: false, error)))
+                    isWhole = false
+                }
+            }
+            if !isWhole { Self.encode(values, into: &buffer) }
+            return !values.isEmpty
+        }
+    }
+
+    /// Whether the indication in flight may leave. If not, it is reported, and the next one takes its place.
+    mutating func indicationMayLeave(
+        over bearer: inout ATTBearer,
+        _ database: GATTDatabase,
+        _ events: inout Deque<GATTEvent>,
+        at now: Duration
+    ) -> Bool {
+        guard let value = indications.inFlight?.value else { return false }
+        do throws(GATTError) {
+            _ = try sendable(value.handle, .indications, over: bearer, database)
+            indications.indicationLeft(at: now)
+            return true
+        } catch {
+            events.append(.valueNotSent(UnsentValue(bearer.connection, value, isIndication: true, error)))
+            indications.dropInFlight(over: &bearer, at: now)
+            return false
+        }
+    }
+
+    /// Writes one notification of what is left of several values. One alone has a PDU of its own kind
+    /// (Core 5.4, Vol 3, Part F, 3.4.7.4).
+    private static func encode(_ values: [HandleValue], into buffer: inout [UInt8]) {
+        var pdu: [UInt8] = []
+        if values.count == 1, let value = values.first {
+            pdu.append(ATTOpcode.handleValueNotification)
+            pdu.append(value.handle)
+            pdu.append(contentsOf: value.value)
+        } else {
+            pdu.append(ATTOpcode.multipleHandleValueNotification)
+            for value in values { pdu.append(tuple: value) }
+        }
+        buffer = pdu
     }
 
     /// The attribute with a handle, if its value may be sent to this client now.
@@ -161,5 +174,14 @@ extension GATTServerSession {
         }
         guard awareness.isInSync || attribute.type == .serviceChanged else { throw .clientOutOfSync(handle) }
         return attribute
+    }
+}
+
+extension [UInt8] {
+    /// Appends a handle, the value's length, and the value.
+    fileprivate mutating func append(tuple value: HandleValue) {
+        append(value.handle)
+        appendLittleEndian(UInt16(clamping: value.value.count))
+        append(contentsOf: value.value)
     }
 }

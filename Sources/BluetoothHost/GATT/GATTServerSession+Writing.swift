@@ -11,22 +11,18 @@ extension GATTServerSession {
         _ database: inout GATTDatabase,
         _ events: inout Deque<GATTEvent>
     ) throws(ATTRefusal) -> Outcome {
-        let attribute = try writable(handle, link, database)
+        let attribute = try writable(handle, by: .write, link, database)
         try checkLength(value, of: attribute)
         switch attribute.content {
         case .owner:
-            let id = makeRequestID()
-            let request = WriteRequest(connection: link.connection, id: id, handle: handle, value: value)
-            return .ask(Question(id: id, handle: handle, kind: .write), .writeRequested(request))
+            return askToWrite(value, to: attribute, .write, link)
         case .clientConfiguration(let slot):
-            let configuration = database.clientConfigurations[slot]
-            let change = try setSubscription(slot, to: value, configuration, link)
+            let change = try setSubscription(slot, to: value, database.clientConfigurations[slot], link)
             guard change.cause == .requested else {
                 events.append(.subscriptionChanged(change))
                 return .respond
             }
-            let kind = Question.Kind.subscribe(slot: slot, previous: change.previous)
-            return .ask(Question(id: change.id, handle: handle, kind: kind), .subscriptionChanged(change))
+            return .ask(Self.question(change, slot, at: handle, .write), .subscriptionChanged(change))
         case .constant, .stored, .clientSupportedFeatures:
             try commit(value, to: attribute, link, &database, &events)
             return .respond
@@ -40,26 +36,28 @@ extension GATTServerSession {
         to handle: AttributeHandle,
         _ link: Link,
         _ database: inout GATTDatabase,
-        _ events: inout Deque<GATTEvent>
+        _ events: inout Deque<GATTEvent>,
+        at now: Duration
     ) {
         do throws(ATTRefusal) {
             // Nothing that a client says about a database that it does not know can be meant.
             guard awareness.isInSync else { throw ATTRefusal(.databaseOutOfSync, at: handle) }
-            let attribute = try writable(handle, link, database)
+            let attribute = try writable(handle, by: .writeWithoutResponse, link, database)
             try checkLength(value, of: attribute)
             switch attribute.content {
             case .owner:
                 events.append(.written(AttributeWrite(connection: link.connection, handle: handle, value: value)))
-            case .clientConfiguration, .constant, .stored, .clientSupportedFeatures:
+            case .clientConfiguration(let slot):
+                let change = try setSubscription(slot, to: value, database.clientConfigurations[slot], link)
+                if change.cause == .requested {
+                    try askAboutCommand(Self.question(change, slot, at: handle, .write), at: now)
+                }
+                events.append(.subscriptionChanged(change))
+            case .constant, .stored, .clientSupportedFeatures:
                 try commit(value, to: attribute, link, &database, &events)
             }
         } catch {
-            let response = ATTErrorResponse(
-                requestOpcode: ATTOpcode.writeCommand.rawValue,
-                handle: error.handle,
-                error: error.error
-            )
-            events.append(.pduIgnored(link.connection, .refusedCommand(response)))
+            events.append(.pduIgnored(link.connection, .refusedCommand(error.response(to: .writeCommand))))
         }
     }
 
@@ -71,7 +69,7 @@ extension GATTServerSession {
         _ link: Link,
         _ database: GATTDatabase
     ) throws(ATTRefusal) -> Outcome {
-        _ = try writable(handle, link, database)
+        _ = try writable(handle, by: .write, link, database)
         guard prepared.append(handle, offset: offset, value: value) else {
             throw ATTRefusal(.prepareQueueFull, at: handle)
         }
@@ -81,7 +79,11 @@ extension GATTServerSession {
         return .respond
     }
 
-    /// Writes everything that is queued, or nothing; either way the queue is empty afterwards.
+    /// Writes everything that is queued; the queue is empty afterwards, whatever comes of it.
+    ///
+    /// The owner is asked about its values one after the other, in the client's order. What the database and the connection
+    /// keep is written when the owner has accepted all of them, and not at all when it refuses one. The client must not
+    /// rely on that (Core 5.4, Vol 3, Part F, 3.4.6.3).
     mutating func executeWrite(
         isCancelled: Bool,
         _ link: Link,
@@ -90,15 +92,32 @@ extension GATTServerSession {
     ) throws(ATTRefusal) -> Outcome {
         defer { prepared.removeAll() }
         guard !isCancelled else { return .respond }
-        let staged = try stage(link, database)
-        guard let first = staged.ownerWrites.first else {
-            try commit(staged, link, &database, &events)
-            return .respond
+        return try continueExecution(try stage(link, database), from: 0, link, &database, &events)
+    }
+
+    /// Asks the owner about the next of its values, or writes the others if there is none.
+    private mutating func continueExecution(
+        _ staged: StagedWrites,
+        from first: Int,
+        _ link: Link,
+        _ database: inout GATTDatabase,
+        _ events: inout Deque<GATTEvent>
+    ) throws(ATTRefusal) -> Outcome {
+        for index in staged.values.indices.dropFirst(first) {
+            let value = staged.values[index]
+            let kind = Question.Kind.executeWrite(staged, index: index)
+            switch value.attribute.content {
+            case .owner:
+                return askToWrite(value.result, to: value.attribute, kind, link)
+            case .clientConfiguration(let slot) where database.clientConfigurations[slot].ownerAnswers:
+                let change = try setSubscription(slot, to: value.result, database.clientConfigurations[slot], link)
+                return .ask(Self.question(change, slot, at: value.attribute.handle, kind), .subscriptionChanged(change))
+            case .clientConfiguration, .constant, .stored, .clientSupportedFeatures:
+                continue
+            }
         }
-        let id = makeRequestID()
-        let request = ExecuteWriteRequest(connection: link.connection, id: id, writes: staged.ownerWrites)
-        let question = Question(id: id, handle: first.handle, kind: .executeWrite(staged))
-        return .ask(question, .executeWriteRequested(request))
+        for value in staged.values { try commit(value.result, to: value.attribute, link, &database, &events) }
+        return .respond
     }
 
     /// The owner has accepted a write.
@@ -109,41 +128,51 @@ extension GATTServerSession {
         _ events: inout Deque<GATTEvent>
     ) throws(ATTRefusal) -> Outcome {
         switch question.kind {
-        case .write, .subscribe:
-            break
-        case .executeWrite(let staged):
-            try commit(staged, link, &database, &events)
+        case .write:
+            return .respond
+        case .executeWrite(let staged, let index):
+            return try continueExecution(staged, from: index + 1, link, &database, &events)
         case .read, .readBlob, .readByType, .readMultiple:
             // A read wants a value.
             throw ATTRefusal(.unlikelyError, at: question.handle)
         }
-        return .respond
     }
 
-    /// The owner has refused a request.
-    mutating func resumeRefused(
-        _ question: Question,
-        with error: ATTError,
-        at handle: AttributeHandle?
-    ) -> ATTRefusal {
-        if case .subscribe(let slot, let previous) = question.kind, subscriptions.indices.contains(slot) {
-            subscriptions[slot] = previous
-        }
-        return ATTRefusal(error, at: handle ?? question.handle)
+    private mutating func askToWrite(
+        _ value: ArraySlice<UInt8>,
+        to attribute: Attribute,
+        _ kind: Question.Kind,
+        _ link: Link
+    ) -> Outcome {
+        let id = makeRequestID()
+        let handle = attribute.handle
+        let request = WriteRequest(connection: link.connection, id: id, handle: handle, value: value)
+        return .ask(Question(id: id, handle: handle, kind: kind), .writeRequested(request))
+    }
+
+    private static func question(
+        _ change: SubscriptionChange,
+        _ slot: Int,
+        at handle: AttributeHandle,
+        _ kind: Question.Kind
+    ) -> Question {
+        let anticipated = AnticipatedSubscription(slot: slot, previous: change.previous)
+        return Question(id: change.id, handle: handle, kind: kind, subscription: anticipated)
     }
 }
 
 // MARK: - Checking, staging, committing
 
 extension GATTServerSession {
-    /// The attribute with a handle, if it may be written over this link.
+    /// The attribute with a handle, if it may be written in one way over this link.
     private func writable(
         _ handle: AttributeHandle,
+        by operation: AttributeOperations,
         _ link: Link,
         _ database: GATTDatabase
     ) throws(ATTRefusal) -> Attribute {
         guard let attribute = database.attribute(at: handle) else { throw ATTRefusal(.invalidHandle, at: handle) }
-        if let error = attribute.writeRefusal(of: link.security) { throw ATTRefusal(error, at: handle) }
+        if let error = attribute.refusal(of: operation, over: link.security) { throw ATTRefusal(error, at: handle) }
         return attribute
     }
 
@@ -162,11 +191,14 @@ extension GATTServerSession {
         _ events: inout Deque<GATTEvent>
     ) throws(ATTRefusal) {
         switch attribute.content {
+        case .owner:
+            // The owner has taken it.
+            return
         case .clientConfiguration(let slot):
-            // Without an answer to wait for, the owner is only told.
             let configuration = database.clientConfigurations[slot]
-            let change = try setSubscription(slot, to: value, configuration, link, cause: .written)
-            events.append(.subscriptionChanged(change))
+            // The owner has accepted it.
+            guard !configuration.ownerAnswers else { return }
+            events.append(.subscriptionChanged(try setSubscription(slot, to: value, configuration, link)))
             return
         case .clientSupportedFeatures:
             do throws(ATTError) {
@@ -174,7 +206,7 @@ extension GATTServerSession {
             } catch {
                 throw ATTRefusal(error, at: attribute.handle)
             }
-        case .constant, .stored, .owner:
+        case .constant, .stored:
             database.store(value, in: attribute)
         }
         let write = AttributeWrite(connection: link.connection, handle: attribute.handle, value: value)
@@ -185,17 +217,18 @@ extension GATTServerSession {
     private func stage(_ link: Link, _ database: GATTDatabase) throws(ATTRefusal) -> StagedWrites {
         var staged = StagedWrites()
         for part in prepared.parts {
-            let attribute = try writable(part.handle, link, database)
-            let bytes = prepared.value(of: part)
+            let attribute = try writable(part.handle, by: .write, link, database)
+            let current = value(of: attribute, database) ?? []
             do throws(ATTError) {
-                if let current = value(of: attribute, database) {
-                    try staged.stage(bytes, at: part.offset, of: attribute, current: current)
-                } else {
-                    try staged.stageForOwner(bytes, at: part.offset, of: attribute)
-                }
+                try staged.stage(prepared.value(of: part), at: part.offset, of: attribute, current: current)
             } catch {
                 throw ATTRefusal(error, at: part.handle)
             }
+        }
+        // Several values together are a reliable write, which has a property of its own
+        // (Core 5.4, Vol 3, Part G, 3.3.3.1 and 4.9.5).
+        if staged.values.count > 1, let value = staged.values.first(where: { !$0.attribute.allowsReliableWrite }) {
+            throw ATTRefusal(.requestNotSupported, at: value.attribute.handle)
         }
         for value in staged.values { try validate(value, database) }
         return staged
@@ -215,17 +248,6 @@ extension GATTServerSession {
             }
         case .constant, .stored, .owner:
             break
-        }
-    }
-
-    private mutating func commit(
-        _ staged: StagedWrites,
-        _ link: Link,
-        _ database: inout GATTDatabase,
-        _ events: inout Deque<GATTEvent>
-    ) throws(ATTRefusal) {
-        for value in staged.values {
-            try commit(value.result, to: value.attribute, link, &database, &events)
         }
     }
 }
@@ -254,8 +276,7 @@ extension GATTServerSession {
         _ slot: Int,
         to value: ArraySlice<UInt8>,
         _ configuration: ClientConfiguration,
-        _ link: Link,
-        cause: SubscriptionChange.Cause? = nil
+        _ link: Link
     ) throws(ATTRefusal) -> SubscriptionChange {
         let wanted = try subscription(from: value, configuration)
         let change = SubscriptionChange(
@@ -264,7 +285,7 @@ extension GATTServerSession {
             handle: configuration.value,
             previous: subscriptions[slot],
             current: wanted,
-            cause: cause ?? (configuration.ownerAnswers ? .requested : .written)
+            cause: configuration.ownerAnswers ? .requested : .written
         )
         subscriptions[slot] = wanted
         return change

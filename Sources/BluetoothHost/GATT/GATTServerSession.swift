@@ -16,7 +16,8 @@ struct ATTRefusal: Error {
 /// The server's side of one connection.
 ///
 /// A client has one request under way at a time. It stays so from its arrival until its response has left, which
-/// may include asking the owner; the few requests that a hasty client sends meanwhile wait their turn.
+/// may include asking the owner; the few requests that a hasty client sends meanwhile wait their turn. Every question to
+/// the owner has a deadline, after which the session answers it itself: no request stays without its response.
 struct GATTServerSession: Sendable {
     /// What a handler needs to know of the bearer.
     struct Link {
@@ -52,13 +53,28 @@ struct GATTServerSession: Sendable {
             case readByType
             case readMultiple(remaining: AttributeHandleList, isVariable: Bool)
             case write
-            case subscribe(slot: Int, previous: Subscription)
-            case executeWrite(StagedWrites)
+            /// One of several values that are written together: the one at `index`.
+            case executeWrite(StagedWrites, index: Int)
         }
 
         let id: GATTRequestID
         let handle: AttributeHandle
         let kind: Kind
+        /// The subscription that is in force in advance, until the owner refuses it.
+        var subscription: AnticipatedSubscription?
+    }
+
+    /// A subscription that the owner has not accepted.
+    struct AnticipatedSubscription {
+        /// Which of the database's client characteristic configurations it is.
+        let slot: Int
+        let previous: Subscription
+    }
+
+    /// A question about a subscription that came in a Write Command: nothing is sent in answer.
+    private struct CommandQuestion {
+        var question: Question
+        let deadline: Duration
     }
 
     private enum Transaction {
@@ -69,6 +85,11 @@ struct GATTServerSession: Sendable {
     }
 
     private var transaction = Transaction.none
+    /// When the request under way is refused if the owner is still being asked. It counts from the request's arrival, however
+    /// many questions it takes.
+    private var answerDeadline: Duration?
+    private var commandQuestions: [CommandQuestion] = []
+    private let answerLimit: Duration
     /// The opcode of the request under way, for an error response.
     private var requestOpcode: UInt8 = 0
     private var waitingRequests = Deque<ArraySlice<UInt8>>()
@@ -82,10 +103,18 @@ struct GATTServerSession: Sendable {
     var awareness = ChangeAwareness()
     var indications = IndicationQueue()
 
-    /// - Parameter number: tells this session's requests from those of any other.
-    init(_ database: GATTDatabase, number: UInt32) {
+    /// - Parameters:
+    ///   - number: tells this session's requests from those of any other.
+    ///   - answerLimit: how long the owner may take to answer.
+    init(_ database: GATTDatabase, number: UInt32, answerLimit: Duration) {
         self.number = number
+        self.answerLimit = answerLimit
         subscriptions = Array(repeating: [], count: database.clientConfigurations.count)
+    }
+
+    /// Whether the client waits for a response.
+    var hasRequestUnderWay: Bool {
+        if case .none = transaction { false } else { true }
     }
 
     mutating func makeRequestID() -> GATTRequestID {
@@ -103,7 +132,8 @@ extension GATTServerSession {
         over bearer: inout ATTBearer,
         _ database: inout GATTDatabase,
         _ events: inout Deque<GATTEvent>,
-        ownMTU: Int
+        ownMTU: Int,
+        at now: Duration
     ) {
         guard case .none = transaction else {
             if waitingRequests.count < GATTLimits.waitingRequests {
@@ -114,7 +144,7 @@ extension GATTServerSession {
             }
             return
         }
-        serve(pdu, over: &bearer, &database, &events, ownMTU: ownMTU)
+        serve(pdu, over: &bearer, &database, &events, ownMTU: ownMTU, at: now)
     }
 
     /// The response has left: the next waiting request has its turn.
@@ -122,30 +152,12 @@ extension GATTServerSession {
         over bearer: inout ATTBearer,
         _ database: inout GATTDatabase,
         _ events: inout Deque<GATTEvent>,
-        ownMTU: Int
+        ownMTU: Int,
+        at now: Duration
     ) {
         transaction = .none
         guard let pdu = waitingRequests.popFirst() else { return }
-        serve(pdu, over: &bearer, &database, &events, ownMTU: ownMTU)
-    }
-
-    /// Takes the owner's answer to a question: what `resume` makes of it goes out.
-    /// - Returns: false when the request is not waiting for an answer.
-    mutating func resume(
-        _ id: GATTRequestID,
-        over bearer: inout ATTBearer,
-        _ database: inout GATTDatabase,
-        _ events: inout Deque<GATTEvent>,
-        _ resume: Resumption
-    ) -> Bool {
-        guard case .asking(let question) = transaction, question.id == id else { return false }
-        let link = Link(bearer)
-        do throws(ATTRefusal) {
-            finish(try resume(&self, question, link, &database, &events), over: &bearer, &events)
-        } catch {
-            refuse(error, over: &bearer, &events)
-        }
-        return true
+        serve(pdu, over: &bearer, &database, &events, ownMTU: ownMTU, at: now)
     }
 
     private mutating func serve(
@@ -153,7 +165,8 @@ extension GATTServerSession {
         over bearer: inout ATTBearer,
         _ database: inout GATTDatabase,
         _ events: inout Deque<GATTEvent>,
-        ownMTU: Int
+        ownMTU: Int,
+        at now: Duration
     ) {
         response.removeAll(keepingCapacity: true)
         requestOpcode = pdu.first ?? 0
@@ -162,7 +175,7 @@ extension GATTServerSession {
             let request = try decode(pdu, mtu: bearer.mtu)
             try awareness.receive(request)
             let outcome = try answer(request, link, &database, &events, ownMTU: ownMTU)
-            finish(outcome, over: &bearer, &events)
+            finish(outcome, over: &bearer, &events, at: now)
             // In force once the response is on its way: Core 5.4, Vol 3, Part F, 3.4.2.2.
             if case .exchangeMTU(let clientMTU) = request, bearer.agreeOnMTU(ownMTU, clientMTU) {
                 events.append(.mtuChanged(bearer.connection, mtu: bearer.mtu))
@@ -225,16 +238,21 @@ extension GATTServerSession {
     private mutating func finish(
         _ outcome: Outcome,
         over bearer: inout ATTBearer,
-        _ events: inout Deque<GATTEvent>
+        _ events: inout Deque<GATTEvent>,
+        at now: Duration
     ) {
         switch outcome {
         case .respond:
             transaction = .responding
+            answerDeadline = nil
             // Every response's opcode is its request's plus one (Core 5.4, Vol 3, Part F, 3.4.8).
-            guard let opcode = ATTOpcode(rawValue: requestOpcode | 1) else { return }
-            bearer.send(opcode) { $0.append(contentsOf: response) }
+            bearer.send { [requestOpcode] buffer in
+                buffer.append(requestOpcode | 1)
+                buffer.append(contentsOf: response)
+            }
         case .ask(let question, let event):
             transaction = .asking(question)
+            answerDeadline = answerDeadline ?? now + answerLimit
             events.append(event)
         }
     }
@@ -245,6 +263,7 @@ extension GATTServerSession {
         _ events: inout Deque<GATTEvent>
     ) {
         transaction = .responding
+        answerDeadline = nil
         bearer.send(.errorResponse) { [requestOpcode] buffer in
             buffer.append(requestOpcode)
             buffer.append(refusal.handle)
@@ -257,5 +276,111 @@ extension GATTServerSession {
             error: refusal.error
         )
         events.append(.requestRefused(bearer.connection, response))
+    }
+}
+
+// MARK: - The owner's answers
+
+extension GATTServerSession {
+    /// When the owner's answer to one of its questions is overdue.
+    var nextAnswerDeadline: Duration? {
+        guard let command = commandQuestions.first?.deadline else { return answerDeadline }
+        return answerDeadline.map { min($0, command) } ?? command
+    }
+
+    /// Takes the owner's answer to a question: what `resume` makes of it goes out.
+    /// - Returns: false when the request is not waiting for an answer.
+    mutating func resume(
+        _ id: GATTRequestID,
+        over bearer: inout ATTBearer,
+        _ database: inout GATTDatabase,
+        _ events: inout Deque<GATTEvent>,
+        at now: Duration,
+        _ resume: Resumption
+    ) -> Bool {
+        let link = Link(bearer)
+        if case .asking(let question) = transaction, question.id == id {
+            do throws(ATTRefusal) {
+                finish(try resume(&self, question, link, &database, &events), over: &bearer, &events, at: now)
+            } catch {
+                takeBack(question)
+                refuse(error, over: &bearer, &events)
+            }
+            return true
+        }
+        guard let index = commandQuestions.firstIndex(where: { $0.question.id == id }) else { return false }
+        let question = commandQuestions.remove(at: index).question
+        do throws(ATTRefusal) {
+            _ = try resume(&self, question, link, &database, &events)
+        } catch {
+            takeBack(question)
+            events.append(.pduIgnored(link.connection, .refusedCommand(error.response(to: .writeCommand))))
+        }
+        return true
+    }
+
+    /// Asks the owner about a subscription that came in a Write Command.
+    mutating func askAboutCommand(_ question: Question, at now: Duration) throws(ATTRefusal) {
+        guard commandQuestions.count < GATTLimits.waitingRequests else {
+            takeBack(question)
+            throw ATTRefusal(.insufficientResources, at: question.handle)
+        }
+        commandQuestions.append(CommandQuestion(question: question, deadline: now + answerLimit))
+    }
+
+    /// The questions that the owner should have answered by now.
+    func overdueQuestions(at now: Duration) -> [GATTRequestID] {
+        var overdue: [GATTRequestID] = []
+        if case .asking(let question) = transaction, let answerDeadline, answerDeadline <= now {
+            overdue.append(question.id)
+        }
+        for command in commandQuestions where command.deadline <= now { overdue.append(command.question.id) }
+        return overdue
+    }
+
+    /// The client characteristic configurations without those that the owner has not accepted.
+    var acceptedSubscriptions: [Subscription] {
+        var questions = commandQuestions.map(\.question)
+        if case .asking(let question) = transaction { questions.append(question) }
+        // Of several questions about one configuration, the first was asked with the accepted one in force.
+        questions.sort { $0.id.number > $1.id.number }
+        var accepted = subscriptions
+        for case let anticipated? in questions.map(\.subscription) where accepted.indices.contains(anticipated.slot) {
+            accepted[anticipated.slot] = anticipated.previous
+        }
+        return accepted
+    }
+
+    /// The bearer is given up: nothing is asked, answered or indicated any more.
+    mutating func giveUp() {
+        subscriptions = acceptedSubscriptions
+        commandQuestions.removeAll()
+        answerDeadline = nil
+        transaction = .none
+        waitingRequests.removeAll()
+        indications.removeAll()
+    }
+
+    /// Brings back what was in force before a question: now, or, if there is a later question about the same
+    /// configuration, should that be refused too.
+    private mutating func takeBack(_ question: Question) {
+        guard let anticipated = question.subscription else { return }
+        func isLater(_ other: Question) -> Bool {
+            other.subscription?.slot == anticipated.slot && other.id.number > question.id.number
+        }
+        if let index = commandQuestions.firstIndex(where: { isLater($0.question) }) {
+            commandQuestions[index].question.subscription = anticipated
+        } else if case .asking(var later) = transaction, isLater(later) {
+            later.subscription = anticipated
+            transaction = .asking(later)
+        } else if subscriptions.indices.contains(anticipated.slot) {
+            subscriptions[anticipated.slot] = anticipated.previous
+        }
+    }
+}
+
+extension ATTRefusal {
+    func response(to opcode: ATTOpcode) -> ATTErrorResponse {
+        ATTErrorResponse(requestOpcode: opcode.rawValue, handle: handle, error: error)
     }
 }

@@ -30,10 +30,9 @@ struct PreparedWrites: Sendable {
     }
 }
 
-/// What the execution of prepared writes would do: worked out in full before anything is written, so that it
-/// happens as a whole or not at all.
+/// What the execution of prepared writes would do: worked out in full before anything is written.
 struct StagedWrites: Sendable {
-    /// The new bytes of one value that the database or the connection keeps.
+    /// The new bytes of one value.
     struct Value: Sendable {
         let attribute: Attribute
         var bytes: [UInt8]
@@ -41,11 +40,11 @@ struct StagedWrites: Sendable {
         var writtenEnd: Int
     }
 
+    /// In the order in which the client first wrote to each.
     private(set) var values: [Value] = []
-    /// What is for the owner to write.
-    private(set) var ownerWrites: [ExecuteWriteRequest.Write] = []
 
-    /// Adds a part of a value that the database or the connection keeps, and that is `current` so far.
+    /// Adds a part of a value that is `current` so far. What the owner keeps is not known here: it counts as empty, so
+    /// that the owner gets the whole value, and a part that leaves out the beginning has an invalid offset.
     mutating func stage(
         _ bytes: ArraySlice<UInt8>,
         at offset: Int,
@@ -61,23 +60,6 @@ struct StagedWrites: Sendable {
         let replaced = offset..<min(end, values[index].bytes.count)
         values[index].bytes.replaceSubrange(replaced, with: bytes)
         values[index].writtenEnd = max(values[index].writtenEnd, end)
-    }
-
-    /// Adds a part of a value that only the owner keeps, who checks an offset that does not follow from the part
-    /// in front.
-    mutating func stageForOwner(
-        _ bytes: ArraySlice<UInt8>,
-        at offset: Int,
-        of attribute: Attribute
-    ) throws(ATTError) {
-        guard offset + bytes.count <= attribute.maximumLength else { throw .invalidAttributeValueLength }
-        if let last = ownerWrites.indices.last, ownerWrites[last].handle == attribute.handle,
-            ownerWrites[last].offset + ownerWrites[last].value.count == offset
-        {
-            ownerWrites[last].value.append(contentsOf: bytes)
-        } else {
-            ownerWrites.append(.init(handle: attribute.handle, offset: offset, value: Array(bytes)))
-        }
     }
 }
 

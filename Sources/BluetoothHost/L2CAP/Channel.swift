@@ -166,6 +166,8 @@ public enum ChannelViolation: Error, Hashable, Sendable {
     case sduOverrun(by: Int)
     /// A K-frame was too short to hold what it must.
     case frameTooShort(Int)
+    /// The packets of a K-frame brought less, or more, than its length.
+    case frameDamaged
     /// It accepted a request with a CID, an MTU, an MPS or a number of channels that are not allowed.
     case badResponse
 }
@@ -200,6 +202,7 @@ extension ChannelViolation: CustomStringConvertible {
         switch self {
         case .noCredit: "a K-frame without a credit"
         case .tooManyCredits: "more than 65535 credits"
+        case .frameDamaged: "a K-frame that was not whole"
         case .mpsExceeded(let count): "a K-frame of \(count) bytes, which exceeds the MPS"
         case .mtuExceeded(let count): "an SDU of \(count) bytes, which exceeds the MTU"
         case .sduOverrun(let count): "\(count) bytes more than the length of an SDU"

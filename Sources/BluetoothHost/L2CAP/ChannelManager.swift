@@ -142,6 +142,24 @@ extension ChannelManager {
         return true
     }
 
+    /// A K-frame did not arrive as it was sent. Its channel is closed, since what comes behind it does not follow on what
+    /// came in front.
+    /// - Returns: false if there is no such channel.
+    mutating func lost(
+        _ channel: ChannelID,
+        _ violation: ChannelViolation,
+        _ handle: ConnectionHandle,
+        _ signaling: inout SignalingChannel,
+        at now: Duration
+    ) -> Bool {
+        guard let connection = index(handle) else { return false }
+        guard let index = connections[connection].index(localCID: channel) else {
+            return connections[connection].closing.contains { $0.localCID == channel }
+        }
+        close(connection, index, .violation(violation), &signaling, at: now)
+        return true
+    }
+
     /// Takes the credits that are to be given to the peer next.
     /// - Returns: this side's end of the channel, and how many; nil if there are none to give.
     mutating func nextGrant(for handle: ConnectionHandle) -> (channel: ChannelID, credits: UInt16)? {

@@ -19,11 +19,24 @@ struct FrameRecombiner: Sendable {
         case frameTooLong(Int)
     }
 
+    /// A frame that was dropped although it is known which channel it was for.
+    struct LostFrame: Hashable, Sendable {
+        let channel: ChannelID
+        let problem: Problem
+        /// The first octets of its payload, as far as they came: `LostFrame.beginningSize` of one that is too long.
+        let beginning: ArraySlice<UInt8>
+
+        /// What channels must know of a frame that is too long: an opcode, or a command's code and identifier.
+        static let beginningSize = 2
+    }
+
     /// What came of a packet.
     struct Outcome: Hashable, Sendable {
         var frame: L2CAPFrame?
         /// What was wrong with it, and with the frame that it interrupted.
         var problems: [Problem] = []
+        /// The frames that were lost by that, as far as their channels are known.
+        var lost: [LostFrame] = []
     }
 
     private enum State {
@@ -31,6 +44,8 @@ struct FrameRecombiner: Sendable {
         case idle
         /// `buffer` holds the beginning of a frame.
         case collecting
+        /// As `collecting`, of a frame that is too long and has been reported as that.
+        case collectingBeginning
         /// A frame has begun that is thrown away.
         case skipping
     }
@@ -47,10 +62,7 @@ struct FrameRecombiner: Sendable {
     mutating func receive(_ data: ArraySlice<UInt8>, isStart: Bool) -> Outcome {
         var outcome = Outcome()
         if isStart {
-            if state == .collecting {
-                let needed = Self.header(of: buffer[...])?.frameCount ?? L2CAPFrame.headerSize
-                outcome.problems.append(.frameCutShort(needed: needed, available: buffer.count))
-            }
+            if state == .collecting || state == .collectingBeginning { interrupt(&outcome) }
             state = .idle
             if let frame = wholeFrame(in: data) {
                 outcome.frame = frame
@@ -61,10 +73,28 @@ struct FrameRecombiner: Sendable {
         }
         switch state {
         case .idle: outcome.problems.append(.continuationWithoutStart(count: data.count))
-        case .collecting: collect(data, &outcome)
+        case .collecting, .collectingBeginning: collect(data, &outcome)
         case .skipping: break
         }
         return outcome
+    }
+
+    /// Another frame begins: the one under way stays unfinished.
+    private func interrupt(_ outcome: inout Outcome) {
+        let header = Self.header(of: buffer[...])
+        if state == .collectingBeginning {
+            if let header { lose(header, .frameTooLong(header.payloadCount), &outcome) }
+        } else {
+            let needed = header?.frameCount ?? L2CAPFrame.headerSize
+            let problem = Problem.frameCutShort(needed: needed, available: buffer.count)
+            outcome.problems.append(problem)
+            if let header { lose(header, problem, &outcome) }
+        }
+    }
+
+    private func lose(_ header: Header, _ problem: Problem, _ outcome: inout Outcome) {
+        let beginning = Array(buffer.dropFirst(L2CAPFrame.headerSize).prefix(LostFrame.beginningSize))
+        outcome.lost.append(LostFrame(channel: header.channel, problem: problem, beginning: beginning[...]))
     }
 
     /// The frame that is exactly what one packet holds.
@@ -79,10 +109,16 @@ struct FrameRecombiner: Sendable {
         buffer.append(contentsOf: data.prefix(max(0, limit - buffer.count)))
         guard let header = Self.header(of: buffer[...]) else { return }
         if header.isTooLong {
-            outcome.problems.append(.frameTooLong(header.payloadCount))
+            let problem = Problem.frameTooLong(header.payloadCount)
+            if state == .collecting { outcome.problems.append(problem) }
+            state = .collectingBeginning
+            guard buffer.count >= L2CAPFrame.headerSize + LostFrame.beginningSize else { return }
+            lose(header, problem, &outcome)
             state = .skipping
         } else if available > header.frameCount {
-            outcome.problems.append(.frameOverrun(needed: header.frameCount, available: available))
+            let problem = Problem.frameOverrun(needed: header.frameCount, available: available)
+            outcome.problems.append(problem)
+            lose(header, problem, &outcome)
             state = .skipping
         } else if available == header.frameCount {
             outcome.frame = L2CAPFrame(channel: header.channel, payload: buffer.dropFirst(L2CAPFrame.headerSize))

@@ -151,7 +151,7 @@ extension LEHost {
         counters.unknownChannelFrames += 1
         log(
             .warning,
-            "l2cap",
+            .l2cap,
             "connection \(handle): ignored \(frame.payload.count) bytes on channel \(frame.channel), which is not open"
         )
     }
@@ -162,7 +162,7 @@ extension LEHost {
             if case .closed(let id, .violation(let violation), _) = event {
                 log(
                     .warning,
-                    "l2cap",
+                    .l2cap,
                     "connection \(id.connection): closed a channel, since the peer sent \(violation)"
                 )
             }

@@ -8,15 +8,16 @@ extension LEHost {
     mutating func receive(_ packet: ACLPacket) {
         guard let index = link(packet.handle) else {
             counters.unknownConnectionPackets += 1
-            return log(.warning, "l2cap", "dropped a packet of connection \(packet.handle), which does not exist")
+            return log(.warning, .l2cap, "dropped a packet of connection \(packet.handle), which does not exist")
         }
         // Data cannot come before the controller has said all about how the connection was made.
         announce(index)
         let outcome = links[index].recombiner.receive(packet.data, isStart: packet.boundary != .continuing)
         for problem in outcome.problems {
             counters.droppedFrames += 1
-            log(.warning, "l2cap", "connection \(packet.handle): \(problem)")
+            log(.warning, .l2cap, "connection \(packet.handle): \(problem)")
         }
+        for frame in outcome.lost { lose(frame, index) }
         if let frame = outcome.frame { receive(frame, index) }
     }
 
@@ -30,6 +31,26 @@ extension LEHost {
         }
     }
 
+    /// A frame did not arrive as it was sent. A channel whose data have a hole now is closed.
+    private mutating func lose(_ frame: FrameRecombiner.LostFrame, _ index: Int) {
+        switch frame.channel {
+        case .attribute, .signaling, .securityManager:
+            guard case .frameTooLong = frame.problem else { return }
+            // Each refuses what exceeds its MTU, by the octets in front. As the whole is not kept, zeros stand for the rest.
+            let missing = L2CAPFrame.maximumPayload - frame.beginning.count
+            let payload = frame.beginning + [UInt8](repeating: 0, count: missing)
+            receive(L2CAPFrame(channel: frame.channel, payload: payload), index)
+        default:
+            let handle = links[index].connection.handle
+            let violation: ChannelViolation =
+                if case .frameTooLong(let count) = frame.problem { .mpsExceeded(count) } else { .frameDamaged }
+            if !channels.lost(frame.channel, violation, handle, &links[index].signaling, at: now) {
+                counters.unknownChannelFrames += 1
+            }
+            passOnChannelEvents()
+        }
+    }
+
     private mutating func receiveSignaling(_ payload: ArraySlice<UInt8>, _ index: Int) {
         let handle = links[index].connection.handle
         let input = links[index].signaling.receive(payload, role: links[index].connection.role)
@@ -39,7 +60,7 @@ extension LEHost {
         case .updateAnswered(let isAccepted): updateAnswered(index, isAccepted: isAccepted)
         case .creditBased, .disconnectionRequested, .disconnected, .rejected: receiveChannelSignaling(input, index)
         case .handled(let problem):
-            if let problem { log(.warning, "l2cap", "connection \(handle): \(problem)") }
+            if let problem { log(.warning, .l2cap, "connection \(handle): \(problem)") }
         }
     }
 
@@ -68,7 +89,7 @@ extension LEHost {
         case .rejected(_, let identifier): channels.rejected(identifier, link.handle, &links[index].signaling)
         case .updateRequested, .updateAnswered, .handled: break
         }
-        if let problem { log(.warning, "l2cap", "connection \(link.handle): \(problem)") }
+        if let problem { log(.warning, .l2cap, "connection \(link.handle): \(problem)") }
         passOnChannelEvents()
     }
 
@@ -103,7 +124,7 @@ extension LEHost {
                 // A controller may count packets of a connection that it has just ended; they were returned then.
                 log(
                     .debug,
-                    "hci",
+                    .hci,
                     "\(entry.count) packets completed on connection \(entry.handle), which does not exist"
                 )
                 continue
@@ -113,7 +134,7 @@ extension LEHost {
                 counters.excessCompletedPackets += Int(entry.count) - count
                 log(
                     .warning,
-                    "hci",
+                    .hci,
                     "connection \(entry.handle): \(entry.count) packets completed, \(count) were outstanding"
                 )
             }

@@ -28,6 +28,17 @@ enum CommandPurpose: Hashable, Sendable {
     case other
 }
 
+/// A command whose packet has been written.
+struct OutgoingCommand: Sendable {
+    let opcode: HCIOpcode
+    let packet: [UInt8]
+
+    init<Command: HCICommand>(_ command: Command) {
+        opcode = Command.opcode
+        packet = command.packet
+    }
+}
+
 /// Commands on their way to the controller, and those that it has not answered yet.
 ///
 /// No more commands are unanswered at once than the controller's last Num_HCI_Command_Packets said. Commands of one
@@ -86,10 +97,10 @@ struct CommandQueue: Sendable {
 
     /// Adds a command.
     /// - Returns: false if too many wait.
-    mutating func append(_ command: some HCICommand, for purpose: CommandPurpose, in sequence: Sequence? = nil) -> Bool
+    mutating func append(_ command: OutgoingCommand, for purpose: CommandPurpose, in sequence: Sequence? = nil) -> Bool
     {
         guard waiting.count < Self.limit else { return false }
-        let answered = Answered(opcode: type(of: command).opcode, purpose: purpose, sequence: sequence)
+        let answered = Answered(opcode: command.opcode, purpose: purpose, sequence: sequence)
         waiting.append(Waiting(command: answered, packet: command.packet))
         return true
     }

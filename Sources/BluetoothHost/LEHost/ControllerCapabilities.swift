@@ -35,34 +35,37 @@ public struct ControllerCapabilities: Hashable, Sendable {
     /// Source: Core 5.4, Vol 4, Part E, 3.1.1.
     public var usesExtendedCommands: Bool {
         let advertising =
-            commands.contains(LESetExtendedAdvertisingParameters.self)
-            && commands.contains(LESetExtendedAdvertisingData.self)
-            && commands.contains(LESetExtendedScanResponseData.self)
-            && commands.contains(LESetExtendedAdvertisingEnable.self)
-            && commands.contains(LESetAdvertisingSetRandomAddress.self)
+            commands.contains(LESetExtendedAdvertisingParameters.id)
+            && commands.contains(LESetExtendedAdvertisingData.id)
+            && commands.contains(LESetExtendedScanResponseData.id)
+            && commands.contains(LESetExtendedAdvertisingEnable.id)
+            && commands.contains(LESetAdvertisingSetRandomAddress.id)
         let scanning =
-            commands.contains(LESetExtendedScanParameters.self)
-            && commands.contains(LESetExtendedScanEnable.self)
-        let connecting = commands.contains(LEExtendedCreateConnection.self)
+            commands.contains(LESetExtendedScanParameters.id)
+            && commands.contains(LESetExtendedScanEnable.id)
+        let connecting = commands.contains(LEExtendedCreateConnection.id)
         guard features.contains(.extendedAdvertising), advertising || scanning || connecting else { return false }
-        return (advertising || !commands.contains(LESetAdvertisingEnable.self))
-            && (scanning || !commands.contains(LESetScanEnable.self))
-            && (connecting || !commands.contains(LECreateConnection.self))
+        return (advertising || !commands.contains(LESetAdvertisingEnable.id))
+            && (scanning || !commands.contains(LESetScanEnable.id))
+            && (connecting || !commands.contains(LECreateConnection.id))
     }
+
+    /// Whether a peer can connect while another one is connected to this peripheral.
+    public var canAdvertiseWhileConnected: Bool { states.contains(.connectableAdvertisingAsPeripheral) }
 
     /// Whether link layer packets can be longer than 27 octets.
     public var supportsDataLengthExtension: Bool {
-        features.contains(.dataPacketLengthExtension) && commands.contains(LESetDataLength.self)
+        features.contains(.dataPacketLengthExtension) && commands.contains(LESetDataLength.id)
     }
 
     /// Whether the PHY of a connection can be changed.
     public var supportsPHYChange: Bool {
-        !features.isDisjoint(with: [.le2MPHY, .leCodedPHY]) && commands.contains(LESetPHY.self)
+        !features.isDisjoint(with: [.le2MPHY, .leCodedPHY]) && commands.contains(LESetPHY.id)
     }
 
     /// Whether a peripheral can ask for connection parameters by the link layer.
     public var supportsParameterRequest: Bool {
-        features.contains(.connectionParametersRequest) && commands.contains(LEConnectionUpdate.self)
+        features.contains(.connectionParametersRequest) && commands.contains(LEConnectionUpdate.id)
     }
 
     /// Whether it has BR/EDR too.
@@ -72,7 +75,7 @@ public struct ControllerCapabilities: Hashable, Sendable {
 
     /// Whether connections are reported with the private addresses.
     var reportsEnhancedConnections: Bool {
-        usesExtendedCommands || commands.contains(LEAddDeviceToResolvingList.self)
+        usesExtendedCommands || commands.contains(LEAddDeviceToResolvingList.id)
     }
 
     /// The LE events that the host wants and the controller can have.

@@ -13,13 +13,13 @@ public struct ControllerQuirks: Sendable {
         /// Which revisions, by LMP/PAL_Subversion of Read Local Version Information; nil for all.
         public var subversions: ClosedRange<UInt16>?
         /// Commands that they say they understand, and do not carry out.
-        public var missingCommands: [any HCICommand.Type]
+        public var missingCommands: [HCICommandID]
 
         public init(
             name: String,
             company: CompanyIdentifier,
             subversions: ClosedRange<UInt16>? = nil,
-            missingCommands: [any HCICommand.Type]
+            missingCommands: [HCICommandID]
         ) {
             self.name = name
             self.company = company
@@ -55,8 +55,8 @@ public struct ControllerQuirks: Sendable {
                 name: "Actions Semiconductor ATS2851",
                 company: CompanyIdentifier(rawValue: 0x03E0),
                 missingCommands: [
-                    LESetExtendedScanParameters.self, LESetExtendedScanEnable.self, LEExtendedCreateConnection.self,
-                    LEReadTransmitPower.self,
+                    LESetExtendedScanParameters.id, LESetExtendedScanEnable.id, LEExtendedCreateConnection.id,
+                    LEReadTransmitPower.id,
                 ]
             )
         ],
@@ -86,7 +86,7 @@ public struct ControllerQuirks: Sendable {
         let claimed = entry.missingCommands.filter { commands.contains($0) }
         for command in claimed { commands.remove(command) }
         guard !claimed.isEmpty else { return nil }
-        let opcodes = claimed.map { "\($0.opcode)" }.joined(separator: ", ")
+        let opcodes = claimed.map { "\($0.name)" }.joined(separator: ", ")
         return "\(entry.name): claims \(opcodes) and does not carry them out; going on without"
     }
 

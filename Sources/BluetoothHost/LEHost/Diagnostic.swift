@@ -14,18 +14,39 @@ public struct Diagnostic: Hashable, Sendable, CustomStringConvertible {
         public static func < (left: Severity, right: Severity) -> Bool { left.rawValue < right.rawValue }
     }
 
+    /// Where it comes from: the host's layers, and those that stand on them. A layer that is not here has no place in a log, so
+    /// every label of a diagnostic is one that a person can name.
+    public enum Layer: String, Hashable, Sendable, CaseIterable {
+        /// Commands, events and data between host and controller.
+        case hci
+        /// Advertising, scanning and connections.
+        case gap
+        case l2cap
+        case smp
+        case att
+        case gatt
+        /// The Pebble transport over GATT.
+        case ppogatt
+        /// Sessions of companions and the services that talk to them.
+        case session
+        /// The watch as a whole.
+        case watch
+        /// What a watch remembers.
+        case store
+    }
+
     /// How much it matters.
     public var severity: Severity
-    /// Where it comes from: `hci`, `gap`, `l2cap`, `att`…
-    public var layer: String
+    /// Where it comes from.
+    public var layer: Layer
     /// What happened.
     public var message: String
 
-    public init(severity: Severity, layer: String, message: String) {
+    public init(severity: Severity, layer: Layer, message: String) {
         self.severity = severity
         self.layer = layer
         self.message = message
     }
 
-    public var description: String { "\(severity) \(layer): \(message)" }
+    public var description: String { "\(severity) \(layer.rawValue): \(message)" }
 }

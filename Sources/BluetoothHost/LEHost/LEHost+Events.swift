@@ -5,12 +5,21 @@ import ByteCoding
 extension LEHost {
     /// Queues a command.
     mutating func send(
-        _ command: any HCICommand,
+        _ command: some HCICommand,
+        for purpose: CommandPurpose,
+        in sequence: CommandQueue.Sequence? = nil
+    ) {
+        send(OutgoingCommand(command), for: purpose, in: sequence)
+    }
+
+    /// Queues a command.
+    mutating func send(
+        _ command: OutgoingCommand,
         for purpose: CommandPurpose,
         in sequence: CommandQueue.Sequence? = nil
     ) {
         guard !commands.append(command, for: purpose, in: sequence) else { return }
-        log(.error, "hci", "\(type(of: command).name) was not sent: too many commands wait for the controller")
+        log(.error, .hci, "\(command.opcode) was not sent: too many commands wait for the controller")
     }
 
     mutating func receive(_ event: HCIEvent) {
@@ -34,14 +43,14 @@ extension LEHost {
             logUnknown("LE event 0x\([code.rawValue].hexadecimal)", parameters)
         default:
             guard isReady else {
-                return log(.debug, "hci", "ignored an event that came before the controller was started")
+                return log(.debug, .hci, "ignored an event that came before the controller was started")
             }
             receiveWhenReady(event)
         }
     }
 
     private mutating func logUnknown(_ what: String, _ parameters: ArraySlice<UInt8>) {
-        log(.debug, "hci", "\(what) is not known, and not told of again: \(parameters.hexadecimal)")
+        log(.debug, .hci, "\(what) is not known, and not told of again: \(parameters.hexadecimal)")
     }
 
     private mutating func receiveWhenReady(_ event: HCIEvent) {
@@ -55,7 +64,7 @@ extension LEHost {
         case .encryptionKeyRefreshComplete(let refresh):
             encryptionChanged(refresh.handle, refresh.status, isEncrypted: true)
         case .dataBufferOverflow(let overflow):
-            log(.error, "hci", "the controller lost data: its buffers overflowed (link type \(overflow.linkType))")
+            log(.error, .hci, "the controller lost data: its buffers overflowed (link type \(overflow.linkType))")
         case .leConnectionComplete(let complete): connectionCompleted(complete.outcome)
         case .leEnhancedConnectionComplete(let complete): connectionCompleted(complete.outcome)
         case .leAdvertisingReport(let event):
@@ -83,12 +92,12 @@ extension LEHost {
     private mutating func answered(_ answer: CommandComplete) {
         guard let command = commands.receiveAnswer(to: answer.opcode, credits: answer.commandCredits) else {
             if answer.opcode == Reset.opcode, isReady { return restart(.unexpectedReset) }
-            if answer.opcode != .none { log(.debug, "hci", "an answer to \(answer.opcode), which was not sent") }
+            if answer.opcode != .none { log(.debug, .hci, "an answer to \(answer.opcode), which was not sent") }
             return
         }
         guard let status = answer.status else {
             counters.malformedPackets += 1
-            return log(.warning, "hci", "the answer to \(answer.opcode) has no status")
+            return log(.warning, .hci, "the answer to \(answer.opcode) has no status")
         }
         switch command.purpose {
         case .startUp: startUpAnswered(answer)
@@ -126,6 +135,6 @@ extension LEHost {
     }
 
     mutating func logFailure(of command: CommandQueue.Answered, _ status: HCIStatus) {
-        log(.warning, "hci", "\(command.opcode) failed: \(status)")
+        log(.warning, .hci, "\(command.opcode) failed: \(status)")
     }
 }

@@ -10,7 +10,7 @@ extension LEHost {
             security?.receive(payload, on: handle, at: now)
             continueSecurity()
         } else if links[index].pairing.receive(payload) {
-            log(.info, "smp", "connection \(handle): refused to pair, since there is no Security Manager")
+            log(.info, .smp, "connection \(handle): refused to pair, since there is no Security Manager")
         }
     }
 
@@ -30,7 +30,7 @@ extension LEHost {
     }
 
     mutating func encryptionChanged(_ handle: ConnectionHandle, _ status: HCIStatus, isEncrypted: Bool) {
-        if status != .success { log(.warning, "smp", "connection \(handle) could not be encrypted: \(status)") }
+        if status != .success { log(.warning, .smp, "connection \(handle) could not be encrypted: \(status)") }
         security?.encryptionChanged(on: handle, status: status, isEncrypted: isEncrypted, at: now)
         continueSecurity()
     }
@@ -72,9 +72,12 @@ extension LEHost {
         switch event {
         case .pairingCompleted(let handle, let summary):
             let kind = summary.usesSecureConnections ? "LE Secure Connections" : "LE legacy pairing"
-            log(.info, "smp", "connection \(handle): paired by \(kind), \(summary.model)")
+            log(.info, .smp, "connection \(handle): paired by \(kind), \(summary.model)")
+        case .pairingFailed(let handle, .notPairable):
+            // The owner decides who may pair, and tells of the refusals.
+            log(.debug, .smp, "connection \(handle): pairing refused: \(PairingFailure.notPairable)")
         case .pairingFailed(let handle, let failure):
-            log(.warning, "smp", "connection \(handle): pairing failed: \(failure)")
+            log(.warning, .smp, "connection \(handle): pairing failed: \(failure)")
         case .bonded(let handle, let bond):
             if let index = link(handle) { links[index].connection.peer = bond.identity }
         case .prompt, .securityRequested, .encryptionFailed, .securityChanged:

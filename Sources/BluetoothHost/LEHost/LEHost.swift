@@ -82,7 +82,9 @@ public struct LEHost: HCIHost, Sendable {
         let number = randomness.next()
         spareAddress = DeviceAddress(staticRandomFrom: number)
         // An address takes 48 bits.
-        channels = ChannelManager(random: UInt16(truncatingIfNeeded: number >> 48))
+        channels = ChannelManager(
+            random: configuration.handsOutFirstSPSMs ? 0 : UInt16(truncatingIfNeeded: number >> 48)
+        )
         let keyRandomness = randomness
         gatt = GATTLayer(database: database, configuration: configuration.gatt)
         security = configuration.security.map {
@@ -101,6 +103,14 @@ public struct LEHost: HCIHost, Sendable {
 
     /// A connection; nil if there is none of that handle.
     public func connection(_ handle: ConnectionHandle) -> Connection? { link(handle).map { links[$0].connection } }
+
+    /// Whether a peer may still wait for something that was queued for it: an answer is not complete, or the controller
+    /// still has packets that the peer has not acknowledged.
+    public func hasUnsentData(_ handle: ConnectionHandle) -> Bool {
+        guard let index = link(handle) else { return false }
+        return links[index].outstandingPackets > 0 || links[index].outbound.isActive
+            || gatt.hasRequestUnderWay(on: handle)
+    }
 
     /// Where a connection is in `links`.
     func link(_ handle: ConnectionHandle) -> Int? { links.firstIndex { $0.connection.handle == handle } }
@@ -140,7 +150,7 @@ extension LEHost {
             }
         } catch {
             counters.malformedPackets += 1
-            log(.warning, "hci", "dropped a malformed packet: \(error): \(packet.prefix(8).hexadecimal)")
+            log(.warning, .hci, "dropped a malformed packet: \(error): \(packet.prefix(8).hexadecimal)")
         }
     }
 
@@ -178,15 +188,18 @@ extension LEHost {
         return commands.nextPacket(into: &buffer, at: now) || nextACLPacket(into: &buffer)
     }
 
-    /// Takes the oldest event.
+    /// Takes the oldest event. The owner is done with the one that it took before.
     public mutating func nextEvent() -> LEHostEvent? {
+        gatt.endTurn()
         continueSecurity()
-        return events.popFirst() ?? gatt.nextEvent().map(LEHostEvent.gatt)
+        let event = events.popFirst() ?? gatt.takeEvent().map(LEHostEvent.gatt)
+        if case .gatt(let event)? = event { gatt.handOut(event) }
+        return event
     }
 
     /// Queues an event behind all that happened before it.
     mutating func emit(_ event: LEHostEvent) {
-        while let earlier = gatt.nextEvent() { events.append(.gatt(earlier)) }
+        while let earlier = gatt.takeEvent() { events.append(.gatt(earlier)) }
         switch event {
         case .advertisingReport, .diagnostic:
             guard events.count < Self.eventLimit else {
@@ -198,7 +211,7 @@ extension LEHost {
         events.append(event)
     }
 
-    mutating func log(_ severity: Diagnostic.Severity, _ layer: String, _ message: String) {
+    mutating func log(_ severity: Diagnostic.Severity, _ layer: Diagnostic.Layer, _ message: String) {
         emit(.diagnostic(Diagnostic(severity: severity, layer: layer, message: message)))
     }
 }
@@ -224,7 +237,7 @@ extension LEHost {
     mutating func startUpAnswered(_ answer: CommandComplete) {
         guard case .starting(var startUp) = state else { return }
         do throws(StartUpFailure) {
-            if let warning = try startUp.receive(answer) { log(.warning, "hci", warning) }
+            if let warning = try startUp.receive(answer) { log(.warning, .hci, warning) }
             state = .starting(startUp)
             continueStartUp(startUp)
         } catch {
@@ -248,7 +261,7 @@ extension LEHost {
         controllerRandomAddress = ownAddress.type == .random ? ownAddress.address : nil
         buffers = ACLBuffers(dataLength: capabilities.aclDataLength, total: capabilities.aclPacketCount)
         if ownAddress.type != configuration.ownAddress.type.withoutIdentity {
-            log(.warning, "gap", "the controller has no public address; this device is known as \(ownAddress)")
+            log(.warning, .gap, "the controller has no public address; this device is known as \(ownAddress)")
         }
         emit(.ready(capabilities))
         for index in advertisers.indices where advertisers[index].phase == .wanted { putOnAir(index) }
@@ -259,7 +272,7 @@ extension LEHost {
     /// The controller is not what it was: everything begins anew.
     mutating func restart(_ reason: RestartReason) {
         let rest = pace.failed(at: now)
-        log(.error, "hci", "starting the controller again\(rest > .zero ? " in \(rest)" : ""): \(reason)")
+        log(.error, .hci, "starting the controller again\(rest > .zero ? " in \(rest)" : ""): \(reason)")
         emit(.restarting(reason))
         closeEverything(.hardwareFailure)
         guard rest > .zero else { return reset() }
@@ -272,7 +285,7 @@ extension LEHost {
         case .ready: restart(.commandTimeout(opcode))
         case .starting:
             guard startAttempts < Self.maximumStartAttempts else { return fail(.notAnswering(opcode)) }
-            log(.warning, "hci", "\(opcode): no answer within \(CommandQueue.timeout); trying again")
+            log(.warning, .hci, "\(opcode): no answer within \(CommandQueue.timeout); trying again")
             reset()
         case .off, .resting, .failed: commands.removeAll()
         }
@@ -284,7 +297,7 @@ extension LEHost {
         case .ready: restart(.hardwareError(code: code))
         case .starting:
             guard startAttempts < Self.maximumStartAttempts else { return fail(.notAnswering(Reset.opcode)) }
-            log(.warning, "hci", "hardware error 0x\([code].hexadecimal) while starting; trying again")
+            log(.warning, .hci, "hardware error 0x\([code].hexadecimal) while starting; trying again")
             reset()
         case .off, .resting, .failed: break
         }
@@ -293,7 +306,7 @@ extension LEHost {
     private mutating func fail(_ failure: StartUpFailure) {
         commands.removeAll()
         state = .failed
-        log(.error, "hci", "\(failure)")
+        log(.error, .hci, "\(failure)")
         emit(.failed(failure))
     }
 

@@ -65,28 +65,29 @@ struct StartUp: Sendable {
     ]
 
     /// The command to send next; nil when all is said.
-    func command() -> (any HCICommand)? {
+    func command() -> OutgoingCommand? {
         switch step {
-        case .reset: Reset()
-        case .version: ReadLocalVersionInformation()
-        case .commands: ReadLocalSupportedCommands()
-        case .linkManagerFeatures: ReadLocalSupportedFeatures()
-        case .publicAddress: ReadBDADDR()
-        case .features: LEReadLocalSupportedFeatures()
-        case .eventMask: SetEventMask(mask: Self.eventMask)
-        case .leEventMask: LESetEventMask(mask: capabilities.eventMask)
-        case .leHostSupport: WriteLEHostSupport(isSupported: true, simultaneousHost: 0)
-        case .leBufferSize: LEReadBufferSize()
-        case .bufferSize: ReadBufferSize()
-        case .states: LEReadSupportedStates()
-        case .maximumDataLength: LEReadMaximumDataLength()
-        case .suggestedDataLength: LEWriteSuggestedDefaultDataLength(transmit: capabilities.maximumTransmitLength)
-        case .advertisingDataLength: LEReadMaximumAdvertisingDataLength()
-        case .advertisingSetCount: LEReadNumberOfSupportedAdvertisingSets()
-        case .filterAcceptListSize: LEReadFilterAcceptListSize()
-        case .resolvingListSize: LEReadResolvingListSize()
-        case .defaultPHY: defaultPHY.map { LESetDefaultPHY(preferences: $0) }
-        case .randomAddress: LESetRandomAddress(address: ownAddress.address)
+        case .reset: OutgoingCommand(Reset())
+        case .version: OutgoingCommand(ReadLocalVersionInformation())
+        case .commands: OutgoingCommand(ReadLocalSupportedCommands())
+        case .linkManagerFeatures: OutgoingCommand(ReadLocalSupportedFeatures())
+        case .publicAddress: OutgoingCommand(ReadBDADDR())
+        case .features: OutgoingCommand(LEReadLocalSupportedFeatures())
+        case .eventMask: OutgoingCommand(SetEventMask(mask: Self.eventMask))
+        case .leEventMask: OutgoingCommand(LESetEventMask(mask: capabilities.eventMask))
+        case .leHostSupport: OutgoingCommand(WriteLEHostSupport(isSupported: true, simultaneousHost: 0))
+        case .leBufferSize: OutgoingCommand(LEReadBufferSize())
+        case .bufferSize: OutgoingCommand(ReadBufferSize())
+        case .states: OutgoingCommand(LEReadSupportedStates())
+        case .maximumDataLength: OutgoingCommand(LEReadMaximumDataLength())
+        case .suggestedDataLength:
+            OutgoingCommand(LEWriteSuggestedDefaultDataLength(transmit: capabilities.maximumTransmitLength))
+        case .advertisingDataLength: OutgoingCommand(LEReadMaximumAdvertisingDataLength())
+        case .advertisingSetCount: OutgoingCommand(LEReadNumberOfSupportedAdvertisingSets())
+        case .filterAcceptListSize: OutgoingCommand(LEReadFilterAcceptListSize())
+        case .resolvingListSize: OutgoingCommand(LEReadResolvingListSize())
+        case .defaultPHY: defaultPHY.map { OutgoingCommand(LESetDefaultPHY(preferences: $0)) }
+        case .randomAddress: OutgoingCommand(LESetRandomAddress(address: ownAddress.address))
         case nil: nil
         }
     }
@@ -96,24 +97,24 @@ struct StartUp: Sendable {
         let commands = capabilities.commands
         switch step {
         case .reset, .version, .commands, .features, .eventMask, .leEventMask, .leBufferSize: return true
-        case .linkManagerFeatures: return commands.contains(ReadLocalSupportedFeatures.self)
-        case .publicAddress: return commands.contains(ReadBDADDR.self)
-        case .leHostSupport: return capabilities.isDualMode && commands.contains(WriteLEHostSupport.self)
+        case .linkManagerFeatures: return commands.contains(ReadLocalSupportedFeatures.id)
+        case .publicAddress: return commands.contains(ReadBDADDR.id)
+        case .leHostSupport: return capabilities.isDualMode && commands.contains(WriteLEHostSupport.id)
         // Zero says that LE shares the buffers of BR/EDR (Core 5.4, Vol 4, Part E, 7.8.2).
         case .bufferSize: return capabilities.aclDataLength == 0 || capabilities.aclPacketCount == 0
-        case .states: return commands.contains(LEReadSupportedStates.self)
+        case .states: return commands.contains(LEReadSupportedStates.id)
         case .maximumDataLength:
-            return capabilities.supportsDataLengthExtension && commands.contains(LEReadMaximumDataLength.self)
+            return capabilities.supportsDataLengthExtension && commands.contains(LEReadMaximumDataLength.id)
         case .suggestedDataLength:
             return capabilities.maximumTransmitLength != .minimum
-                && commands.contains(LEWriteSuggestedDefaultDataLength.self)
+                && commands.contains(LEWriteSuggestedDefaultDataLength.id)
         case .advertisingDataLength:
-            return capabilities.usesExtendedCommands && commands.contains(LEReadMaximumAdvertisingDataLength.self)
+            return capabilities.usesExtendedCommands && commands.contains(LEReadMaximumAdvertisingDataLength.id)
         case .advertisingSetCount:
-            return capabilities.usesExtendedCommands && commands.contains(LEReadNumberOfSupportedAdvertisingSets.self)
-        case .filterAcceptListSize: return commands.contains(LEReadFilterAcceptListSize.self)
-        case .resolvingListSize: return commands.contains(LEReadResolvingListSize.self)
-        case .defaultPHY: return defaultPHY != nil && commands.contains(LESetDefaultPHY.self)
+            return capabilities.usesExtendedCommands && commands.contains(LEReadNumberOfSupportedAdvertisingSets.id)
+        case .filterAcceptListSize: return commands.contains(LEReadFilterAcceptListSize.id)
+        case .resolvingListSize: return commands.contains(LEReadResolvingListSize.id)
+        case .defaultPHY: return defaultPHY != nil && commands.contains(LESetDefaultPHY.id)
         case .randomAddress: return ownAddress.type == .random
         }
     }

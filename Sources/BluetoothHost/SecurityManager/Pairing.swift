@@ -40,8 +40,17 @@ struct Pairing: Sendable {
         let distributedKeys: DistributedKeys
     }
 
+    /// Who said that both devices show the same number.
+    enum Comparer: Sendable {
+        /// Somebody who looked at both.
+        case person
+        /// This device, which has no eyes.
+        case device
+    }
+
     let context: PairingContext
     private let materials: Materials
+    private var comparer = Comparer.person
     private(set) var phase = Phase.awaitingConsent
 
     init(_ context: PairingContext, _ materials: Materials) {
@@ -53,6 +62,18 @@ struct Pairing: Sendable {
     var pendingKey: LongTermKey? {
         if case .encrypting(let key) = phase { key } else { nil }
     }
+
+    /// Whether the key protects against a man in the middle. A comparison that no person made does not.
+    var isAuthenticated: Bool {
+        switch (context.terms.model, comparer) {
+        case (.numericComparison, .device): false
+        case (.numericComparison, .person), (.justWorks, _), (.passkeyEntry, _), (.outOfBand, _):
+            context.terms.isAuthenticated
+        }
+    }
+
+    /// How much the key protects.
+    var strength: BondStrength { BondStrength(context.terms, isAuthenticated: isAuthenticated) }
 
     /// What the pairing came to, once it is over.
     var result: Result? {
@@ -137,9 +158,10 @@ struct Pairing: Sendable {
         }
     }
 
-    /// The user says that both devices show the same number.
-    mutating func confirmComparison(_ output: inout PairingOutput) {
+    /// The user says that both devices show the same number; or this device goes on without knowing.
+    mutating func confirmComparison(by comparer: Comparer, _ output: inout PairingOutput) {
         guard case .secureConnections(var pairing) = phase else { return }
+        self.comparer = comparer
         pairing.confirmComparison(&output)
         advance(to: .secureConnections(pairing), output)
     }

@@ -74,6 +74,8 @@ extension PairingFailedReason: CustomStringConvertible {
 public enum PairingFailure: Error, Hashable, Sendable {
     /// This device refused or stopped it, and told the peer why.
     case refused(PairingFailedReason)
+    /// The peer has not proved who it is, and this device pairs with nobody else now: it was told Pairing Not Supported.
+    case notPairable
     /// The peer refused or stopped it.
     case refusedByPeer(PairingFailedReason)
     /// Nothing happened for 30 seconds. No pairing is possible on this link any more.
@@ -87,6 +89,7 @@ public enum PairingFailure: Error, Hashable, Sendable {
     public var reason: PairingFailedReason {
         switch self {
         case .refused(let reason), .refusedByPeer(let reason): reason
+        case .notPairable: .pairingNotSupported
         case .timedOut, .disconnected, .encryptionFailed: .unspecifiedReason
         }
     }
@@ -96,6 +99,7 @@ extension PairingFailure: CustomStringConvertible {
     public var description: String {
         switch self {
         case .refused(let reason): "refused by this device: \(reason)"
+        case .notPairable: "this device is closed to those who have not proved who they are"
         case .refusedByPeer(let reason): "refused by the peer: \(reason)"
         case .timedOut: "timed out; pairing is possible again after a reconnection"
         case .disconnected: "the link was lost"

@@ -31,8 +31,10 @@ public struct PairingPrompt: Hashable, Sendable {
 
 /// The answer to a prompt.
 public enum PairingAnswer: Hashable, Sendable {
-    /// Yes: to `confirmPairing` and `numericComparison`.
+    /// A person's yes: to `confirmPairing` and `numericComparison`.
     case accept
+    /// The device's own yes to the same, with no person to look: the key then protects against nobody in the middle.
+    case acceptUnseen
     /// What was typed: to `requestPasskey`.
     case passkey(Passkey)
     /// No, or enough of this: to any prompt.
@@ -51,6 +53,11 @@ public struct PairingSummary: Hashable, Sendable {
     public let keySize: EncryptionKeySize
     /// Who the peer says it is, if the keys are kept: a `bonded` event follows.
     public let bondedIdentity: LEAddress?
+    /// Whether that device had another key before, which counts no more.
+    public let replacesKey: Bool
+    /// Whether the peer gave keys of its own over the link that the new key encrypts. One that gave none may not know that
+    /// it has paired, if the link is lost before it is heard again.
+    public let isAcknowledged: Bool
 }
 
 /// What the Security Manager has to say.

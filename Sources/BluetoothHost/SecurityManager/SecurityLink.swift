@@ -25,8 +25,10 @@ struct SecurityLink: Sendable {
     let role: PairingRole
     let ownAddress: LEAddress
     let peerAddress: LEAddress
-    /// Who the peer is, as far as there is a bond with it.
+    /// Who the peer says it is, as far as there is a bond with it.
     var identity: LEAddress?
+    /// Who the peer has proved to be, by the key that encrypts the link. It does not change while the link lasts.
+    var provenIdentity: LEAddress?
     var security = LinkSecurity.none
     private(set) var procedure: Procedure?
     /// When the procedure has lasted too long.

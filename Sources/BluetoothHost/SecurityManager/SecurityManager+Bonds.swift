@@ -21,7 +21,10 @@ extension SecurityManager {
         let identity = identity.withoutIdentityType
         bondList.remove(identity)
         resolver.setKeys(bondList.identityResolvingKeys)
-        for (handle, link) in links where link.identity == identity { links[handle]?.identity = nil }
+        for (handle, link) in links {
+            if link.identity == identity { links[handle]?.identity = nil }
+            if link.provenIdentity == identity { links[handle]?.provenIdentity = nil }
+        }
         refreshBondedLinks()
     }
 
@@ -36,19 +39,12 @@ extension SecurityManager {
         address.isIdentity ? address.withoutIdentityType : resolver.identity(of: address.address)
     }
 
-    /// A new resolvable private address of this device, and when it will be time for the next.
+    /// A new resolvable private address of this device.
     /// - Returns: nil if the configuration has no identity to hide.
-    public mutating func makePrivateAddressRotation(
-        lifetime: Duration = PrivateAddressRotation.defaultLifetime,
-        at now: Duration
-    ) -> PrivateAddressRotation? {
+    public mutating func makePrivateAddress() -> DeviceAddress? {
         configuration.identity.map { identity in
-            PrivateAddressRotation(
-                key: identity.identityResolvingKey,
-                lifetime: lifetime,
-                randomness: &randomness,
-                at: now
-            )
+            let random = UInt32(truncatingIfNeeded: randomness.next())
+            return DeviceAddress(resolvableBy: identity.identityResolvingKey, random: random)
         }
     }
 
@@ -60,14 +56,16 @@ extension SecurityManager {
         return bond
     }
 
-    /// Whether a link's peer has a bond that is in the store and may be used.
-    func isBonded(_ link: SecurityLink) -> Bool {
-        usableBond(of: link).map { bondList.isStored($0.identity) } ?? false
+    /// Whether a link's peer has a bond that is in the store and may be used. On an encrypted link that is so only if the
+    /// bond's key encrypts it; before, it is what the peer's address says.
+    func isBonded(_ link: SecurityLink, isEncrypted: Bool) -> Bool {
+        guard let bond = usableBond(of: link), bondList.isStored(bond.identity) else { return false }
+        return !isEncrypted || link.provenIdentity == bond.identity
     }
 
     /// Notes whether a link's peer is bonded now, and says so if it is news.
     mutating func refreshBonded(_ link: inout SecurityLink) {
-        let isBonded = isBonded(link)
+        let isBonded = isBonded(link, isEncrypted: link.security.isEncrypted)
         guard isBonded != link.security.isBonded else { return }
         link.security.isBonded = isBonded
         events.append(.securityChanged(link.handle, link.security))

@@ -44,10 +44,11 @@ extension SecurityManager {
     mutating func encrypted(with source: SecurityLink.KeySource?, on link: inout SecurityLink, at now: Duration) {
         switch source {
         case .pairing:
+            // Who has proved to hold the old key made the new one with this device: that link goes on.
             guard var pairing = link.pairing, pairing.pendingKey != nil else { break }
             setSecurity(
                 of: &link,
-                isAuthenticated: pairing.context.terms.isAuthenticated,
+                isAuthenticated: pairing.isAuthenticated,
                 keySize: pairing.context.terms.keySize
             )
             var output = PairingOutput()
@@ -62,9 +63,11 @@ extension SecurityManager {
         case .bond(let identity):
             guard let bond = bondList[identity] else { break }
             link.identity = identity
+            link.provenIdentity = identity
             setSecurity(of: &link, isAuthenticated: bond.isAuthenticated, keySize: bond.keySize)
         case nil:
             // Nobody here chose the key, so nothing is known about it.
+            link.provenIdentity = nil
             setSecurity(of: &link, isAuthenticated: false, keySize: .maximum)
         }
         if case .securityRequestSent = link.procedure { link.endProcedure() }
@@ -97,7 +100,7 @@ extension SecurityManager {
         security.isEncrypted = keySize != nil
         security.isAuthenticated = isAuthenticated
         security.keySize = keySize?.octets ?? 0
-        security.isBonded = isBonded(link)
+        security.isBonded = isBonded(link, isEncrypted: keySize != nil)
         guard security != link.security else { return }
         link.security = security
         events.append(.securityChanged(link.handle, security))

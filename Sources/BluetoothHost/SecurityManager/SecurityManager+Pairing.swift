@@ -63,7 +63,11 @@ extension SecurityManager {
             switch (prompt.kind, answer) {
             case (_, .reject): throw pairing.rejectionReason
             case (.confirmPairing, .accept): try pairing.begin(&randomness, &output)
-            case (.numericComparison, .accept): pairing.confirmComparison(&output)
+            case (.confirmPairing, .acceptUnseen): try pairing.begin(&randomness, &output)
+            case (.numericComparison, .accept): pairing.confirmComparison(by: .person, &output)
+            case (.numericComparison, .acceptUnseen):
+                pairing.confirmComparison(by: .device, &output)
+                try checkStrength(of: pairing, on: link)
             case (.requestPasskey, .passkey(let passkey)): try pairing.enter(passkey, &randomness, &output)
             default: return false
             }
@@ -185,9 +189,11 @@ extension SecurityManager {
 
     // MARK: From features to a pairing
 
-    /// Whether the peer of a link may pair.
-    private func mayPair(_ link: SecurityLink) -> Bool {
-        link.identity != nil || (isPairable && bondList.count < configuration.maximumBondCount)
+    /// Whether the peer of a link may pair: because it has proved who it is, or because anybody may and there is room for
+    /// its bond.
+    func mayPair(_ link: SecurityLink) -> Bool {
+        if link.provenIdentity != nil { return true }
+        return isPairable && (link.identity != nil || bondList.count < configuration.maximumBondCount)
     }
 
     /// What is known about the peer out of band that this kind of pairing can use.
@@ -203,9 +209,9 @@ extension SecurityManager {
         on link: SecurityLink
     ) throws(PairingFailedReason) -> Pairing {
         try configuration.check(terms, as: link.role)
-        if let bond = link.identity.flatMap({ bondList[$0] }), !isAcceptable(terms, inPlaceOf: bond) {
-            throw .authenticationRequirements
-        }
+        // Who holds the key has nothing to gain by a link that is not bonded, and would lose what the bond gives it.
+        if link.provenIdentity != nil && !terms.isBonding { throw .authenticationRequirements }
+        try checkStrength(BondStrength(terms, isAuthenticated: terms.isAuthenticated), on: link)
         var materials = Pairing.Materials()
         materials.localIdentity = configuration.identity
         materials.allowsDebugKey = configuration.debugKeys != .refused
@@ -244,9 +250,19 @@ extension SecurityManager {
         }
     }
 
-    /// A bond that no man in the middle was there to see is never replaced by one that he could have made.
-    private func isAcceptable(_ terms: PairingTerms, inPlaceOf bond: Bond) -> Bool {
-        terms.isAuthenticated || !bond.isAuthenticated
+    /// No bond is replaced by a weaker one, no matter which side asks or agrees: otherwise a man in the middle would only have
+    /// to wait for the next pairing.
+    private func checkStrength(_ strength: BondStrength, on link: SecurityLink) throws(PairingFailedReason) {
+        guard let bond = link.identity.flatMap({ bondList[$0] }) else { return }
+        guard strength.isAtLeast(BondStrength(bond)) else { throw .authenticationRequirements }
+    }
+
+    /// The same, and what this device insists on, once it is known that no person has compared the numbers.
+    private func checkStrength(of pairing: Pairing, on link: SecurityLink) throws(PairingFailedReason) {
+        if configuration.manInTheMiddleProtection.isRequired && !pairing.isAuthenticated {
+            throw .authenticationRequirements
+        }
+        try checkStrength(pairing.strength, on: link)
     }
 
     // MARK: Steps and ends
@@ -282,7 +298,7 @@ extension SecurityManager {
     mutating func completeIfPossible(_ link: inout SecurityLink, at now: Duration) throws(PairingFailedReason) {
         guard let pairing = link.pairing, let result = pairing.result else { return }
         let terms = pairing.context.terms
-        let bond = try makeBond(result, terms, on: link)
+        let bond = try makeBond(result, pairing, on: link)
         attempts.succeeded(link.peer)
         if terms.model == .outOfBand {
             peerOutOfBandData[link.peerAddress] = nil
@@ -295,9 +311,11 @@ extension SecurityManager {
                 PairingSummary(
                     model: terms.model,
                     usesSecureConnections: terms.usesSecureConnections,
-                    isAuthenticated: terms.isAuthenticated,
+                    isAuthenticated: pairing.isAuthenticated,
                     keySize: terms.keySize,
-                    bondedIdentity: bond?.identity
+                    bondedIdentity: bond?.identity,
+                    replacesKey: bond.map { bondList.contains($0.identity) } ?? false,
+                    isAcknowledged: !terms.keys(from: link.role.other).isEmpty
                 )
             )
         )
@@ -305,6 +323,7 @@ extension SecurityManager {
         bondList.insert(bond, isStored: false)
         resolver.setKeys(bondList.identityResolvingKeys)
         link.identity = bond.identity
+        link.provenIdentity = bond.identity
         refreshBonded(&link)
         events.append(.bonded(link.handle, bond))
     }
@@ -312,9 +331,10 @@ extension SecurityManager {
     /// What a pairing leaves behind; nil if nothing is to be kept, or nothing could be found again.
     private func makeBond(
         _ result: Pairing.Result,
-        _ terms: PairingTerms,
+        _ pairing: Pairing,
         on link: SecurityLink
     ) throws(PairingFailedReason) -> Bond? {
+        let terms = pairing.context.terms
         guard terms.isBonding else { return nil }
         // A private address that nothing resolves is a name that its owner will not use again.
         guard let identity = result.peerKeys.identity ?? (link.peerAddress.isIdentity ? link.peerAddress : nil) else {
@@ -327,8 +347,10 @@ extension SecurityManager {
             guard result.ownLongTermKey != nil || result.peerKeys.longTermKey != nil else { return nil }
             keys = .legacy(own: result.ownLongTermKey, peer: result.peerKeys.longTermKey)
         }
+        // A link is one device's: what its peer was trusted with must not pass to another identity.
+        if let proven = link.provenIdentity, proven != identity { throw .keyRejected }
         if let old = bondList[identity] {
-            guard isAcceptable(terms, inPlaceOf: old) else { throw .keyRejected }
+            guard pairing.strength.isAtLeast(BondStrength(old)) else { throw .keyRejected }
         } else {
             guard bondList.count < configuration.maximumBondCount else { throw .keyRejected }
         }
@@ -336,7 +358,7 @@ extension SecurityManager {
             identity: identity,
             keys: keys,
             keySize: terms.keySize,
-            isAuthenticated: terms.isAuthenticated,
+            isAuthenticated: pairing.isAuthenticated,
             peerIdentityResolvingKey: result.peerKeys.identityResolvingKey,
             peerSignatureKey: result.peerKeys.signatureKey,
             distributedKeys: result.distributedKeys,

@@ -13,8 +13,8 @@ public struct SecurityManager: Sendable {
     /// What this device can do, wants, and insists on. A change counts from the next pairing on.
     public var configuration: Configuration
 
-    /// Whether devices may pair that this one has no bond with. One that has a bond may always pair again, at the same
-    /// strength or a higher one, since it may have lost its keys.
+    /// Whether devices may pair that have not proved who they are: strangers, and those that have lost their keys, which
+    /// nothing tells apart. One whose link is encrypted with the key of its bond may always pair again.
     public var isPairable: Bool
 
     var links: [ConnectionHandle: SecurityLink] = [:]
@@ -65,7 +65,7 @@ public struct SecurityManager: Sendable {
         var link = SecurityLink(handle, role: role, ownAddress: ownAddress, peerAddress: peerAddress)
         let identity = resolvedIdentity?.withoutIdentityType ?? self.identity(of: peerAddress)
         link.identity = identity.flatMap { bondList.contains($0) ? $0 : nil }
-        link.security.isBonded = isBonded(link)
+        link.security.isBonded = isBonded(link, isEncrypted: false)
         links[handle] = link
     }
 
@@ -78,8 +78,12 @@ public struct SecurityManager: Sendable {
     /// What is known about the security of a link: what attribute permissions are checked against.
     public func security(of handle: ConnectionHandle) -> LinkSecurity? { links[handle]?.security }
 
-    /// Who the peer of a link is, if there is a bond with it.
+    /// Who the peer of a link says it is, if there is a bond with that device. An address proves nothing: anybody who has
+    /// heard it can use it.
     public func identity(on handle: ConnectionHandle) -> LEAddress? { links[handle]?.identity }
+
+    /// Who the peer of a link is, once it has proved it: the link is encrypted with the key of its bond.
+    public func provenIdentity(on handle: ConnectionHandle) -> LEAddress? { links[handle]?.provenIdentity }
 
     // MARK: Input
 
@@ -93,8 +97,12 @@ public struct SecurityManager: Sendable {
         } catch {
             // A request that is refused is worth knowing about; a stray command of no pairing is not.
             let isRequest = link.procedure == nil && bytes.first == SMPCode.pairingRequest.rawValue
+            let wasAdmitted = mayPair(link)
             refuse(error, on: &link, at: now)
-            if isRequest { events.append(.pairingFailed(handle, .refused(error))) }
+            if isRequest {
+                let isClosed = error == .pairingNotSupported && !wasAdmitted
+                events.append(.pairingFailed(handle, isClosed ? .notPairable : .refused(error)))
+            }
         }
         links[handle] = link
     }
@@ -125,6 +133,7 @@ public struct SecurityManager: Sendable {
         } else if isEncrypted {
             encrypted(with: source, on: &link, at: now)
         } else {
+            link.provenIdentity = nil
             setSecurity(of: &link, isAuthenticated: false, keySize: nil)
             if let pairing = link.pairing, case .distributingKeys = pairing.phase {
                 refuse(.unspecifiedReason, on: &link, at: now)

@@ -10,6 +10,8 @@ public enum LEDSignal: String, Sendable, CaseIterable {
     case pairing
     /// A pairing waits for a button: quickly on and off.
     case question
+    /// A phone was refused that wanted to pair: three flashes and a pause, for a while.
+    case refused
     /// There is no controller: two short flashes every two seconds.
     case fault
 
@@ -20,6 +22,11 @@ public enum LEDSignal: String, Sendable, CaseIterable {
         case .advertising: [.milliseconds(50), .milliseconds(950)]
         case .pairing: [.milliseconds(500), .milliseconds(500)]
         case .question: [.milliseconds(100), .milliseconds(100)]
+        case .refused:
+            [
+                .milliseconds(100), .milliseconds(200), .milliseconds(100), .milliseconds(200), .milliseconds(100),
+                .milliseconds(1300),
+            ]
         case .fault: [.milliseconds(100), .milliseconds(200), .milliseconds(100), .milliseconds(1600)]
         }
     }

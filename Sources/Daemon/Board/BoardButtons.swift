@@ -102,6 +102,11 @@ extension WatchButton {
     }
 }
 
+extension BoardHardware {
+    /// Whether a person can say yes to a pairing with its buttons.
+    public var takesYes: Bool { buttons.keys.contains { WatchButton($0).isYes } }
+}
+
 extension DaemonError {
     init(_ error: GPIOError) {
         self.init(error.isPermission ? .notPermitted : .unavailable, error.description, advice: error.advice)

@@ -11,8 +11,8 @@ final class BoardLED: LoopMember {
     /// What the LED was told last.
     private var isLit = false
     private var isStale = true
-    /// When a pairing window ends, which nobody may be told of.
-    private var windowEnd: Duration?
+    /// When what it shows ends by itself, of which nobody is told: a pairing window, the word of a refused phone.
+    private var signalEnd: Duration?
     private var isStopping = false
     private var hasFailed = false
 
@@ -36,11 +36,12 @@ final class BoardLED: LoopMember {
     /// Before the loop waits, so that it shows what has just happened.
     func moveOutput(at now: Duration) -> Bool {
         guard !isStopping else { return false }
-        if isStale || windowEnd.map({ $0 <= now }) == true {
+        if isStale || signalEnd.map({ $0 <= now }) == true {
             isStale = false
             let status = watch.host.firmware.status
-            windowEnd = status.pairing.windowEnd.flatMap { $0 > now ? $0 : nil }
-            pattern.show(LEDSignal(status), at: now)
+            let ends = [status.pairing.windowEnd, status.pairing.refused.map { $0.time + LEDSignal.refusedDuration }]
+            signalEnd = ends.compactMap(\.self).filter { $0 > now }.min()
+            pattern.show(LEDSignal(status, at: now), at: now)
         }
         pattern.advance(to: now)
         light(pattern.isLit)
@@ -51,7 +52,7 @@ final class BoardLED: LoopMember {
     func advance(to now: Duration) {}
 
     var nextDeadline: Duration? {
-        isStopping ? nil : [pattern.nextDeadline, windowEnd].compactMap(\.self).min()
+        isStopping ? nil : [pattern.nextDeadline, signalEnd].compactMap(\.self).min()
     }
 
     func beginStop(at now: Duration) {
@@ -76,13 +77,18 @@ final class BoardLED: LoopMember {
 }
 
 extension LEDSignal {
-    /// What is most worth knowing of a watch.
-    init(_ status: WatchStatus) {
+    /// How long it tells of a phone that was refused.
+    static let refusedDuration = Duration.seconds(10)
+
+    /// What is most worth knowing of a watch at a moment.
+    init(_ status: WatchStatus, at now: Duration) {
         self =
             if !status.isReady {
                 .fault
             } else if !status.pairing.waiting.isEmpty {
                 .question
+            } else if let refused = status.pairing.refused, now < refused.time + Self.refusedDuration {
+                .refused
             } else if status.pairing.windowEnd != nil {
                 .pairing
             } else if !status.links.isEmpty {

@@ -2,6 +2,7 @@ import ControlServer
 import Glibc
 import LinuxBluetooth
 import PebbleWatch
+import PrivateFiles
 
 /// Where a running watch takes commands.
 public struct ControlAddress: Sendable {
@@ -9,11 +10,14 @@ public struct ControlAddress: Sendable {
     /// How the person named it, for errors.
     private let origin: String
 
+    /// The socket's name within the state directory.
+    static let fileName = "control.sock"
+
     /// Where a watch that runs as a service takes commands.
-    public static let service = ControlAddress(path: "/run/cairn/" + ControlListener.fileName)
+    public static let service = ControlAddress(path: "/run/cairn/" + fileName)
 
     /// The socket in a directory that was made for a watch's.
-    public static func path(in directory: String) -> String { directory + "/" + ControlListener.fileName }
+    public static func path(in directory: String) -> String { directory + "/" + fileName }
 
     /// Whether there is a file.
     public var exists: Bool { access(path, F_OK) == 0 }
@@ -28,6 +32,12 @@ public struct ControlAddress: Sendable {
     public init(path: String) {
         self.path = path
         origin = "at \(path)"
+    }
+
+    /// Whether what answers is this user's or root's, or stands where no stranger could have put it. What a person types, such as
+    /// a passkey, is for nobody else.
+    fileprivate func isTrusted(_ connection: borrowing UnixConnection) -> Bool {
+        connection.peerUser.map(TrustedUsers.numbers().contains) ?? false || PrivateDirectory.isOutOfReachOfOthers(path)
     }
 
     fileprivate func explain(_ error: SystemError) -> DaemonError {
@@ -68,6 +78,13 @@ public struct ControlClient: ~Copyable {
             connection = try UnixConnection(path: address.path)
         } catch {
             throw address.explain(error)
+        }
+        guard address.isTrusted(connection) else {
+            throw DaemonError(
+                .notPermitted,
+                "what answers at \(address.path) belongs to another user, who may have put it there for you",
+                advice: "name the watch that you mean with --state or --control"
+            )
         }
         self.address = address
         self.connection = connection
@@ -150,6 +167,7 @@ public struct ControlClient: ~Copyable {
         "not-bondable": "start the watch without --no-bonding",
         "pairing-is-refused": "start the watch with --pairing auto or button",
         "unknown-phone": "cairn status lists the phones that are remembered",
+        "unknown-sequence": "the number may be from before the watch was started again: see cairn status --json",
         "busy": "programs that stay connected, such as cairn events, are counted",
     ]
 }

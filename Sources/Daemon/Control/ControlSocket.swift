@@ -2,6 +2,7 @@ import ControlServer
 import LinuxBluetooth
 import Logging
 import PebbleWatch
+import WatchStorage
 
 /// The control socket of a running watch: programs of this user connect, ask, and are told what happens.
 ///
@@ -23,35 +24,44 @@ public final class ControlSocket: LoopMember {
         var pollToken: PollSet.Token?
         /// Whether whole requests wait to be answered: then nothing more is read.
         var isBehind = false
+        /// The copy of the watch's state that it reads.
+        var backup: BackupSnapshot?
 
         init(_ stream: ByteStream) { self.stream = stream }
     }
 
-    private let listener: ControlListener
+    private let listener: PrivateSocket
     private let watch: HostRunner<WatchHost>
+    private let store: SQLiteStore?
     private let log: Logger
+    private var history = EventHistory()
+    /// What programs are told of this process.
+    var program: ControlProgram
     private var clients: [Client] = []
     private var listenerToken: PollSet.Token?
     private var acceptPauseEnds: Duration?
 
     /// Listens from now on, so that whatever is wrong with the path shows at once.
+    /// - Parameter store: what a backup is a copy of; nil for a watch that keeps nothing.
     public init(
         path: String,
         access: ControlAccess = .user,
         watch: HostRunner<WatchHost>,
+        store: SQLiteStore?,
+        program: ControlProgram,
         log: Logger
     ) throws(DaemonError) {
-        listener = try ControlListener(path: path, access: access)
+        self.program = program
+        listener = try PrivateSocket(path: path, access: access, for: .commands)
         self.watch = watch
+        self.store = store
         self.log = log
         log.info("takes commands at \(path)")
     }
 
-    /// Tells the programs that want to know what happened.
+    /// Keeps what happened, and tells the programs that want to know.
     func deliver(_ event: WatchEvent, text: String, at now: Duration) {
-        guard clients.contains(where: \.conversation.wantsEvents),
-            let event = ControlEvent(event, text: text, at: now)
-        else { return }
+        guard let event = history.record(event, text: text, at: now) else { return }
         for client in clients {
             if let line = client.conversation.line(for: event, hasRoom: client.stream.hasRoom, at: now) {
                 client.stream.send(line)
@@ -110,25 +120,61 @@ public final class ControlSocket: LoopMember {
                 client.isBehind = false
                 return
             }
-            client.stream.send(answer(to: item, at: now).line)
+            client.stream.send(answer(to: item, of: client, at: now))
             share -= 1
         }
         client.isBehind = true
     }
 
-    private func answer(to item: ControlConversation.Item, at now: Duration) -> ControlAnswer {
+    private func answer(to item: ControlConversation.Item, of client: Client, at now: Duration) -> [UInt8] {
         switch item {
-        case .answered(let answer): return answer
-        case .status: return ControlAnswer(watch.host.firmware.status, at: now)
+        case .backup: return backUp(for: client).line
+        case .backupPart(let offset): return part(of: client.backup, from: offset).line
+        case .answered(let answer): return answer.line
+        case .status: return ControlAnswer(watch.host.firmware.status, of: program, history, at: now).line
+        case .events(let sequence): return ControlAnswer.events(after: sequence, from: history, at: now)
         case .perform(let command):
+            let last = history.last
             do throws(WatchCommandError) {
                 let result = try watch.withFirmware(at: now) { firmware throws(WatchCommandError) in
                     try firmware.perform(command, at: now)
                 }
-                return ControlAnswer(result, at: now)
+                return ControlAnswer(result, after: last, at: now).line
             } catch {
-                return ControlAnswer(error)
+                return ControlAnswer(error).line
             }
+        }
+    }
+
+    /// A backup has the keys in it, which no group is given.
+    private func backUp(for client: Client) -> ControlAnswer {
+        guard client.stream.isOwnUserOrRoot else {
+            return ControlAnswer(
+                failure: "not-permitted",
+                "only the user who started the watch, and root, may back it up"
+            )
+        }
+        guard let store else {
+            return ControlAnswer(failure: "nothing-is-kept", "this watch keeps nothing: it has no state directory")
+        }
+        do throws(DaemonError) {
+            let backup = try BackupSnapshot(of: store)
+            client.backup = backup
+            log.notice("its state is being backed up: \(backup.summary.size) bytes")
+            return ControlAnswer(ControlBackup(backup.summary))
+        } catch {
+            return ControlAnswer(failure: "backup-failed", error.what)
+        }
+    }
+
+    private func part(of backup: BackupSnapshot?, from offset: Int) -> ControlAnswer {
+        guard let backup else {
+            return ControlAnswer(failure: "no-backup", "there is no backup on this connection: ask for one first")
+        }
+        do throws(DaemonError) {
+            return ControlAnswer(backupPart: try backup.piece(from: offset))
+        } catch {
+            return ControlAnswer(failure: "backup-failed", error.what)
         }
     }
 
@@ -144,7 +190,8 @@ public final class ControlSocket: LoopMember {
 
     private func acceptClients(at now: Duration) {
         do {
-            while let stream = try listener.accept(outboundLimit: Self.outboundLimit) {
+            while let socket = try listener.accept() {
+                let stream = ByteStream(owning: socket, kind: .unixSocket, outboundLimit: Self.outboundLimit)
                 guard clients.count < Self.clientLimit else {
                     let refusal = "\(Self.clientLimit) programs are connected already; end one of them"
                     stream.send(ControlAnswer(failure: ControlAnswer.busyCode, refusal).line)

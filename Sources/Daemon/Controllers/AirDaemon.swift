@@ -8,6 +8,8 @@ public struct AirDaemonConfiguration: Sendable {
     public var adapterCount = 0
     /// A loopback port that offers controllers to other hosts; nil for none.
     public var port: UInt16?
+    /// A Unix socket that offers them, which only this user can open; nil for none.
+    public var socketPath: String?
     /// Determines what the radio leaves to chance, the adapters' addresses among it.
     public var seed: UInt64 = 0
     /// How well controllers hear each other.
@@ -32,13 +34,17 @@ public final class AirDaemon {
         _ configuration: AirDaemonConfiguration,
         adapterIsReady: @escaping (_ name: String, DeviceAddress) -> Void = { _, _ in }
     ) throws(DaemonError) {
-        let loggers = Loggers(configuration.logLevels)
-        loop = EventLoop(clock: MonotonicClock(), signals: try .catching(), log: loggers[.daemon])
+        let clock = MonotonicClock()
+        let loggers = Loggers(configuration.logLevels, clock: clock)
+        loop = EventLoop(clock: clock, signals: try .catching(), log: loggers[.daemon])
         let air = VirtualAir(Air(seed: configuration.seed, quality: configuration.quality), log: loggers[.air])
         air.adapterIsReady = adapterIsReady
         port = if let wanted = configuration.port { try air.listen(on: wanted) } else { nil }
+        if let path = configuration.socketPath { try air.listen(at: path) }
         try air.makeAdapters(configuration.adapterCount, path: configuration.adapterDevice)
         loop.add(air)
+        if let edge = loggers.edge { loop.add(LogCounts(edge)) }
+        loop.add(OutputReader(of: loop, log: loggers[.daemon]))
     }
 
     /// Runs until a signal. The adapters are gone when the process is.

@@ -40,9 +40,10 @@ public final class VirtualAir: LoopMember {
     private var stations: [Station] = []
     private var guests: [Guest] = []
     private var guestCount = 0
-    private var server: H4Server?
-    private var serverToken: PollSet.Token?
-    /// Until when no guest is accepted.
+    private var gate: PortGate?
+    private var socket: PrivateSocket?
+    private var socketToken: PollSet.Token?
+    /// Until when no guest is accepted at the socket.
     private var acceptPauseEnds: Duration?
     private var buffer: [UInt8] = []
     private let log: Logger
@@ -60,18 +61,23 @@ public final class VirtualAir: LoopMember {
         stations.append(Station(controller: air.addController(configuration), runner: runner))
     }
 
-    /// Offers controllers on a loopback port; 0 lets the kernel choose one.
+    /// Offers controllers on a loopback port, to this user's programs that speak H4; 0 lets the kernel choose one.
     /// - Returns: the port.
     public func listen(on port: UInt16) throws(DaemonError) -> UInt16 {
         do {
-            let server = try H4Server(port: port)
-            let chosen = server.port
-            self.server = consume server
-            log.notice("H4 controllers for other hosts at tcp:127.0.0.1:\(chosen)")
-            return chosen
+            let gate = try PortGate(port: port, speaks: .h4, users: .own(), name: "the air's port", log: log)
+            self.gate = gate
+            log.notice("H4 controllers for other hosts at tcp:127.0.0.1:\(gate.port)")
+            return gate.port
         } catch {
             throw DaemonError(error.isPermission ? .notPermitted : .unavailable, "\(error)", advice: error.advice)
         }
+    }
+
+    /// Offers controllers on a Unix socket, which only this user can open. It is gone when the air is.
+    public func listen(at path: String) throws(DaemonError) {
+        socket = try PrivateSocket(path: path, access: .user, for: .controllers)
+        log.notice("H4 controllers for other hosts at unix:\(path)")
     }
 
     /// Becomes that many adapters of this machine. What has been made is given back when the air goes away.
@@ -97,12 +103,9 @@ public final class VirtualAir: LoopMember {
     }
 
     public func addPollRequests(to set: inout PollSet) {
-        switch server {
-        case .some(let server) where acceptPauseEnds == nil:
-            serverToken = set.add(server.descriptor, reading: true, writing: false)
-        default:
-            serverToken = nil
-        }
+        gate?.addPollRequests(to: &set)
+        socketToken =
+            acceptPauseEnds == nil ? socket.map { set.add($0.descriptor, reading: true, writing: false) } : nil
         for guest in guests {
             guest.pollToken = set.add(guest.stream.descriptor, reading: true, writing: guest.stream.wantsToWrite)
         }
@@ -126,7 +129,8 @@ public final class VirtualAir: LoopMember {
                 remove(guest, because: error)
             }
         }
-        if let token = serverToken, set.isReadable(token) { acceptGuests() }
+        gate?.takeInput(set, at: now) { welcome($0, as: .tcpSocket) }
+        if let token = socketToken, set.isReadable(token) { acceptGuests() }
     }
 
     public func moveOutput(at now: Duration) -> Bool {
@@ -141,18 +145,19 @@ public final class VirtualAir: LoopMember {
                 remove(guest, because: error)
             }
         }
-        while let event = air.nextEvent() { log.warning("\(event)") }
+        while let event = air.nextEvent() { log.warning("\(description(of: event))") }
         return isBusy
     }
 
     public func advance(to now: Duration) {
         catchUp(to: now)
+        gate?.advance(to: now)
         if let end = acceptPauseEnds, end <= now { acceptPauseEnds = nil }
     }
 
     public var nextDeadline: Duration? {
         var earliest = nextRadioDeadline
-        if let end = acceptPauseEnds { earliest = min(earliest ?? end, end) }
+        for end in [acceptPauseEnds, gate?.nextDeadline] { earliest = [earliest, end].compactMap { $0 }.min() }
         return earliest
     }
 
@@ -166,6 +171,8 @@ public final class VirtualAir: LoopMember {
 
     public func beginStop(at now: Duration) {
         for station in stations { station.runner.beginShutdown(at: time) }
+        // The file goes with it: nothing else may end before the process does.
+        socket = nil
     }
 
     public var isStopped: Bool {
@@ -215,28 +222,37 @@ public final class VirtualAir: LoopMember {
 
     private func acceptGuests() {
         do {
-            while let stream = try acceptStream() {
-                guestCount += 1
-                guard guests.count < Self.guestLimit else {
-                    log.warning("guest \(guestCount) turned away: \(Self.guestLimit) hosts are attached already")
-                    continue
-                }
-                let name = "guest \(guestCount)"
-                let guest = Guest(name: name, controller: air.addController(.modern), stream: stream)
-                guests.append(guest)
-                log.info("\(guest.name) attached to \(guest.controller)")
-            }
+            while let stream = try socket?.accept() { welcome(stream, as: .unixSocket) }
         } catch {
             log.error("cannot take the next guest: \(error); the next attempt is in \(Self.acceptPause)")
             acceptPauseEnds = time + Self.acceptPause
         }
     }
 
-    private func acceptStream() throws(SystemError) -> H4Stream? {
-        switch server {
-        case .some(let server): try server.accept()
-        case nil: nil
+    private func welcome(_ socket: consuming FileDescriptor, as kind: ByteStream.Kind) {
+        guestCount += 1
+        guard guests.count < Self.guestLimit else {
+            return log.warning("guest \(guestCount) turned away: \(Self.guestLimit) hosts are attached already")
         }
+        let stream = H4Stream(guest: socket, kind: kind)
+        let guest = Guest(name: "guest \(guestCount)", controller: air.addController(.modern), stream: stream)
+        guests.append(guest)
+        log.info("\(guest.name) attached to \(guest.controller)")
+    }
+
+    private func description(of event: AirEvent) -> String {
+        switch event {
+        case .packetDropped: "\(event)"
+        case .addressTakenTwice(let address, let newcomer, let holder):
+            "\(name(of: newcomer)) and \(name(of: holder)) both have the address \(address): nobody can tell them apart; "
+                + "give each a state directory or --address of its own"
+        }
+    }
+
+    /// What the log calls who is at a controller.
+    private func name(of controller: ControllerID) -> String {
+        if let guest = guests.first(where: { $0.controller == controller }) { return "\(guest.name) (\(controller))" }
+        return "this process's own host (\(controller))"
     }
 
     private func becomeAdapter(_ guest: Guest, as answer: ArraySlice<UInt8>) {

@@ -4,34 +4,47 @@ import PebbleWatch
 
 /// The emulator's port: a TCP port of this machine alone, where `pebble --qemu` and pypkjs find what they take for QEMU.
 ///
-/// One tool at a time, as with QEMU: the next one waits until the first has gone.
+/// One tool at a time has the place. The others wait in their order until it leaves, or until it has been idle for
+/// `idleLimit`: no byte either way.
 final class DeveloperPort: LoopMember {
     /// When so many bytes wait for the tool, it gets no more until it has read some.
     static let outboundLimit = 64 * 1024
-    /// How long nobody is let in after that failed.
-    private static let acceptPause: Duration = .seconds(1)
+    /// How long a tool may be idle while another one waits.
+    static let idleLimit: Duration = .seconds(5)
+    /// How many tools may wait.
+    static let queueLimit = 8
 
     private struct Client {
         let stream: ByteStream
         let id: DeveloperConnectionID
+        /// When a byte last went either way.
+        var lastByte: Duration
     }
 
-    private var listener: StreamListener?
+    /// A tool that has begun to speak, and waits to be heard.
+    private final class Waiting {
+        let stream: ByteStream
+        var token: PollSet.Token?
+
+        init(_ stream: ByteStream) { self.stream = stream }
+    }
+
+    /// Its number.
+    let number: UInt16
+    private var gate: PortGate?
     private let watch: HostRunner<WatchHost>
     private let log: Logger
     private var client: Client?
-    private var listenerToken: PollSet.Token?
+    private var queue: [Waiting] = []
     private var clientToken: PollSet.Token?
-    private var acceptPauseEnds: Duration?
 
     /// Listens from now on.
-    init(port: UInt16, watch: HostRunner<WatchHost>, log: Logger) throws(DaemonError) {
+    init(port: UInt16, users: PortUsers, watch: HostRunner<WatchHost>, log: Logger) throws(DaemonError) {
         do {
-            let listener = try StreamListener(loopbackPort: port)
-            log.notice(
-                "the emulator's port is tcp:127.0.0.1:\(listener.port): pebble ping --qemu localhost:\(listener.port)"
-            )
-            self.listener = consume listener
+            let gate = try PortGate(port: port, speaks: .emulator, users: users, name: "the emulator's port", log: log)
+            log.notice("the emulator's port is tcp:127.0.0.1:\(gate.port): pebble ping --qemu localhost:\(gate.port)")
+            number = gate.port
+            self.gate = gate
         } catch {
             throw DaemonError(error.isPermission ? .notPermitted : .unavailable, "\(error)", advice: error.advice)
         }
@@ -42,79 +55,104 @@ final class DeveloperPort: LoopMember {
     func start(at now: Duration) {}
 
     func addPollRequests(to set: inout PollSet) {
-        listenerToken = nil
         clientToken = client.map {
             set.add($0.stream.descriptor, reading: true, writing: $0.stream.wantsToWrite)
         }
-        guard client == nil, acceptPauseEnds == nil else { return }
-        switch listener {
-        case .some(let listener): listenerToken = set.add(listener.descriptor, reading: true, writing: false)
-        case nil: break
-        }
+        for waiting in queue { waiting.token = set.addHangUp(of: waiting.stream.descriptor) }
+        gate?.addPollRequests(to: &set)
     }
 
     func takeInput(_ set: borrowing PollSet, at now: Duration) {
-        if let client, let token = clientToken, set.isReadable(token) {
-            do {
-                try client.stream.receive { bytes in
-                    watch.withFirmware(at: now) { $0.receive(bytes, from: client.id, at: now) }
-                }
-            } catch {
-                end(client, because: "\(error)", at: now)
-            }
-        }
-        if let token = listenerToken, set.isReadable(token) { accept(at: now) }
+        if let token = clientToken, set.isReadable(token) { receive(at: now) }
+        dropThoseWhoLeft(set)
+        gate?.takeInput(set, at: now) { take($0) }
+        giveNextThePlace(at: now)
     }
 
     func moveOutput(at now: Duration) -> Bool {
         guard let client else { return false }
         do {
-            try client.stream.send(of: client.id, watch, at: now)
+            if try client.stream.send(of: client.id, watch, at: now) { self.client?.lastByte = now }
         } catch {
-            end(client, because: "\(error)", at: now)
+            end(because: "\(error)", at: now)
             return false
         }
         if !watch.host.firmware.isDeveloperConnectionOpen(client.id) {
-            end(client, because: "a phone's session replaced it", at: now)
+            end(because: "a phone's session replaced it", at: now)
         }
         return false
     }
 
     func advance(to now: Duration) {
-        if let end = acceptPauseEnds, end <= now { acceptPauseEnds = nil }
+        gate?.advance(to: now)
+        giveNextThePlace(at: now)
     }
 
-    var nextDeadline: Duration? { acceptPauseEnds }
+    var nextDeadline: Duration? {
+        guard let gateDeadline = gate?.nextDeadline else { return placeDeadline }
+        return min(gateDeadline, placeDeadline ?? gateDeadline)
+    }
 
     func beginStop(at now: Duration) {
-        listener = nil
-        if let client { end(client, because: "the watch ends", at: now) }
+        gate = nil
+        queue = []
+        if client != nil { end(because: "the watch ends", at: now) }
     }
 
     var isStopped: Bool { true }
 
-    private func accept(at now: Duration) {
+    /// When the tool that has the place loses it to the next one, unless a byte goes either way before.
+    private var placeDeadline: Duration? {
+        guard !queue.isEmpty else { return nil }
+        return client.map { $0.lastByte + Self.idleLimit } ?? .zero
+    }
+
+    private func receive(at now: Duration) {
+        guard let client else { return }
         do {
-            guard let socket = try acceptSocket() else { return }
-            try ByteStream.prepare(tcp: socket)
-            let stream = ByteStream(owning: socket, kind: .tcpSocket, outboundLimit: Self.outboundLimit)
-            let id = watch.withFirmware(at: now) { $0.openDeveloperConnection(.qemu, at: now) }
-            client = Client(stream: stream, id: id)
-            log.info("a tool is connected to the emulator's port")
+            try client.stream.receive { bytes in
+                self.client?.lastByte = now
+                watch.withFirmware(at: now) { $0.receive(bytes, from: client.id, at: now) }
+            }
         } catch {
-            log.error("cannot let a tool in: \(error); the next attempt is in \(Self.acceptPause)")
-            acceptPauseEnds = now + Self.acceptPause
+            end(because: "\(error)", at: now)
         }
     }
 
-    private func acceptSocket() throws(SystemError) -> FileDescriptor? {
-        switch listener {
-        case .some(let listener): try listener.accept()
-        case nil: nil
+    private func dropThoseWhoLeft(_ set: borrowing PollSet) {
+        var stayed: [Waiting] = []
+        for waiting in queue {
+            if let token = waiting.token, set.isHungUp(token) { continue }
+            stayed.append(waiting)
         }
+        queue = stayed
     }
 
-    private func end(_ client: Client, because reason: String, at now: Duration) {
+    /// Puts a tool that has begun to speak at the end of the queue.
+    private func take(_ socket: consuming FileDescriptor) {
+        guard queue.count < Self.queueLimit else {
+            return log.warning("a tool is turned away from the emulator's port: \(Self.queueLimit) wait already")
+        }
+        try? ByteStream.prepare(tcp: socket)
+        queue.append(Waiting(ByteStream(owning: socket, kind: .tcpSocket, outboundLimit: Self.outboundLimit)))
+        if client != nil { log.info("a tool waits for the emulator's port") }
+    }
+
+    private func giveNextThePlace(at now: Duration) {
+        guard !queue.isEmpty else { return }
+        if let client {
+            guard client.lastByte + Self.idleLimit <= now else { return }
+            end(because: "it was idle for \(Self.idleLimit), and another one waits", at: now)
+        }
+        let stream = queue.removeFirst().stream
+        let id = watch.withFirmware(at: now) { $0.openDeveloperConnection(.qemu, at: now) }
+        client = Client(stream: stream, id: id, lastByte: now)
+        log.info("a tool is connected to the emulator's port")
+        receive(at: now)
+    }
+
+    private func end(because reason: String, at now: Duration) {
+        guard let client else { return }
         self.client = nil
         watch.withFirmware(at: now) { $0.closeDeveloperConnection(client.id, reason: reason, at: now) }
         log.info("the tool has left the emulator's port: \(reason)")
@@ -123,16 +161,22 @@ final class DeveloperPort: LoopMember {
 
 extension ByteStream {
     /// Gives a tool what the watch has for it, as far as there is room.
+    /// - Returns: whether the kernel took some of it.
+    @discardableResult
     func send(
         of id: DeveloperConnectionID,
         _ watch: HostRunner<WatchHost>,
         at now: Duration
-    ) throws(ConnectionLoss) {
+    ) throws(ConnectionLoss) -> Bool {
+        let waitedBefore = waitingBytes
+        var given = 0
         while hasRoom {
             let bytes = watch.withFirmware(at: now) { $0.nextBytes(for: id, at: now) }
             guard !bytes.isEmpty else { break }
             send(bytes)
+            given += bytes.count
         }
         try flush()
+        return waitingBytes < waitedBefore + given
     }
 }

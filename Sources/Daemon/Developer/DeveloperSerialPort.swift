@@ -2,6 +2,7 @@ import Glibc
 import LinuxBluetooth
 import Logging
 import PebbleWatch
+import PrivateFiles
 
 /// A serial port that is none: a pseudoterminal with a name of the person's choice, for `pebble --serial`.
 ///
@@ -12,6 +13,8 @@ final class DeveloperSerialPort: LoopMember {
     private static let lookInterval: Duration = .milliseconds(100)
 
     private let path: String
+    /// What the path leads to.
+    private let device: String
     private let stream: ByteStream
     private let watch: HostRunner<WatchHost>
     private let log: Logger
@@ -22,8 +25,20 @@ final class DeveloperSerialPort: LoopMember {
 
     /// Makes the port.
     init(path: String, watch: HostRunner<WatchHost>, log: Logger) throws(DaemonError) {
+        do throws(PrivateFileError) {
+            try PrivateDirectory.checkPlace(of: path)
+        } catch {
+            if let advice = error.advice {
+                throw DaemonError(
+                    .cannotCreate,
+                    "cannot make the serial port \(path), since somebody else could put another one there: \(error)",
+                    advice: "\(advice), or name another path"
+                )
+            }
+        }
         do throws(SystemError) {
             let terminal = try PseudoTerminal()
+            device = terminal.path
             guard symlink(terminal.path, path) == 0 else { throw .last }
             log.notice("the serial port is \(path): pebble ping --serial \(path)")
             stream = ByteStream(owning: terminal.takeDescriptor(), kind: .device, outboundLimit: Self.outboundLimit)
@@ -101,6 +116,10 @@ final class DeveloperSerialPort: LoopMember {
     private func removeLink() {
         guard hasLink else { return }
         hasLink = false
+        var target = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = readlink(path, &target, target.count)
+        // What stands there by now may be another watch's.
+        guard count >= 0, target.prefix(count).elementsEqual(device.utf8.map(CChar.init(bitPattern:))) else { return }
         unlink(path)
     }
 }

@@ -4,18 +4,29 @@ import Logging
 /// Writes one line an event to standard error: local time, level, layer, message, metadata. The journal has a time and a
 /// level of its own for each line.
 struct ConsoleLogHandler: LogHandler {
+    /// How long a line may be, in characters: what a phone sends may be longer.
+    private static let longestText = 1000
+
     private let label: String
     private let descriptor: Int32
     private let isJournal: Bool
+    private let edge: LogEdge?
 
     var logLevel: Logger.Level = .info
     var metadata: Logger.Metadata = [:]
     var metadataProvider: Logger.MetadataProvider?
 
-    init(label: String, descriptor: Int32 = STDERR_FILENO, isJournal: Bool = Journal.readsStandardError) {
+    /// - Parameter edge: leaves out what is too much; nil leaves out nothing.
+    init(
+        label: String,
+        descriptor: Int32 = STDERR_FILENO,
+        isJournal: Bool = Journal.readsStandardError,
+        edge: LogEdge? = nil
+    ) {
         self.isJournal = isJournal
         self.label = label
         self.descriptor = descriptor
+        self.edge = edge
     }
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {
@@ -24,16 +35,21 @@ struct ConsoleLogHandler: LogHandler {
     }
 
     func log(event: LogEvent) {
-        var line =
-            isJournal
-            ? Journal.prefix(event.level) : "\(Self.timeOfDay()) \(Self.padded(event.level.rawValue, to: 8)) "
-        line += Self.padded(label, to: 9) + " "
-        line += event.message.description.printable
+        var text = event.message.description
         let all = metadata.merging(metadataProvider?.get() ?? [:]) { $1 }.merging(event.metadata ?? [:]) { $1 }
-        for (key, value) in all.sorted(by: { $0.key < $1.key }) { line += " \(key)=\(value)".printable }
-        line += "\n"
+        for (key, value) in all.sorted(by: { $0.key < $1.key }) { text += " \(key)=\(value)" }
+        guard let edge else { return Self.write(text, label, event.level, isJournal, to: descriptor) }
+        edge.log(text, label: label, level: event.level, threshold: logLevel)
+    }
+
+    /// Writes a line.
+    static func write(_ text: String, _ label: String, _ level: Logger.Level, _ isJournal: Bool, to descriptor: Int32) {
+        var line = isJournal ? Journal.prefix(level) : "\(timeOfDay()) \(padded(level.rawValue, to: 8)) "
+        line += padded(label, to: 9) + " "
+        line += text.count > longestText ? text.prefix(longestText) + "…" : text
         // One call a line: lines of several processes on one terminal stay whole.
-        line.withUTF8 { _ = write(descriptor, $0.baseAddress, $0.count) }
+        line = line.printable + "\n"
+        line.withUTF8 { _ = Glibc.write(descriptor, $0.baseAddress, $0.count) }
     }
 
     private static func padded(_ text: String, to width: Int) -> String {

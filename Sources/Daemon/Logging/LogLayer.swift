@@ -1,3 +1,5 @@
+import BluetoothHost
+
 /// The parts of Cairn that log under a name of their own.
 public enum LogLayer: String, CaseIterable, Sendable {
     /// The loop, signals, captures.
@@ -20,4 +22,23 @@ public enum LogLayer: String, CaseIterable, Sendable {
     case session
     /// The watch as a whole: advertising policy, pairing, apps.
     case watch
+    /// What the watch remembers, when that fails.
+    case store
+
+    /// The layer that logs what a machine says.
+    public init(_ layer: Diagnostic.Layer) {
+        self =
+            switch layer {
+            case .hci: .hci
+            case .gap: .gap
+            case .l2cap: .l2cap
+            case .smp: .smp
+            case .att: .att
+            case .gatt: .gatt
+            case .ppogatt: .ppogatt
+            case .session: .session
+            case .watch: .watch
+            case .store: .store
+            }
+    }
 }

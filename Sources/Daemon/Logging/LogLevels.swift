@@ -1,3 +1,4 @@
+import Glibc
 import Logging
 
 /// What is logged: a level for every layer, read from text such as `info`, `warning,hci=trace` or `att=debug,gatt=debug`.
@@ -43,27 +44,34 @@ public struct LogLevels: Hashable, Sendable {
 /// The loggers of all layers.
 public struct Loggers: Sendable {
     private let loggers: [LogLayer: Logger]
-    private let other: Logger
+    private let make: @Sendable (LogLayer) -> Logger
+
+    /// Keeps floods out; add `LogCounts` to the loop, which says what was left out.
+    let edge: LogEdge?
+    /// Whether the log is the only place where a person can see what the watch shows, such as a passkey.
+    var isOnlyDisplay = false
 
     /// Makes a logger for each layer, whose lines go to standard error.
-    public init(_ levels: LogLevels) { self.init(levels) { ConsoleLogHandler(label: $0) } }
+    /// - Parameter clock: the loop's.
+    public init(_ levels: LogLevels, clock: MonotonicClock = MonotonicClock()) {
+        let isJournal = Journal.readsStandardError
+        let edge = LogEdge(clock: clock) { label, level, text in
+            ConsoleLogHandler.write(text, label, level, isJournal, to: STDERR_FILENO)
+        }
+        self.init(levels, edge: edge) { ConsoleLogHandler(label: $0, edge: edge) }
+    }
 
     /// Makes a logger for each layer, with handlers of the caller's.
-    init(_ levels: LogLevels, makeHandler: (String) -> any LogHandler) {
-        func logger(_ label: String, _ level: Logger.Level) -> Logger {
-            var logger = Logger(label: label, factory: makeHandler)
-            logger.logLevel = level
+    init(_ levels: LogLevels, edge: LogEdge? = nil, makeHandler: @escaping @Sendable (String) -> any LogHandler) {
+        self.edge = edge
+        make = { layer in
+            var logger = Logger(label: layer.rawValue, factory: makeHandler)
+            logger.logLevel = levels[layer]
             return logger
         }
-        loggers = Dictionary(
-            uniqueKeysWithValues: LogLayer.allCases.map { ($0, logger($0.rawValue, levels[$0])) }
-        )
-        other = logger("cairn", levels.standard)
+        loggers = Dictionary(LogLayer.allCases.map { [make] in ($0, make($0)) }) { first, _ in first }
     }
 
     /// The logger of a layer.
-    public subscript(layer: LogLayer) -> Logger { loggers[layer] ?? other }
-
-    /// The logger of a layer by the name that machines know it by.
-    public subscript(named name: String) -> Logger { LogLayer(rawValue: name).map { self[$0] } ?? other }
+    public subscript(layer: LogLayer) -> Logger { loggers[layer] ?? make(layer) }
 }

@@ -32,6 +32,8 @@ public final class EventLoop {
         case stopTimedOut
         /// A second signal came while the members were ending.
         case killed(StopSignals.Signal)
+        /// Nothing read the process's output any more, and every member ended cleanly.
+        case readerGone
     }
 
     /// How long the members have for a clean end.
@@ -49,6 +51,7 @@ public final class EventLoop {
     private var members: [any LoopMember] = []
     private var set = PollSet()
     private var isStopRequested = false
+    private var cleanOutcome = Outcome.stopped
     private var stopDeadline: Duration?
     private var stuckDeadline: Duration?
     private var reportedDeadline: Duration?
@@ -74,7 +77,11 @@ public final class EventLoop {
     /// Asks every member to come to a clean end; `run` returns when they have, or when their time is over.
     ///
     /// May be called from anywhere in a turn: the members are asked before the loop waits next.
-    public func requestStop() { isStopRequested = true }
+    /// - Parameter outcome: what `run` returns when every member has ended cleanly.
+    public func requestStop(as outcome: Outcome = .stopped) {
+        if !isStopRequested { cleanOutcome = outcome }
+        isStopRequested = true
+    }
 
     private func beginStop() {
         let now = clock.now
@@ -91,7 +98,7 @@ public final class EventLoop {
             beforeWaiting()
             if isStopRequested, stopDeadline == nil { continue }
             if let deadline = stopDeadline {
-                if members.allSatisfy(\.isStopped) { return .stopped }
+                if members.allSatisfy(\.isStopped) { return cleanOutcome }
                 if clock.now >= deadline { return .stopTimedOut }
             }
             let signalToken = preparePollSet()

@@ -23,6 +23,15 @@ public struct PollSet: ~Copyable {
         return Token(index: requests.count - 1)
     }
 
+    /// Asks only whether the other side of a stream has closed it.
+    public mutating func addHangUp(of descriptor: Int32) -> Token {
+        requests.append(pollfd(fd: descriptor, events: Int16(POLLRDHUP), revents: 0))
+        return Token(index: requests.count - 1)
+    }
+
+    /// Whether the other side has closed the stream, or it has failed.
+    public func isHungUp(_ token: Token) -> Bool { answer(token) & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL) != 0 }
+
     /// Whether there is something to be read, the end of the stream or an error included.
     public func isReadable(_ token: Token) -> Bool { answer(token) & (POLLIN | POLLHUP | POLLERR | POLLNVAL) != 0 }
 

@@ -110,8 +110,7 @@ extension WatchEvent {
     var concernsStatus: Bool {
         switch self {
         case .started, .failed, .advertising, .connected, .disconnected, .pairable, .pairingPrompt, .paired,
-            .pairingFailed,
-            .buttonPressed:
+            .pairingFailed, .pairingRefused, .buttonPressed:
             true
         default: false
         }

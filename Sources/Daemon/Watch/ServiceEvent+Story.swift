@@ -1,4 +1,5 @@
 import ByteCoding
+import ControlServer
 import PebbleProtocol
 import PebbleWatch
 
@@ -31,13 +32,28 @@ extension ServiceEvent {
         case .appOrderChanged(let order):
             StoryLine(.session, .info, "the launcher has a new order of \(order.count) apps")
         case .notificationShown(let item):
-            StoryLine(.session, .info, "notification: \(item.summary.abbreviated)")
+            StoryLine(
+                .session,
+                .info,
+                "notification: \(item.summary.abbreviated)",
+                .contents("a notification is shown, \(item.attributes.reduce(0) { $0 + $1.value.count }) bytes")
+            )
         case .notificationRemoved(let id):
             StoryLine(.session, .info, "notification \(id) is not shown any more")
         case .recordChanged(let database, let key, let value):
-            StoryLine(.session, .info, "\(database.name): \(key.keyText) is set, \(value.count) bytes")
+            StoryLine(
+                .session,
+                .info,
+                "\(database.name): \(key.keyText) is set, \(value.count) bytes",
+                .contents("\(database.name): a record is set, \(value.count) bytes")
+            )
         case .recordRemoved(let database, let key):
-            StoryLine(.session, .info, "\(database.name): \(key.keyText) is removed")
+            StoryLine(
+                .session,
+                .info,
+                "\(database.name): \(key.keyText) is removed",
+                .contents("\(database.name): a record is removed")
+            )
         case .databaseCleared(let database):
             StoryLine(.session, .info, "\(database.name): everything is removed")
         case .actionSent(let item, let action):
@@ -45,24 +61,28 @@ extension ServiceEvent {
         case .actionNotSent(let item, let action):
             StoryLine(.session, .warning, "action \(action) of item \(item): no phone is connected")
         case .actionAnswered(let item, _, let code, let text):
+            Self.answered(
+                "the phone \(code == .acknowledgement ? "agrees to" : "answers \(code.rawValue) to") an action of item "
+                    + "\(item)",
+                text
+            )
+        case .nowPlaying(let track):
             StoryLine(
                 .session,
                 .info,
-                "the phone \(code == .acknowledgement ? "agrees to" : "answers \(code.rawValue) to") an action of item "
-                    + "\(item)\(text.map { ": \($0.abbreviated)" } ?? "")"
+                "plays: \("\(track.artist), \(track.title)".abbreviated)",
+                .contents("another track plays")
             )
-        case .nowPlaying(let track):
-            StoryLine(.session, .info, "plays: \("\(track.artist), \(track.title)".abbreviated)")
         case .playState(let state):
             StoryLine(.session, .info, "the player is \(state.state)")
         case .volume(let percent):
             StoryLine(.session, .info, "the volume is \(percent) %")
         case .call(let call):
-            StoryLine(.session, .info, "call, \(call.state): \((call.caller?.summary ?? "unknown").abbreviated)")
+            Self.about(call.caller, "call, \(call.state)")
         case .callEnded(let call):
-            StoryLine(.session, .info, "call over: \((call.caller?.summary ?? "unknown").abbreviated)")
+            Self.about(call.caller, "call over")
         case .callMissed(let caller):
-            StoryLine(.session, .info, "missed call: \(caller.summary.abbreviated)")
+            Self.about(caller, "missed call")
         case .appLogsWanted(let isWanted):
             StoryLine(.session, .info, "the phone wants \(isWanted ? "" : "no more ")logs of apps")
         case .screenshotTaken:
@@ -78,6 +98,14 @@ extension ServiceEvent {
         case .healthSyncRequested:
             StoryLine(.session, .info, "the phone wants the health data")
         }
+    }
+
+    private static func about(_ caller: PhoneControlMessage.Caller?, _ what: String) -> StoryLine {
+        StoryLine(.session, .info, "\(what): \((caller?.summary ?? "unknown").abbreviated)", .contents(what))
+    }
+
+    private static func answered(_ what: String, _ text: String?) -> StoryLine {
+        StoryLine(.session, .info, what + (text.map { ": \($0.abbreviated)" } ?? ""), .contents(what))
     }
 }
 
@@ -120,31 +148,7 @@ extension PhoneControlMessage.Caller {
     fileprivate var summary: String { name.isEmpty ? number : "\(name), \(number)" }
 }
 
-extension BlobDBDatabase {
-    /// What the database is for.
-    fileprivate var name: String {
-        switch self {
-        case .test: "test database"
-        case .pins: "pins"
-        case .apps: "apps"
-        case .reminders: "reminders"
-        case .notifications: "notifications"
-        case .weather: "weather"
-        case .cannedMessages: "canned messages"
-        case .healthPreferences: "health preferences"
-        case .contacts: "contacts"
-        case .watchAppPreferences: "watchapp preferences"
-        case .healthStatistics: "health statistics"
-        case .appGlances: "app glances"
-        case .settings: "settings"
-        default: "database \(rawValue)"
-        }
-    }
-}
-
 extension [UInt8] {
     /// A key of a database, as text if it is some.
-    fileprivate var keyText: String {
-        allSatisfy { (0x20...0x7E).contains($0) } ? String(decoding: self, as: UTF8.self) : hexadecimal
-    }
+    fileprivate var keyText: String { printableText ?? hexadecimal }
 }

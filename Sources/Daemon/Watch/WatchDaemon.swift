@@ -2,6 +2,7 @@ import AirSimulator
 import Board
 import BluetoothHCI
 import BluetoothHost
+import ControlServer
 import LinuxBluetooth
 import Logging
 import PebbleWatch
@@ -15,6 +16,8 @@ public struct WatchDaemonConfiguration: Sendable {
     public var whenControllerLost = RemoteController.LossPolicy.reopen
     /// A loopback port that offers controllers on the virtual air to other hosts; nil for none. Only with `.virtual`.
     public var airPort: UInt16?
+    /// A Unix socket that offers them, which only this user can open; nil for none. Only with `.virtual`.
+    public var airSocketPath: String?
     /// Determines what the virtual air leaves to chance.
     public var airSeed: UInt64 = 0
     /// How well controllers hear each other on the virtual air.
@@ -35,7 +38,9 @@ public struct WatchDaemonConfiguration: Sendable {
     public var board = BoardHardware()
     /// What is logged.
     public var logLevels = LogLevels()
-    /// The watch's static random address; nil for the one that the state directory remembers, or else this machine's.
+    /// Cairn's version, for programs that ask.
+    public var version = ""
+    /// The watch's static random address; nil for the one that the state directory remembers, or else a new one.
     public var address: DeviceAddress?
     /// Makes the watch that has an address.
     public var makeWatch: @Sendable (LEAddress) -> WatchConfiguration
@@ -63,6 +68,7 @@ public final class WatchDaemon {
 
     private let air: VirtualAir?
     private let capture: PacketCapture?
+    private let store: SQLiteStore?
 
     /// Prepares everything that can be prepared before the watch starts, so that whatever is wrong shows at once.
     /// - Parameter handleEvent: is given everything that happens on the watch, in order, after it has been logged.
@@ -72,7 +78,8 @@ public final class WatchDaemon {
         handleEvent: @escaping (WatchEvent, Duration) -> Void = { _, _ in }
     ) throws(DaemonError) {
         let clock = MonotonicClock()
-        let loggers = Loggers(configuration.logLevels)
+        var loggers = Loggers(configuration.logLevels, clock: clock)
+        loggers.isOnlyDisplay = configuration.controlPath == nil && configuration.stateDirectory == nil
         self.loggers = loggers
         loop = EventLoop(clock: clock, signals: try .catching(), log: loggers[.daemon])
 
@@ -82,9 +89,13 @@ public final class WatchDaemon {
             } else {
                 nil
             }
-        if let directory = configuration.stateDirectory { try Self.checkNobodyRuns(in: directory) }
+        if let directory = configuration.stateDirectory {
+            try StateDirectory.check(directory)
+            try Self.checkNobodyRuns(in: directory)
+        }
         let store: SQLiteStore? =
             if let path = configuration.stateDirectory { try Self.openStore(path) } else { nil }
+        self.store = store
         var control: ControlSocket?
         var service: ServiceReporter?
         var led: BoardLED?
@@ -92,7 +103,7 @@ public final class WatchDaemon {
             WatchHost(try Self.makeFirmware(configuration, store, randomness), store: store),
             capture: capture,
             log: loggers[.hci]
-        ) { event, now in
+        ) { [loggers] event, now in
             let line = event.storyLine
             loggers.log(line)
             control?.deliver(event, text: line.text, at: now)
@@ -101,12 +112,14 @@ public final class WatchDaemon {
             handleEvent(event, now)
         }
         if let path = configuration.controlPath
-            ?? configuration.stateDirectory.map({ $0 + "/" + ControlListener.fileName })
+            ?? configuration.stateDirectory.map({ $0 + "/" + ControlAddress.fileName })
         {
             control = try ControlSocket(
                 path: path,
                 access: configuration.controlAccess,
                 watch: watch,
+                store: store,
+                program: ControlProgram(configuration, controlPath: path),
                 log: loggers[.daemon]
             )
         }
@@ -118,6 +131,7 @@ public final class WatchDaemon {
             )
             air.attach(watch, to: .modern)
             airPort = if let port = configuration.airPort { try air.listen(on: port) } else { nil }
+            if let path = configuration.airSocketPath { try air.listen(at: path) }
             loop.add(air)
             self.air = air
         case .tcp, .unix, .serial, .adapter:
@@ -132,16 +146,22 @@ public final class WatchDaemon {
             air = nil
             airPort = nil
         }
+        control?.program.ports.air = airPort.map(Int.init)
         self.capture = capture
         if let capture { loop.add(capture) }
         // These stand behind the controller, which lets the watch's time pass first.
         if let control { loop.add(control) }
         led = try Self.addHardware(configuration.board, to: loop, of: watch, log: loggers[.daemon])
+        loop.add(OutputReader(of: loop, log: loggers[.daemon]))
         let reporter = ServiceReporter(ServiceManager(), watch: watch, log: loggers[.daemon])
         loop.add(reporter)
         service = reporter
+        if let edge = loggers.edge { loop.add(LogCounts(edge)) }
         if let port = configuration.qemuPort {
-            loop.add(try DeveloperPort(port: port, watch: watch, log: loggers[.session]))
+            let users = PortUsers.ofControl(configuration.controlAccess)
+            let developerPort = try DeveloperPort(port: port, users: users, watch: watch, log: loggers[.session])
+            control?.program.ports.qemu = Int(developerPort.number)
+            loop.add(developerPort)
         }
         if let path = configuration.serialPortPath {
             loop.add(try DeveloperSerialPort(path: path, watch: watch, log: loggers[.session]))
@@ -154,8 +174,20 @@ public final class WatchDaemon {
     /// Runs until a signal, `loop.requestStop()`, or something that the watch cannot go on after.
     public func run() throws(DaemonError) -> EventLoop.Outcome {
         ProgramMemory.releaseStartUp()
-        defer { capture?.flush() }
+        defer {
+            capture?.flush()
+            closeStore()
+        }
         return try loop.run()
+    }
+
+    /// What is in the log beside the store's file goes into the file: then it is whole, and can be copied.
+    private func closeStore() {
+        do throws(WatchStoreError) {
+            try store?.close()
+        } catch {
+            loggers[.daemon].warning("the watch's state is not in one file: \(error)")
+        }
     }
 
     /// - Returns: the LED, if there is one, which has to hear of events.
@@ -193,7 +225,7 @@ public final class WatchDaemon {
 
     /// The store would refuse as well, but not say why in words that help.
     private static func checkNobodyRuns(in directory: String) throws(DaemonError) {
-        guard ControlListener.isAnswered(directory + "/" + ControlListener.fileName) else { return }
+        guard PrivateSocket.isAnswered(directory + "/" + ControlAddress.fileName) else { return }
         throw DaemonError(
             .cannotCreate,
             "a watch runs already with the state directory \(directory)",
@@ -202,22 +234,19 @@ public final class WatchDaemon {
     }
 
     private static func stateError(_ error: WatchStoreError) -> DaemonError {
-        switch error {
-        case .unusable, .readOnly:
-            DaemonError(
+        if case .refused = error {
+            return DaemonError(
                 .cannotCreate,
-                "cannot keep the watch's state: \(error)",
-                advice: "name a directory that you may write to and that no other Cairn uses"
-            )
-        case .full:
-            DaemonError(.inputOutput, "cannot keep the watch's state: \(error)", advice: "make room on that disk")
-        case .corrupt:
-            DaemonError(
-                .inputOutput,
-                "cannot keep the watch's state: \(error)",
-                advice: "restore it, or move it away: the watch then begins anew and phones have to pair again"
+                "the watch's state is not safe from others: \(error)",
+                advice: error.advice
             )
         }
+        let status: ExitStatus =
+            switch error {
+            case .unusable, .readOnly, .refused: .cannotCreate
+            case .full, .corrupt, .newer, .foreign: .inputOutput
+            }
+        return DaemonError(status, "cannot keep the watch's state: \(error)", advice: error.advice)
     }
 
     private static func makeFirmware(
@@ -239,7 +268,10 @@ public final class WatchDaemon {
                 advice: "leave the address out, or name another directory: phones know a watch by its address"
             )
         }
-        let watch = configuration.makeWatch(address ?? .random(.ofThisMachine()))
+        var randomness = randomness
+        let watch = configuration.makeWatch(
+            address ?? .random(DeviceAddress(staticRandomFrom: UInt64.random(in: .min ... .max, using: &randomness)))
+        )
         do throws(WatchIdentity.Invalid) {
             try watch.identity.validate()
         } catch {
@@ -249,6 +281,21 @@ public final class WatchDaemon {
             return try Firmware(watch, memory: memory, randomness: randomness)
         } catch {
             throw DaemonError(.usage, "the watch cannot be made: \(error)", advice: "choose another name")
+        }
+    }
+}
+
+extension WatchStoreError {
+    /// What a person can do about it.
+    var advice: String {
+        switch self {
+        case .refused(_, _, let advice): "\(advice), or name another directory"
+        case .unusable, .readOnly: "name a directory that you may write to and that no other Cairn uses"
+        case .full: "make room on that disk"
+        case .corrupt: "restore a backup, or move it away: the watch is then a new one, and phones have to pair again"
+        case .newer:
+            "use the newer Cairn, or another state directory; a backup that was made before the update fits this one"
+        case .foreign: "name another state directory, or move that file away"
         }
     }
 }

@@ -7,22 +7,35 @@ import PebbleWatch
 /// An event in words: where it belongs, how much it matters, and what happened.
 public struct StoryLine: Sendable {
     /// The layer that logs it.
-    public var layer: String
+    public var layer: LogLayer
     /// How much it matters.
     public var level: Logger.Level
     /// What happened, in one line.
     public var text: String
+    /// The line for a log that more people may read, if there is something in it that is not for them.
+    public var discretion = Discretion.none
+
+    /// What of a line is not for everybody who reads logs.
+    public enum Discretion: Sendable {
+        case none
+        /// What people say and do: messages, titles, callers. The line without it; whoever asks for details has it all.
+        case contents(String)
+        /// What is shown on the watch for one person's eyes. The line without it; where it can be seen elsewhere, the log never
+        /// has it.
+        case secret(String)
+    }
 
     /// A line of a watch's or a phone's story.
-    public init(_ layer: LogLayer, _ level: Logger.Level, _ text: String) {
-        self.layer = layer.rawValue
+    public init(_ layer: LogLayer, _ level: Logger.Level, _ text: String, _ discretion: Discretion = .none) {
+        self.discretion = discretion
+        self.layer = layer
         self.level = level
         self.text = text
     }
 
     /// A line that a machine wrote for the log.
     public init(_ diagnostic: Diagnostic) {
-        layer = diagnostic.layer
+        layer = LogLayer(diagnostic.layer)
         text = diagnostic.message
         level =
             switch diagnostic.severity {
@@ -60,11 +73,20 @@ extension WatchEvent {
         case .pairable(let isPairable):
             return StoryLine(.smp, .info, isPairable ? "a new phone may pair" : "no new phone may pair any more")
         case .pairingPrompt(let prompt):
-            return StoryLine(.smp, .notice, "pairing waits for a person: \(prompt.kind.question)")
+            let text = "pairing waits for a person: \(prompt.kind.question)"
+            guard case .displayPasskey = prompt.kind else { return StoryLine(.smp, .notice, text) }
+            let discreet = "pairing waits for a person: type on the phone what cairn status shows"
+            return StoryLine(.smp, .notice, text, .secret(discreet))
         case .paired(let handle, let summary):
             let method = summary.usesSecureConnections ? "LE Secure Connections" : "LE legacy pairing"
             let bond = summary.bondedIdentity.map { ", bonded to \($0)" } ?? ", not bonded"
-            return StoryLine(.smp, .info, "paired, \(handle): \(method), \(summary.model)\(bond)")
+            let isUnseen = summary.model == .numericComparison && !summary.isAuthenticated
+            let model = "\(summary.model)\(isUnseen ? " that no person compared" : "")"
+            return StoryLine(.smp, .info, "paired, \(handle): \(method), \(model)\(bond)")
+        case .keyReplaced(let handle, let phone):
+            return StoryLine(.smp, .notice, "the phone \(phone) has another key from now on, \(handle)")
+        case .pairingRefused(let handle, let refused):
+            return StoryLine(.smp, .warning, "not paired, \(handle): \(refused); \(refused.advice)")
         case .pairingFailed(let handle, let failure):
             return StoryLine(.smp, .warning, "not paired, \(handle): \(failure)")
         case .forgotten(let identity):
@@ -101,16 +123,20 @@ extension WatchEvent {
         case .appLaunched(_, let name):
             return StoryLine(.watch, .info, "runs \(name)")
         case .appMessageReceived(let application, let dictionary):
-            return StoryLine(.session, .info, "AppMessage to app \(application.short): \("\(dictionary)".abbreviated)")
+            let text = "AppMessage to app \(application.short)"
+            let discreet = "\(text), \(dictionary.encoded.count) bytes"
+            return StoryLine(.session, .info, "\(text): \("\(dictionary)".abbreviated)", .contents(discreet))
         case .appMessageSent(let application, let dictionary, let result):
-            let text = "AppMessage from app \(application.short), \(result): \("\(dictionary)".abbreviated)"
-            return StoryLine(.session, .info, text)
+            let text = "AppMessage from app \(application.short), \(result)"
+            let discreet = "\(text), \(dictionary.encoded.count) bytes"
+            return StoryLine(.session, .info, "\(text): \("\(dictionary)".abbreviated)", .contents(discreet))
         case .appLogged(let record):
             let line = record.line
             let text = "app \(record.application.short), \(line.file):\(line.line): \(line.message)"
             return StoryLine(.watch, line.level.loggerLevel, text)
         case .clockSet(let clock):
-            return StoryLine(.session, .info, "the phone set the clock\(clock.zone.map { ", zone \($0.name)" } ?? "")")
+            let text = "the phone set the clock"
+            return StoryLine(.session, .info, text + (clock.zone.map { ", zone \($0.name)" } ?? ""), .contents(text))
         case .service(let event):
             return event.storyLine
         case .restarting(let cause):
@@ -139,7 +165,7 @@ extension PhoneServiceKind {
 extension RecoveryEvent {
     fileprivate var layer: LogLayer {
         switch self {
-        case .linkEnded, .phoneIsBack, .churning: .gap
+        case .linkEnded, .phoneIsBack, .churning, .strangersTurnedAway, .strangersGone: .gap
         case .controllerRestarting, .controllerLost: .hci
         case .transportGivenUp, .transportStalled: .ppogatt
         }
@@ -147,8 +173,9 @@ extension RecoveryEvent {
 
     fileprivate var level: Logger.Level {
         switch self {
-        case .linkEnded, .phoneIsBack, .churning(false): .info
-        case .controllerRestarting, .controllerLost, .transportGivenUp, .churning(true): .warning
+        case .linkEnded, .phoneIsBack, .churning(false), .strangersGone: .info
+        case .controllerRestarting, .controllerLost, .transportGivenUp, .churning(true), .strangersTurnedAway:
+            .warning
         case .transportStalled: .error
         }
     }
@@ -195,6 +222,15 @@ extension PairingPrompt.Kind {
 }
 
 extension Loggers {
-    /// Logs a line under its layer.
-    public func log(_ line: StoryLine) { self[named: line.layer].log(level: line.level, "\(line.text)") }
+    /// Logs a line under its layer, without what is not for everybody who reads logs.
+    public func log(_ line: StoryLine) {
+        let logger = self[line.layer]
+        let text =
+            switch line.discretion {
+            case .none: line.text
+            case .contents(let discreet): logger.logLevel <= .debug ? line.text : discreet
+            case .secret(let discreet): isOnlyDisplay ? line.text : discreet
+            }
+        logger.log(level: line.level, "\(text)")
+    }
 }

@@ -66,6 +66,11 @@ public enum AppMessage: EndpointMessage {
         return AppMessageTransactionID(rawValue: transaction)
     }
 
+    /// Whether a message with this command is an answer.
+    static func isAnswer(_ command: UInt8) -> Bool {
+        command == Command.acknowledgement || command == Command.negativeAcknowledgement
+    }
+
     public func encodePayload(to payload: inout [UInt8]) {
         switch self {
         case .push(let push):

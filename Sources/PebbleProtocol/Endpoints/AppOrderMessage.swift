@@ -12,17 +12,34 @@ public struct AppOrderRequest: EndpointMessage {
 
     public static var endpoint: Endpoint { .appOrder }
 
-    /// A count that is not the number of UUIDs is an error, answered with ``AppOrderResponse/invalid``.
+    /// What is wrong with an order, and how the firmware takes it.
+    public enum Problem: Equatable, Sendable {
+        /// The count is not the number of UUIDs: answered with ``AppOrderResponse/invalid``, and then done as far as it goes.
+        case wrongCount
+    }
+
+    /// Nil for an order whose count is right.
+    public private(set) var problem: Problem?
+
+    /// A length that leaves a part of a UUID is an error, answered with ``AppOrderResponse/invalid``; so is another command,
+    /// answered with ``AppOrderResponse/failure``.
     public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         let command = try reader.readUInt8("app_order.command")
-        guard command == Self.command else {
-            throw ByteDecodingError("app_order.command", .invalidValue(UInt64(command)))
-        }
         let count = Int(try reader.readUInt8("app_order.count"))
+        guard reader.count.isMultiple(of: PebbleUUID.encodedLength) else {
+            throw ByteDecodingError("app_order.uuids", .invalidLength(reader.count))
+        }
+        guard command == Self.command else {
+            throw ByteDecodingError(Self.commandField, .invalidValue(UInt64(command)))
+        }
+        let present = reader.count / PebbleUUID.encodedLength
         applications = []
-        for _ in 0..<count { applications.append(try PebbleUUID(reading: &reader, "app_order.uuid")) }
-        try reader.expectEnd("app_order.count")
+        for _ in 0..<min(count, present) { applications.append(try PebbleUUID(reading: &reader, "app_order.uuid")) }
+        if count != present { problem = .wrongCount }
     }
+
+    /// The field of the error that another command makes.
+    public static let commandField = "app_order.command"
 
     public func encodePayload(to payload: inout [UInt8]) {
         let fitting = applications.prefix(Int(UInt8.max))

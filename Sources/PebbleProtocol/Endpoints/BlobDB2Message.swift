@@ -137,7 +137,7 @@ public struct BlobDB2Message: EndpointMessage {
             case .databases(let databases):
                 let fitting = databases.prefix(Int(UInt8.max))
                 payload.append(UInt8(truncatingIfNeeded: fitting.count))
-                payload += fitting.map(\.rawValue)
+                payload += fitting.map { $0.rawValue }
             case .version(let version): payload.append(version)
             }
         }

@@ -112,6 +112,8 @@ public struct BlobDBRequest: EndpointMessage {
         case clear(BlobDBDatabase)
         /// Anything else, reading and updating among it: answered with ``BlobDBStatus/invalidOperation``.
         case unsupported(UInt8)
+        /// One of the above whose lengths are wrong: answered with ``BlobDBStatus/invalidData``.
+        case malformed(UInt8)
     }
 
     private enum Code {
@@ -121,10 +123,10 @@ public struct BlobDBRequest: EndpointMessage {
         static let insertWithTimestamp: UInt8 = 0x0D
     }
 
-    /// The shortest messages that the firmware looks at, without the command byte. A key to delete has a byte at
-    /// least; an insertion has key and value of two bytes together.
+    /// The shortest messages that the firmware looks at, without the command byte.
     private enum MinimumLength {
         static let insert = 8
+        static let insertWithTimestamp = 12
         static let delete = 5
     }
 
@@ -136,26 +138,46 @@ public struct BlobDBRequest: EndpointMessage {
 
     public static var endpoint: Endpoint { .blobDB }
 
-    /// What is too short is an error; it is answered with ``BlobDBStatus/invalidData`` and ``BlobDBToken/none``.
+    /// What is too short for a token is an error; it is answered with ``BlobDBStatus/invalidData`` and ``BlobDBToken/none``.
+    /// Anything else that is wrong makes a ``Command/malformed(_:)``, so that the answer has the token.
     public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         let code = try reader.readUInt8("blob_db.command")
         let length = reader.count
         token = BlobDBToken(rawValue: try reader.readLittleEndian("blob_db.token"))
+        do {
+            command = try Self.readCommand(code, &reader, length: length)
+        } catch {
+            command = .malformed(code)
+        }
+    }
+
+    /// Lengths are never zero, and nothing may follow the last field, but of a clear.
+    private static func readCommand(
+        _ code: UInt8,
+        _ reader: inout ByteReader,
+        length: Int
+    ) throws(ByteDecodingError) -> Command {
         switch code {
         case Code.insert, Code.insertWithTimestamp:
+            let hasTimestamp = code == Code.insertWithTimestamp
+            try expect(hasTimestamp ? MinimumLength.insertWithTimestamp : MinimumLength.insert, of: length)
             let database = BlobDBDatabase(rawValue: try reader.readUInt8("blob_db.database"))
-            let timestamp: UInt32? =
-                code == Code.insertWithTimestamp ? try reader.readLittleEndian("blob_db.timestamp") : nil
-            command = .insert(database, try BlobDBRecord(reading: &reader), timestamp: timestamp)
-            try Self.expect(MinimumLength.insert, of: length - reader.count)
+            let timestamp: UInt32? = hasTimestamp ? try reader.readLittleEndian("blob_db.timestamp") : nil
+            let record = try BlobDBRecord(reading: &reader)
+            try expect(1, of: min(record.key.count, record.value.count))
+            try reader.expectEnd("blob_db.value")
+            return .insert(database, record, timestamp: timestamp)
         case Code.delete:
+            try expect(MinimumLength.delete, of: length)
             let database = BlobDBDatabase(rawValue: try reader.readUInt8("blob_db.database"))
-            command = .delete(database, key: try BlobDBRecord.readKey(&reader))
-            try Self.expect(MinimumLength.delete, of: length - reader.count)
+            let key = try BlobDBRecord.readKey(&reader)
+            try expect(1, of: key.count)
+            try reader.expectEnd("blob_db.key")
+            return .delete(database, key: key)
         case Code.clear:
-            command = .clear(BlobDBDatabase(rawValue: try reader.readUInt8("blob_db.database")))
+            return .clear(BlobDBDatabase(rawValue: try reader.readUInt8("blob_db.database")))
         default:
-            command = .unsupported(code)
+            return .unsupported(code)
         }
     }
 
@@ -182,7 +204,7 @@ public struct BlobDBRequest: EndpointMessage {
             payload.append(Code.clear)
             payload.appendLittleEndian(token.rawValue)
             payload.append(database.rawValue)
-        case .unsupported(let code):
+        case .unsupported(let code), .malformed(let code):
             payload.append(code)
             payload.appendLittleEndian(token.rawValue)
         }

@@ -132,7 +132,7 @@ public enum DataLoggingMessage: EndpointMessage {
         case .sendEnableState(let isEnabled): payload += [Command.sendEnableState, isEnabled ? 1 : 0]
         case .reportOpenSessions(let ids):
             payload.append(Command.reportOpenSessions)
-            payload += ids.map(\.rawValue)
+            payload += ids.map { $0.rawValue }
         case .acknowledgement(let id): payload += [Command.acknowledgement, id.rawValue]
         case .negativeAcknowledgement(let id): payload += [Command.negativeAcknowledgement, id.rawValue]
         case .emptySession(let id): payload += [Command.emptySession, id.rawValue]

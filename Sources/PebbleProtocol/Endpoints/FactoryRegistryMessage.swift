@@ -30,7 +30,10 @@ public enum FactoryRegistryMessage: EndpointMessage {
     public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         let command = try reader.readUInt8("factory_registry.command")
         switch command {
-        case Command.read: self = .read(key: try reader.readPascalString("factory_registry.key"))
+        case Command.read:
+            let key = try reader.readPascalString("factory_registry.key")
+            try reader.expectEnd("factory_registry.key")
+            self = .read(key: key)
         case Command.value:
             let length = Int(try reader.readUInt8("factory_registry.length"))
             self = .value(Array(try reader.readBytes(length, "factory_registry.value")))

@@ -47,11 +47,34 @@ public struct LauncherMessage: EndpointMessage {
         )
     }
 
-    /// What the push says; nil for anything else.
-    public var command: Command? {
-        guard case .push(let push) = message else { return nil }
-        if let state = push.dictionary.first(forKey: Key.runState)?.integer { return state == 0 ? .kill : .run }
-        return push.dictionary.first(forKey: Key.fetchState) == nil ? nil : .fetchState
+    /// What the push says, in its order; nothing for anything else.
+    public var commands: [Command] {
+        guard case .push(let push) = message else { return [] }
+        return push.dictionary.compactMap { tuple in
+            switch tuple.key {
+            // The firmware looks at the first byte of whatever value there is.
+            case Key.runState:
+                tuple.value.integer.map { UInt8(truncatingIfNeeded: $0) } == 1 ? .run : .kill
+            case Key.fetchState: .fetchState
+            default: nil
+            }
+        }
+    }
+
+    /// What of a message is readable, whatever else is wrong with it.
+    public struct Header: Equatable, Sendable {
+        /// What the answer names.
+        public let transaction: AppMessageTransactionID
+        /// Whether the watch answers: it does not answer answers.
+        public let isToBeAnswered: Bool
+
+        /// The first two bytes of a message.
+        public init(payload: [UInt8]) throws(ByteDecodingError) {
+            var reader = ByteReader(payload)
+            let command = try reader.readUInt8("launcher.command")
+            transaction = AppMessageTransactionID(rawValue: try reader.readUInt8("launcher.transaction_id"))
+            isToBeAnswered = !AppMessage.isAnswer(command)
+        }
     }
 
     public static var endpoint: Endpoint { .launcher }

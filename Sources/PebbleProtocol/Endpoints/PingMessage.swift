@@ -15,7 +15,10 @@ public enum PingMessage: EndpointMessage {
         switch command {
         case 0x00:
             let cookie: UInt32 = try reader.readBigEndian("ping.cookie")
-            self = .ping(cookie: cookie, isIdle: (try? reader.readUInt8("ping.idle")).map { $0 != 0 })
+            let isIdle = reader.isEmpty ? nil : try reader.readUInt8("ping.idle") != 0
+            // The firmware answers 5 bytes and 6, and no others.
+            try reader.expectEnd("ping.idle")
+            self = .ping(cookie: cookie, isIdle: isIdle)
         case 0x01: self = .pong(cookie: try reader.readBigEndian("ping.cookie"))
         default: throw ByteDecodingError("ping.command", .invalidValue(UInt64(command)))
         }

@@ -26,6 +26,19 @@ public enum PutBytesRequest: EndpointMessage {
 
     public static var endpoint: Endpoint { .putBytes }
 
+    /// The longest message that the firmware has a buffer for: a piece of 2044 bytes.
+    public static let maximumLength = 2053
+
+    /// The token that a message names, whatever else is wrong with it; none in a beginning. Missing bytes count as zeros.
+    public static func token(of payload: [UInt8]) -> PutBytesToken {
+        guard payload.first != Command.begin else { return .none }
+        let bytes = payload.dropFirst().prefix(4)
+        return PutBytesToken(rawValue: bytes.reduce(0) { $0 << 8 | UInt32($1) } << (8 * UInt32(4 - bytes.count)))
+    }
+
+    /// Whether a message is a piece, or was to be one.
+    public static func isPiece(_ payload: [UInt8]) -> Bool { payload.first == Command.put }
+
     private enum Command {
         static let begin: UInt8 = 0x01
         static let put: UInt8 = 0x02
@@ -81,7 +94,7 @@ public enum PutBytesRequest: EndpointMessage {
 public struct PutBytesPiece: Equatable, Sendable {
     /// The upload.
     public var token: PutBytesToken
-    /// What the message says of its length; a watch refuses the piece if that is not the truth.
+    /// What the message says of its length: a watch takes so many bytes, and refuses the piece if there are fewer.
     public var declaredLength: UInt32
     /// The bytes. They share the message's storage.
     public var data: ArraySlice<UInt8>
@@ -132,6 +145,9 @@ public struct PutBytesObject: Equatable, Sendable {
         case bank(UInt8, fileName: String?)
     }
 
+    /// How many banks the firmware has, for clients that do not name an app.
+    public static let bankCount: UInt8 = 8
+
     private static let appFlag: UInt8 = 0x80
     /// `BE 43 54 EF`, before the offset.
     private static let resumeMagic: [UInt8] = [0xBE, 0x43, 0x54, 0xEF]
@@ -159,14 +175,17 @@ public struct PutBytesObject: Equatable, Sendable {
         }
         size = try body.readBigEndian("put_bytes.size")
         let type = try body.readUInt8("put_bytes.type")
+        // The firmware takes a message that ends here, and reads zeros.
         guard let kind = Kind(rawValue: type & ~Self.appFlag) else {
             throw ByteDecodingError("put_bytes.type", .invalidValue(UInt64(type)))
         }
         self.kind = kind
         if type & Self.appFlag != 0 {
-            target = .app(AppID(rawValue: try body.readBigEndian("put_bytes.app_id")))
+            let bytes = Array(body.readRemaining().prefix(4))
+            var cookie = ByteReader(bytes + [UInt8](repeating: 0, count: 4 - bytes.count))
+            target = .app(AppID(rawValue: try cookie.readBigEndian("put_bytes.app_id")))
         } else {
-            let bank = try body.readUInt8("put_bytes.bank")
+            let bank = body.isEmpty ? 0 : try body.readUInt8("put_bytes.bank")
             let name = body.isEmpty ? nil : try body.readFixedString(width: body.count, "put_bytes.filename")
             target = .bank(bank, fileName: name)
         }

@@ -86,16 +86,13 @@ public enum SystemMessage: EndpointMessage {
         case firmwareStatusResponse = 0x0C
     }
 
-    /// The first byte of every message.
+    /// The first byte of every message. The firmware does not look at it.
     private static let command: UInt8 = 0x00
 
     public static var endpoint: Endpoint { .systemMessage }
 
     public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
-        let command = try reader.readUInt8("system_message.command")
-        guard command == Self.command else {
-            throw ByteDecodingError("system_message.command", .invalidValue(UInt64(command)))
-        }
+        _ = try reader.readUInt8("system_message.command")
         let type = try reader.readUInt8("system_message.type")
         guard let kind = Kind(rawValue: type) else {
             throw ByteDecodingError("system_message.type", .invalidValue(UInt64(type)))

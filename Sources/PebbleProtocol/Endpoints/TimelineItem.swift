@@ -8,6 +8,9 @@ public struct TimelineAttribute: Equatable, Sendable {
     /// At most 65535 bytes are sent.
     public var value: ArraySlice<UInt8>
 
+    /// How many bytes precede the value.
+    static let headerLength = 3
+
     /// What a property is.
     public struct ID: RawRepresentable, Hashable, Sendable {
         public let rawValue: UInt8
@@ -93,6 +96,9 @@ public struct TimelineItemAction: Equatable, Sendable {
     /// Title, texts, icons and the like.
     public var attributes: [TimelineAttribute]
 
+    /// How many bytes precede the attributes.
+    static let headerLength = 3
+
     /// What an action does.
     public struct Kind: RawRepresentable, Hashable, Sendable {
         public let rawValue: UInt8
@@ -139,7 +145,7 @@ public struct TimelineItemAction: Equatable, Sendable {
 /// Layout: id and parent (16 bytes each), time (UInt32), duration in minutes (UInt16), type, flags, status, layout,
 /// length of the rest (UInt16), attribute count, action count, attributes, actions; little-endian.
 public struct TimelineItem: Equatable, Sendable {
-    /// Names the item, and is the record's key.
+    /// Names the item. Of a notification it is not always the key that the phone writes it under.
     public var id: PebbleUUID
     /// The app, or where it comes from.
     public var parent: PebbleUUID
@@ -160,11 +166,15 @@ public struct TimelineItem: Equatable, Sendable {
     /// What the user can do with it.
     public var actions: [TimelineItemAction]
 
-    /// The kinds of items.
-    public enum Kind: UInt8, Sendable {
-        case notification = 1
-        case pin = 2
-        case reminder = 3
+    /// The kinds of items. The firmware keeps any; it looks only at where an item was written to.
+    public struct Kind: RawRepresentable, Hashable, Sendable {
+        public let rawValue: UInt8
+
+        public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+        public static let notification = Kind(rawValue: 1)
+        public static let pin = Kind(rawValue: 2)
+        public static let reminder = Kind(rawValue: 3)
     }
 
     /// How an item is shown, and where it comes from.
@@ -211,6 +221,12 @@ public struct TimelineItem: Equatable, Sendable {
         public static let health = Layout(rawValue: 9)
     }
 
+    /// Whether it is still to be seen: neither dismissed nor removed.
+    public var isShown: Bool { status.isDisjoint(with: [.dismissed, .deleted]) }
+
+    /// How many bytes precede the attributes.
+    public static let headerLength = 46
+
     /// An item.
     public init(
         id: PebbleUUID,
@@ -236,29 +252,40 @@ public struct TimelineItem: Equatable, Sendable {
         self.actions = actions
     }
 
-    /// Reads a record's value; anything wrong with it makes the watch answer ``BlobDBStatus/invalidData``.
-    public init(_ value: ArraySlice<UInt8>) throws(ByteDecodingError) {
+    /// Whether a value that has fewer bytes than it declares is read as far as it goes.
+    public enum Reading: Sendable {
+        /// Every attribute and action has to be there.
+        case whole
+        /// The text that the value ends in is cut, and what would follow it is left out.
+        case asFarAsItGoes
+    }
+
+    /// Reads a record's value.
+    ///
+    /// Attributes and actions are counted. They have to fit into the length that the item declares for them; what it declares
+    /// beyond the last one is ignored, since Gadgetbridge declares the length of a text of which it sends a part.
+    /// - Throws: ``ByteDecodingError`` for a value without whole header (``headerLength`` bytes), and for one whose attributes
+    ///   and actions do not fit.
+    public init(_ value: ArraySlice<UInt8>, reading: Reading = .whole) throws(ByteDecodingError) {
         var reader = ByteReader(value)
         id = try PebbleUUID(reading: &reader, "timeline_item.id")
         parent = try PebbleUUID(reading: &reader, "timeline_item.parent")
         timestamp = try reader.readLittleEndian("timeline_item.timestamp")
         durationMinutes = try reader.readLittleEndian("timeline_item.duration")
-        let type = try reader.readUInt8("timeline_item.type")
-        guard let kind = Kind(rawValue: type) else {
-            throw ByteDecodingError("timeline_item.type", .invalidValue(UInt64(type)))
-        }
-        self.kind = kind
+        kind = Kind(rawValue: try reader.readUInt8("timeline_item.type"))
         flags = Flags(rawValue: try reader.readUInt8("timeline_item.flags"))
         status = Status(rawValue: try reader.readUInt8("timeline_item.status"))
         layout = Layout(rawValue: try reader.readUInt8("timeline_item.layout"))
         let length: UInt16 = try reader.readLittleEndian("timeline_item.data_length")
         let attributeCount = try reader.readUInt8("timeline_item.attribute_count")
         let actionCount = try reader.readUInt8("timeline_item.action_count")
-        var rest = ByteReader(try reader.readBytes(Int(length), "timeline_item.data"))
-        attributes = try TimelineAttribute.readList(&rest, count: attributeCount)
-        actions = []
-        for _ in 0..<actionCount { actions.append(try TimelineItemAction(reading: &rest)) }
-        try rest.expectEnd("timeline_item.data_length")
+        let missing = max(0, Int(length) - reader.count)
+        var elements = TimelineElementReader(
+            reader: ByteReader(reader.remaining.prefix(Int(length))),
+            missing: reading == .asFarAsItGoes ? missing : 0
+        )
+        attributes = try elements.readAttributes(attributeCount)
+        actions = try elements.readActions(actionCount)
     }
 
     /// Appends the value: as many actions and attributes as a byte can count.

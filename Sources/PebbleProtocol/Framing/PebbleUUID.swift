@@ -65,6 +65,6 @@ extension PebbleUUID: LosslessStringConvertible {
         var bytes: [UInt8] = []
         encode(to: &bytes)
         let groups = [bytes[0..<4], bytes[4..<6], bytes[6..<8], bytes[8..<10], bytes[10..<16]]
-        return groups.map(\.hexadecimal).joined(separator: "-")
+        return groups.map { $0.hexadecimal }.joined(separator: "-")
     }
 }

@@ -39,8 +39,9 @@ public struct QEMUDeframer: Sendable {
             else { break }
             let data = reader.remaining.prefix(header.dataLength)
             let footer = reader.remaining.dropFirst(header.dataLength).prefix(QEMUFrame.footer.count)
-            guard footer.elementsEqual(QEMUFrame.footer) else {
-                // The signature was data of something else: what follows it may still hold a frame.
+            // The firmware handles a frame whatever its footer is. Only one that it would not have taken for its length may be
+            // something else, that happened to hold a signature; what follows it may still hold a frame.
+            guard header.dataLength <= QEMUFrame.maximumDataLength || footer.elementsEqual(QEMUFrame.footer) else {
                 skip(QEMUFrame.signature.count)
                 continue
             }

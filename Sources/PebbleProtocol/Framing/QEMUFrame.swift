@@ -13,7 +13,8 @@ public struct QEMUFrame: Equatable, Sendable {
     /// Firmware and libpebble3 take no longer data.
     public static let maximumDataLength = 2048
 
-    static let signature: [UInt8] = [0xFE, 0xED]
+    /// What every frame begins with.
+    public static let signature: [UInt8] = [0xFE, 0xED]
     static let footer: [UInt8] = [0xBE, 0xEF]
     static let headerLength = 6
     static let overhead = headerLength + footer.count
@@ -67,6 +68,11 @@ public struct QEMUProtocol: RawRepresentable, Hashable, Sendable {
     public static let healthMetric = QEMUProtocol(rawValue: 12)
     public static let heartRate = QEMUProtocol(rawValue: 13)
     public static let rebbleTest = QEMUProtocol(rawValue: 100)
+
+    /// Whether it is one of these: no tool sends another.
+    public var isKnown: Bool {
+        (QEMUProtocol.spp.rawValue...QEMUProtocol.heartRate.rawValue).contains(rawValue) || self == .rebbleTest
+    }
 
     /// What a watch may send: libpebble2's parser stalls for ever on anything else.
     public var mayBeSentByWatch: Bool { [.spp, .accelerometer, .vibration, .rebbleTest].contains(self) }

@@ -1,3 +1,4 @@
+import DequeModule
 import ByteCoding
 
 // What a watch does before its first reset with a phone that offers the service: it reads the meta value, which says whose

@@ -1,3 +1,5 @@
+import DequeModule
+
 // How sessions begin and break: each begins with a reset, that either side asks for, and one that cannot go on is reset again
 // or costs the connection.
 

@@ -19,18 +19,21 @@ public enum AppBehavior: Sendable, Equatable {
     }
 }
 
-/// What an app says, and to what: the rules of a ``ScriptedApp``.
+/// What an app says and shows, and when: the rules of a ``ScriptedApp``.
 public struct AppScript: Sendable, Equatable {
     /// Something that a script has the app do.
     public struct Action: Sendable, Equatable {
-        /// The dictionary to send.
-        public var tuples: [Tuple]
+        /// The dictionary to send; nil for none.
+        public var tuples: [Tuple]?
+        /// What to draw, in this order.
+        public var drawings: [Drawing]
         /// How long after what caused it.
         public var delay: Duration
 
-        /// Sends a dictionary, after a while.
-        public init(tuples: [Tuple], delay: Duration = .zero) {
+        /// Draws and sends, after a while.
+        public init(tuples: [Tuple]? = nil, drawings: [Drawing] = [], delay: Duration = .zero) {
             self.tuples = tuples
+            self.drawings = drawings
             self.delay = delay
         }
     }

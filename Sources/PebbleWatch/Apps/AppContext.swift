@@ -81,6 +81,11 @@ extension AppContext {
         return outboxSend(message)
     }
 
+    /// Refuses the message that the app is being called for: the phone gets a NACK in place of the ACK, as for an inbox without
+    /// room, and may send it again. Only in ``WatchApp/inboxReceived(_:_:)``. The SDK has no such call: there, an app that does
+    /// not take a message in time makes its inbox refuse the next ones.
+    public mutating func refuseMessage() { state.isMessageRefused = true }
+
     private mutating func outboxSend(_ message: AppMessageDictionary) -> AppMessageResult {
         let ticket = state.nextTicket
         do {

@@ -8,6 +8,8 @@ struct AppManager: Sendable {
     private let builtIn: [PebbleUUID: any WatchApp]
     /// Apps that were installed, as they run here.
     private var installed: [PebbleUUID: any WatchApp] = [:]
+    /// The apps that can be launched.
+    private(set) var knownApps: Set<PebbleUUID>
     /// Of the apps that the phone installed, those whose parts are not there.
     private var unfetched: Set<PebbleUUID> = []
     private let behaviors: [PebbleUUID: AppBehavior]
@@ -30,6 +32,7 @@ struct AppManager: Sendable {
         defaultApp = configuration.defaultApp
         let apps = configuration.builtInApps + [configuration.defaultApp]
         builtIn = Dictionary(apps.map { ($0.uuid, $0) }) { _, new in new }
+        knownApps = Set(builtIn.keys)
         behaviors = configuration.behaviors
         process = AppProcess(defaultApp, nextTicket: AppMessageTicket(number: 1))
         frame = FrameBuffer(Display(of: configuration.identity.hardware))
@@ -42,7 +45,7 @@ struct AppManager: Sendable {
     var runningUUID: PebbleUUID { process.app.uuid }
 
     /// When `run` has something to do that only time brings.
-    var nextDeadline: Duration? { [process.nextDeadline, nextTick].compactMap(\.self).min() }
+    var nextDeadline: Duration? { process.nextDeadline.earlier(nextTick) }
 }
 
 // MARK: - Which apps there are
@@ -76,6 +79,7 @@ extension AppManager {
     mutating func uninstall(_ uuid: PebbleUUID, in context: inout ServiceContext) -> Bool {
         unfetched.remove(uuid)
         guard installed.removeValue(forKey: uuid) != nil else { return false }
+        knownApps.remove(uuid)
         if runningUUID == uuid { startDefault(in: &context) }
         return true
     }
@@ -85,6 +89,7 @@ extension AppManager {
     @discardableResult
     mutating func register(_ metadata: AppMetadata) -> Bool {
         guard metadata.uuid.isLaunchable, builtIn[metadata.uuid] == nil else { return false }
+        knownApps.insert(metadata.uuid)
         installed[metadata.uuid] = (behaviors[metadata.uuid] ?? .external).app(for: metadata)
         return true
     }
@@ -155,6 +160,9 @@ extension AppManager {
 
     /// Has the running app send a dictionary, on behalf of whoever controls the watch.
     mutating func send(_ message: AppMessageDictionary) { process.post(.send(message)) }
+
+    /// What has become so far of the dictionary that the running app was last told to send.
+    var delivery: AppMessageDelivery { get throws(WatchCommandError) { try process.delivery } }
 
     /// The Pebble app's session came or went.
     mutating func connectionChanged(isConnected: Bool) {
@@ -251,7 +259,7 @@ extension AppManager {
     mutating func refuse(_ payload: [UInt8], on session: SessionID, in context: inout ServiceContext) {
         sessionClosed(session)
         guard let transaction = AppMessage.pushTransaction(of: payload) else { return }
-        context.log(.warning, "session", "\(session): an AppMessage for another app than its own is refused")
+        context.log(.warning, .session, "\(session): an AppMessage for another app than its own is refused")
         context.reply(AppMessage.negativeAcknowledgement(transaction), on: session)
     }
 
@@ -290,8 +298,6 @@ extension AppManager {
 
     /// Messages that the running app sent since this was last asked.
     mutating func takeOutgoing() -> [AppState.Outgoing] {
-        var outgoing: [AppState.Outgoing] = []
-        swap(&outgoing, &process.state.outgoing)
-        return outgoing
+        process.state.takeOutgoing()
     }
 }

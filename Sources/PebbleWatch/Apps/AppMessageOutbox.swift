@@ -163,6 +163,12 @@ struct AppMessageOutbox: Sendable {
         return outstanding.ticket == ticket && outstanding.isHeld
     }
 
+    /// Whether no session has taken a message's bytes yet.
+    func isUntaken(_ ticket: AppMessageTicket) -> Bool {
+        guard case .awaiting(let outstanding) = phase else { return false }
+        return outstanding.ticket == ticket && !outstanding.isConsumed
+    }
+
     /// Ten seconds have passed without an answer. A message that no session ever took was to nobody.
     mutating func timedOut(_ ticket: AppMessageTicket) -> Finished? {
         guard case .awaiting(let outstanding) = phase, outstanding.ticket == ticket, outstanding.isHeld else {

@@ -31,6 +31,8 @@ struct AppProcess: Sendable {
         struct Acknowledgement: Sendable {
             let session: SessionID
             let transactionID: AppMessageTransactionID
+            /// Whether the app did not want it.
+            var isRefusal = false
         }
 
         var batch: AppMessageInbox.Batch
@@ -45,6 +47,8 @@ struct AppProcess: Sendable {
     /// A message that no session took: the app is told once it has been held up.
     private var notConnected: AppMessageTicket?
     private var wakesAt = Duration.zero
+    /// What the app said to the dictionary that it was last told to send; nil until it has been told.
+    private var answerToSend: Result<AppMessageTicket, AppMessageResult>?
     private let firstTicket: AppMessageTicket
 
     /// A process that has not run yet.
@@ -60,7 +64,7 @@ struct AppProcess: Sendable {
 
     /// When `run` has something to do that only time brings.
     var nextDeadline: Duration? {
-        var earliest = [state.outbox.nextDeadline, state.timers.map(\.deadline).min()].compactMap(\.self).min()
+        var earliest = state.outbox.nextDeadline.earlier(state.timers.lazy.map(\.deadline).min())
         let hasWork = inboxCall != nil || notConnected != nil || !events.isEmpty || state.isExiting
         if hasWork { earliest = min(earliest ?? wakesAt, wakesAt) }
         return earliest
@@ -68,6 +72,7 @@ struct AppProcess: Sendable {
 
     /// Queues something for the app.
     mutating func post(_ event: Event) {
+        if case .send = event { answerToSend = nil }
         if events.count >= Self.eventLimit {
             switch event {
             case .buttonPressed, .buttonReleased, .tick, .connectionChanged: return
@@ -75,6 +80,20 @@ struct AppProcess: Sendable {
             }
         }
         events.append(event)
+    }
+
+    /// What has become so far of the dictionary that the app was last told to send.
+    var delivery: AppMessageDelivery {
+        get throws(WatchCommandError) {
+            switch answerToSend {
+            case nil: return .queued
+            case .failure(let result)?: throw .appMessageNotSent(result)
+            case .success(let ticket)?:
+                guard notConnected != ticket else { throw .appMessageNotSent(.notConnected) }
+                if state.outbox.isHolding(ticket) { return .waits }
+                return state.outbox.isUntaken(ticket) ? .queued : .sent
+            }
+        }
     }
 
     /// Tells the app what there is to tell, until it sleeps or there is no more.
@@ -129,7 +148,9 @@ struct AppProcess: Sendable {
             call(in: &context, environment) { $0.connectionChanged(isConnected: isConnected, &$1) }
         case .send(let message):
             var result = AppMessageResult.ok
+            let ticket = state.nextTicket
             call(in: &context, environment) { result = $1.send(message) }
+            answerToSend = result == .ok ? .success(ticket) : .failure(result)
             if result != .ok { context.events.append(.appMessageSent(app.uuid, message, result)) }
         }
     }
@@ -162,9 +183,11 @@ extension AppProcess {
         if let acknowledgement = call.acknowledgement {
             // The app has seen the push: first its space is free, then the phone may send the next.
             state.inbox.consume()
-            context.reply(
-                AppMessage.acknowledgement(acknowledgement.transactionID),
-                on: acknowledgement.session
+            let id = acknowledgement.transactionID
+            answer(
+                acknowledgement.isRefusal ? .negativeAcknowledgement(id) : .acknowledgement(id),
+                on: acknowledgement.session,
+                in: &context
             )
             call.acknowledgement = nil
             inboxCall = call
@@ -184,6 +207,12 @@ extension AppProcess {
         }
     }
 
+    /// Answers a push, after everything that the app has sent so far.
+    private mutating func answer(_ answer: AppMessage, on session: SessionID, in context: inout ServiceContext) {
+        context.outgoing += state.takeOutgoing().map { .appMessage($0, from: app.uuid) }
+        context.reply(answer, on: session)
+    }
+
     private mutating func receive(
         _ message: AppMessageInbox.Message,
         in context: inout ServiceContext,
@@ -199,7 +228,7 @@ extension AppProcess {
             }
         } catch {
             // Too short for a push: nobody answers.
-            context.log(.warning, "session", "\(Endpoint.appMessage): \(error); the message is dropped")
+            context.log(.warning, .session, "\(Endpoint.appMessage): \(error); the message is dropped")
         }
     }
 
@@ -210,12 +239,21 @@ extension AppProcess {
         _ environment: AppEnvironment
     ) {
         guard push.application == app.uuid else {
-            context.reply(AppMessage.negativeAcknowledgement(push.transaction), on: session)
+            answer(.negativeAcknowledgement(push.transaction), on: session, in: &context)
             return
         }
-        context.events.append(.appMessageReceived(app.uuid, push.dictionary))
-        inboxCall?.acknowledgement = InboxCall.Acknowledgement(session: session, transactionID: push.transaction)
+        let eventCount = context.events.count
+        state.isMessageRefused = false
         call(in: &context, environment) { $0.inboxReceived(push.dictionary, &$1) }
+        inboxCall?.acknowledgement = InboxCall.Acknowledgement(
+            session: session,
+            transactionID: push.transaction,
+            isRefusal: state.isMessageRefused
+        )
+        // What the app took is told before what it did then.
+        if !state.isMessageRefused {
+            context.events.insert(.appMessageReceived(app.uuid, push.dictionary), at: eventCount)
+        }
     }
 
     private mutating func finish(

@@ -29,6 +29,15 @@ struct AppState: Sendable {
     private var lastTimer: UInt64 = 0
     var isDirty = false
     var isExiting = false
+    /// Whether the app refused the message that it was called for last.
+    var isMessageRefused = false
+
+    /// What the app sent since this was last asked.
+    mutating func takeOutgoing() -> [Outgoing] {
+        var taken: [Outgoing] = []
+        swap(&taken, &outgoing)
+        return taken
+    }
 
     mutating func registerTimer(at deadline: Duration) -> AppTimer? {
         guard timers.count < Self.timerLimit else { return nil }

@@ -1,10 +1,11 @@
-import DequeModule
 import PebbleProtocol
 
 /// Sends every dictionary back to the phone as it came: the simplest app that proves both directions.
+///
+/// A dictionary that was acknowledged is sent back: while ``queueLimit`` of them wait for the outbox, further ones are refused.
 public struct EchoApp: WatchApp {
-    /// How many dictionaries wait for the outbox before new ones are dropped.
-    public static let queueLimit = 32
+    /// How many dictionaries wait for the outbox before new ones are refused.
+    public static let queueLimit = OutboxQueue.limit
 
     public let uuid: PebbleUUID
     public let name: String
@@ -16,8 +17,7 @@ public struct EchoApp: WatchApp {
         lowerHalf: 0x9D0E_EC0E_C0EC_0EC0
     )
 
-    private var waiting: Deque<AppMessageDictionary> = []
-    private var isSending = false
+    private var queue = OutboxQueue()
 
     /// An echo with nothing to say yet.
     public init() {
@@ -40,15 +40,12 @@ public struct EchoApp: WatchApp {
     }
 
     public mutating func inboxReceived(_ message: AppMessageDictionary, _ context: inout AppContext) {
-        // The phone may push faster than it acknowledges our echoes: only one is ever under way.
-        guard waiting.count < Self.queueLimit else { return }
-        waiting.append(message)
-        sendNext(&context)
+        // The phone may push faster than it acknowledges what comes back.
+        if !queue.send(message, &context) { context.refuseMessage() }
     }
 
     public mutating func outboxSent(_ message: AppMessageDictionary, _ context: inout AppContext) {
-        isSending = false
-        sendNext(&context)
+        queue.outboxIsFree(&context)
     }
 
     public mutating func outboxFailed(
@@ -56,16 +53,6 @@ public struct EchoApp: WatchApp {
         _ reason: AppMessageResult,
         _ context: inout AppContext
     ) {
-        isSending = false
-        sendNext(&context)
-    }
-
-    private mutating func sendNext(_ context: inout AppContext) {
-        while let next = waiting.first {
-            guard !isSending else { return }
-            waiting.removeFirst()
-            // What is refused will never go: it is too long for this phone.
-            isSending = context.send(next) == .ok
-        }
+        queue.outboxIsFree(&context)
     }
 }

@@ -30,6 +30,8 @@ public struct GolfApp: WatchApp {
     /// What the companion has said, the latest of each key.
     public private(set) var values: [UInt32: AppMessageValue] = [:]
 
+    private var queue = OutboxQueue()
+
     /// A round that has not begun.
     public init() {}
 
@@ -59,13 +61,26 @@ public struct GolfApp: WatchApp {
         case .select: command = .select
         case .back: return
         }
-        do {
-            var message = try context.outboxBegin()
-            try message.writeUInt8(command.rawValue, forKey: Key.command)
-            _ = context.outboxSend(message)
-        } catch {
-            context.log(.info, "the command cannot be sent now: \(error)")
+        guard
+            let message = try? AppMessageDictionary([
+                AppMessageTuple(key: Key.command, value: .uint8(command.rawValue))
+            ])
+        else { return }
+        if !queue.send(message, &context) {
+            context.log(.warning, "too many messages wait for the phone; the button is ignored")
         }
+    }
+
+    public mutating func outboxSent(_ message: AppMessageDictionary, _ context: inout AppContext) {
+        queue.outboxIsFree(&context)
+    }
+
+    public mutating func outboxFailed(
+        _ message: AppMessageDictionary,
+        _ reason: AppMessageResult,
+        _ context: inout AppContext
+    ) {
+        queue.outboxIsFree(&context)
     }
 
     public func draw(on frame: inout FrameBuffer) {

@@ -1,19 +1,30 @@
-import DequeModule
 import PebbleProtocol
 
 /// An installed app that answers by the rules of a script.
+///
+/// What answers an acknowledged message is sent: a message whose answers find no room is refused.
 public struct ScriptedApp: WatchApp {
-    /// How many dictionaries wait for the outbox before new ones are dropped.
-    public static let queueLimit = 32
+    /// How many dictionaries wait for the outbox or for their time before more are refused.
+    public static let queueLimit = OutboxQueue.limit
 
     public let uuid: PebbleUUID
     public let name: String
     public let flags: AppFlags
     public let sdk: SDKVersion
     private let script: AppScript
-    private var waiting: Deque<AppMessageDictionary> = []
-    private var delayed: [AppTimer: AppMessageDictionary] = [:]
-    private var isSending = false
+    private var queue = OutboxQueue()
+    private var delayed: [AppTimer: Step] = [:]
+    /// What it has drawn; nil as long as it has drawn nothing.
+    private var canvas: FrameBuffer?
+
+    /// An action whose time comes, or has come.
+    private struct Step: Sendable {
+        /// What it sends, if anything.
+        var message: AppMessageDictionary?
+        var drawings: [Drawing]
+        /// The dictionary that it answers.
+        var received: AppMessageDictionary
+    }
 
     /// An app under the name of an installed one.
     public init(_ metadata: AppMetadata, _ script: AppScript) {
@@ -34,8 +45,20 @@ public struct ScriptedApp: WatchApp {
 
     public mutating func inboxReceived(_ message: AppMessageDictionary, _ context: inout AppContext) {
         guard let rule = script.rules.first(where: { $0.matches(message) }) else { return }
+        let messageCount = rule.actions.count { $0.tuples != nil }
+        let delayedCount = rule.actions.count { $0.delay > .zero }
+        guard messageCount <= room, delayed.count + delayedCount <= Self.queueLimit else {
+            context.log(
+                .warning,
+                "too many messages wait for the phone, or for their time; the one that came is refused"
+            )
+            return context.refuseMessage()
+        }
         perform(rule.actions, on: message, &context)
     }
+
+    /// How many more messages there may be that have not left.
+    private var room: Int { queue.room - delayed.values.count { $0.message != nil } }
 
     public mutating func inboxDropped(_ reason: AppMessageResult, _ context: inout AppContext) {
         context.log(.warning, "a message was dropped: \(reason)")
@@ -46,13 +69,12 @@ public struct ScriptedApp: WatchApp {
     }
 
     public mutating func timerFired(_ timer: AppTimer, _ context: inout AppContext) {
-        guard let message = delayed.removeValue(forKey: timer) else { return }
-        send(message, &context)
+        guard let step = delayed.removeValue(forKey: timer) else { return }
+        carryOut(step, &context)
     }
 
     public mutating func outboxSent(_ message: AppMessageDictionary, _ context: inout AppContext) {
-        isSending = false
-        sendNext(&context)
+        queue.outboxIsFree(&context)
     }
 
     public mutating func outboxFailed(
@@ -61,8 +83,7 @@ public struct ScriptedApp: WatchApp {
         _ context: inout AppContext
     ) {
         context.log(.warning, "a message was not delivered: \(reason)")
-        isSending = false
-        sendNext(&context)
+        queue.outboxIsFree(&context)
     }
 
     private mutating func perform(
@@ -71,34 +92,40 @@ public struct ScriptedApp: WatchApp {
         _ context: inout AppContext
     ) {
         for action in actions {
-            guard let message = try? AppMessageDictionary(action.tuples.compactMap { $0.tuple(from: received) }) else {
-                context.log(.error, "a message of the script is too long")
-                continue
+            var step = Step(drawings: action.drawings, received: received)
+            if let tuples = action.tuples {
+                step.message = try? AppMessageDictionary(tuples.compactMap { $0.tuple(from: received) })
+                if step.message == nil { context.log(.error, "a message of the script is too long") }
             }
             if action.delay <= .zero {
-                send(message, &context)
-            } else if let timer = context.registerTimer(after: action.delay) {
-                delayed[timer] = message
+                carryOut(step, &context)
+            } else if step.message == nil || room > 0, let timer = context.registerTimer(after: action.delay) {
+                delayed[timer] = step
             } else {
-                context.log(.warning, "too many messages wait for their time; one is dropped")
+                context.log(.warning, "too many actions wait for their time; one is dropped")
             }
         }
+    }
+
+    private mutating func carryOut(_ step: Step, _ context: inout AppContext) {
+        if !step.drawings.isEmpty {
+            var frame = canvas ?? FrameBuffer(context.display)
+            canvas = nil
+            for drawing in step.drawings { drawing.draw(on: &frame, received: step.received) }
+            canvas = frame
+            context.markDirty()
+        }
+        if let message = step.message { send(message, &context) }
+    }
+
+    public func draw(on frame: inout FrameBuffer) {
+        if let canvas { frame = canvas } else { drawName(on: &frame) }
     }
 
     private mutating func send(_ message: AppMessageDictionary, _ context: inout AppContext) {
-        guard waiting.count < Self.queueLimit else {
+        guard room > 0, queue.send(message, &context) else {
             context.log(.warning, "too many messages wait for the phone; one is dropped")
             return
-        }
-        waiting.append(message)
-        sendNext(&context)
-    }
-
-    private mutating func sendNext(_ context: inout AppContext) {
-        while !isSending, let next = waiting.popFirst() {
-            let result = context.send(next)
-            isSending = result == .ok
-            if result != .ok { context.log(.warning, "a message was not sent: \(result)") }
         }
     }
 }

@@ -55,6 +55,10 @@ public struct SportsApp: WatchApp {
         Key.activityState: .uint8(ActivityState.initial.rawValue),
     ]
 
+    private var queue = OutboxQueue()
+    /// The state that the player asked for last, until the companion has heard of it or could not.
+    private var wantedState: ActivityState?
+
     /// An activity that has not begun.
     public init() {}
 
@@ -69,19 +73,36 @@ public struct SportsApp: WatchApp {
     public mutating func outboxSent(_ message: AppMessageDictionary, _ context: inout AppContext) {
         // The new state counts once the companion knows of it.
         take(message, &context)
+        sendNext(&context)
+    }
+
+    public mutating func outboxFailed(
+        _ message: AppMessageDictionary,
+        _ reason: AppMessageResult,
+        _ context: inout AppContext
+    ) {
+        sendNext(&context)
     }
 
     public mutating func buttonPressed(_ button: WatchButton, _ context: inout AppContext) {
         guard button == .select else { return }
-        let isRunning = values[Key.activityState]?.integer == Int64(ActivityState.running.rawValue)
-        let state: ActivityState = isRunning ? .paused : .running
-        do {
-            var message = try context.outboxBegin()
-            try message.writeUInt8(state.rawValue, forKey: Key.activityState)
-            _ = context.outboxSend(message)
-        } catch {
-            context.log(.info, "the state cannot be sent now: \(error)")
+        let known = values[Key.activityState]?.integer.flatMap { ActivityState(rawValue: UInt8(clamping: $0)) }
+        let state: ActivityState = (wantedState ?? known) == .running ? .paused : .running
+        guard
+            let message = try? AppMessageDictionary([
+                AppMessageTuple(key: Key.activityState, value: .uint8(state.rawValue))
+            ])
+        else { return }
+        if queue.send(message, &context) {
+            wantedState = state
+        } else {
+            context.log(.warning, "too many messages wait for the phone; the button is ignored")
         }
+    }
+
+    private mutating func sendNext(_ context: inout AppContext) {
+        if queue.isEmpty { wantedState = nil }
+        queue.outboxIsFree(&context)
     }
 
     public func draw(on frame: inout FrameBuffer) {

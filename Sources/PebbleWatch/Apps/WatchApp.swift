@@ -67,8 +67,10 @@ extension WatchApp {
     public mutating func timerFired(_ timer: AppTimer, _ context: inout AppContext) {}
     public mutating func connectionChanged(isConnected: Bool, _ context: inout AppContext) {}
 
+    public func draw(on frame: inout FrameBuffer) { drawName(on: &frame) }
+
     /// The app's name on a black screen.
-    public func draw(on frame: inout FrameBuffer) {
+    func drawName(on frame: inout FrameBuffer) {
         frame.fill(.black)
         let scale = min(3, PixelFont.scale(for: name, width: frame.display.width * 3 / 4))
         let y = (frame.display.height - PixelFont.characterHeight * scale) / 2
@@ -79,6 +81,10 @@ extension WatchApp {
 /// A button of the watch.
 public enum WatchButton: String, Sendable, CaseIterable {
     case back, up, select, down
+
+    /// Whether it says yes to a pairing, or no: up and down, as on the real watch; select and back are what else people
+    /// try.
+    public var isYes: Bool { self == .up || self == .select }
 }
 
 /// A timer that an app has registered; it fires once.

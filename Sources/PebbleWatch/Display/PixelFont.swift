@@ -1,4 +1,5 @@
-/// A small fixed-width font, drawn for Cairn: capital letters, digits and some punctuation, five pixels wide and seven high.
+/// A small fixed-width font, drawn for Cairn: ASCII, its small letters as capitals, and the degree sign; five pixels wide and seven
+/// high. What it lacks is a box. `Docs/font.md` shows every character.
 ///
 /// It is drawn in whole multiples of its size, so that the same shapes serve for a line of text and for the time on a watchface.
 public struct PixelFont: Sendable {
@@ -11,7 +12,8 @@ public struct PixelFont: Sendable {
 
     /// How wide a text is when every pixel becomes `scale` by `scale`.
     public static func width(of text: String, scale: Int) -> Int {
-        max(0, text.count * advance - 1) * scale
+        // Some small letters are several capitals.
+        max(0, text.uppercased().count * advance - 1) * scale
     }
 
     /// The largest whole scale at which a text is no wider than `width`; at least 1.
@@ -19,8 +21,7 @@ public struct PixelFont: Sendable {
         max(1, width / max(1, PixelFont.width(of: text, scale: 1)))
     }
 
-    /// Draws one line with its top left corner at (x, y). Small letters are drawn as capitals, and characters that the font
-    /// lacks as blanks.
+    /// Draws one line with its top left corner at (x, y).
     public static func draw(
         _ text: String,
         x: Int,
@@ -31,17 +32,16 @@ public struct PixelFont: Sendable {
     ) {
         var left = x
         for character in text.uppercased() {
-            if let rows = glyphs[character] {
-                for (row, bits) in rows.enumerated() {
-                    for column in 0..<characterWidth where bits >> UInt8(characterWidth - 1 - column) & 1 == 1 {
-                        frame.fillRectangle(
-                            x: left + column * scale,
-                            y: y + row * scale,
-                            width: scale,
-                            height: scale,
-                            color
-                        )
-                    }
+            guard left < frame.display.width else { return }
+            for (row, bits) in (glyphs[character] ?? unknown).enumerated() {
+                for column in 0..<characterWidth where bits >> UInt8(characterWidth - 1 - column) & 1 == 1 {
+                    frame.fillRectangle(
+                        x: left + column * scale,
+                        y: y + row * scale,
+                        width: scale,
+                        height: scale,
+                        color
+                    )
                 }
             }
             left += advance * scale
@@ -59,6 +59,9 @@ public struct PixelFont: Sendable {
         let x = (frame.display.width - width(of: text, scale: scale)) / 2
         draw(text, x: x, y: y, scale: scale, color, on: &frame)
     }
+
+    /// What stands for every character that the font lacks.
+    private static let unknown: [UInt8] = [0b11111, 0b10001, 0b10001, 0b10001, 0b10001, 0b10001, 0b11111]
 
     /// Seven rows from the top; in each the highest of five bits is the leftmost pixel.
     private static let glyphs: [Character: [UInt8]] = [
@@ -105,5 +108,32 @@ public struct PixelFont: Sendable {
         "+": [0b00000, 0b00100, 0b00100, 0b11111, 0b00100, 0b00100, 0b00000],
         "?": [0b01110, 0b10001, 0b00001, 0b00110, 0b00100, 0b00000, 0b00100],
         "!": [0b00100, 0b00100, 0b00100, 0b00100, 0b00100, 0b00000, 0b00100],
+        " ": [0b00000, 0b00000, 0b00000, 0b00000, 0b00000, 0b00000, 0b00000],
+        "\"": [0b01010, 0b01010, 0b00000, 0b00000, 0b00000, 0b00000, 0b00000],
+        "#": [0b01010, 0b01010, 0b11111, 0b01010, 0b11111, 0b01010, 0b01010],
+        "$": [0b00100, 0b01111, 0b10100, 0b01110, 0b00101, 0b11110, 0b00100],
+        "%": [0b11001, 0b11001, 0b00010, 0b00100, 0b01000, 0b10011, 0b10011],
+        "&": [0b01100, 0b10010, 0b10100, 0b01000, 0b10101, 0b10010, 0b01101],
+        "'": [0b00100, 0b00100, 0b00000, 0b00000, 0b00000, 0b00000, 0b00000],
+        "(": [0b00010, 0b00100, 0b01000, 0b01000, 0b01000, 0b00100, 0b00010],
+        ")": [0b01000, 0b00100, 0b00010, 0b00010, 0b00010, 0b00100, 0b01000],
+        "*": [0b00000, 0b10101, 0b01110, 0b11111, 0b01110, 0b10101, 0b00000],
+        ",": [0b00000, 0b00000, 0b00000, 0b00000, 0b01100, 0b00100, 0b01000],
+        ";": [0b00000, 0b01100, 0b01100, 0b00000, 0b01100, 0b00100, 0b01000],
+        "<": [0b00010, 0b00100, 0b01000, 0b10000, 0b01000, 0b00100, 0b00010],
+        "=": [0b00000, 0b00000, 0b11111, 0b00000, 0b11111, 0b00000, 0b00000],
+        ">": [0b01000, 0b00100, 0b00010, 0b00001, 0b00010, 0b00100, 0b01000],
+        "@": [0b01110, 0b10001, 0b10111, 0b10101, 0b10111, 0b10000, 0b01110],
+        "[": [0b01110, 0b01000, 0b01000, 0b01000, 0b01000, 0b01000, 0b01110],
+        "\\": [0b10000, 0b10000, 0b01000, 0b00100, 0b00010, 0b00001, 0b00001],
+        "]": [0b01110, 0b00010, 0b00010, 0b00010, 0b00010, 0b00010, 0b01110],
+        "^": [0b00100, 0b01010, 0b10001, 0b00000, 0b00000, 0b00000, 0b00000],
+        "_": [0b00000, 0b00000, 0b00000, 0b00000, 0b00000, 0b00000, 0b11111],
+        "`": [0b01000, 0b00100, 0b00000, 0b00000, 0b00000, 0b00000, 0b00000],
+        "{": [0b00110, 0b00100, 0b00100, 0b01000, 0b00100, 0b00100, 0b00110],
+        "|": [0b00100, 0b00100, 0b00100, 0b00100, 0b00100, 0b00100, 0b00100],
+        "}": [0b01100, 0b00100, 0b00100, 0b00010, 0b00100, 0b00100, 0b01100],
+        "~": [0b00000, 0b00000, 0b01001, 0b10110, 0b00000, 0b00000, 0b00000],
+        "°": [0b01100, 0b10010, 0b10010, 0b01100, 0b00000, 0b00000, 0b00000],
     ]
 }

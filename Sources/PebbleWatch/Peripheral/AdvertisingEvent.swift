@@ -47,6 +47,12 @@ public enum AdvertisingEvent: Hashable, Sendable {
     case command
     /// A phone connected; the controller has stopped advertising for it by itself.
     case connected
+    /// Those who are connected are strangers: the bonded phone is waited for beside them.
+    case onlyStrangersAreHere
+    /// Strangers come, or come no more: while they do, the bonded phone is waited for with haste.
+    case strangers(areAbout: Bool)
+    /// The watch is about to change its address, and says nothing meanwhile; or it has another one.
+    case addressChanges(isSilent: Bool)
     /// The link is encrypted and the phone a bonded one: nobody else is waited for.
     case bondedPhoneIsBack
     /// The link is gone.
@@ -65,6 +71,7 @@ public enum AdvertisingReason: Hashable, Sendable {
     case bondAdded
     case bondRemoved
     case pairingWindow
+    case strangers
     /// The beacon's own.
     case noPhoneConnected
 }
@@ -84,6 +91,7 @@ extension AdvertisingReason: CustomStringConvertible {
         case .bondAdded: "a phone was bonded"
         case .bondRemoved: "a phone was forgotten"
         case .pairingWindow: "the pairing window is open"
+        case .strangers: "strangers are about"
         case .noPhoneConnected: "no phone is connected"
         }
     }

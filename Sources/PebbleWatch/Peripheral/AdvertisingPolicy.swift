@@ -10,9 +10,13 @@ import BluetoothHCI
 ///
 /// The policy knows nothing of payloads or controllers: it is told what happens and asked what should be on the air.
 ///
+/// While strangers are about, whom a bonded phone need not fear, it is waited for at the shortest interval, and links that come and
+/// go slow nothing down: it has to find a gap between them.
+///
 /// **Invariant**: while the controller is there and no phone is connected, something that a phone can connect to is on the
 /// air. With a beacon on a controller of one set, that holds for all but the beacon's slices: a wait of at most
-/// `beaconSlice`, after at least `connectableSlice`, and never one right after a disconnection.
+/// `beaconSlice`, after at least `connectableSlice`, and never one right after a disconnection. A watch that hides its address is
+/// silent for a moment whenever that changes (`AddressEpochs`).
 public struct AdvertisingPolicy: Sendable {
     /// Why a phone should be able to connect.
     public enum Purpose: String, Hashable, Sendable, CaseIterable {
@@ -83,11 +87,15 @@ public struct AdvertisingPolicy: Sendable {
     private(set) var isControllerReady = false
     private var hasBooted = false
     private(set) var isConnected = false
+    /// Whether the watch changes its address.
+    private(set) var isSilent = false
     private var bondCount = 0
     private var isWindowOpen = false
     /// Whether the phone that is connected is the one that was waited for.
     private var isAwaitedPhoneHere = false
     private(set) var setCount = 1
+    /// Whether strangers are about while the bonded phone is waited for.
+    private(set) var areStrangersAbout = false
 
     private(set) var discovery: Course
     private(set) var reconnection: Course
@@ -116,7 +124,7 @@ public struct AdvertisingPolicy: Sendable {
     }
 
     /// Whether anything can be on the air.
-    var isRunning: Bool { isControllerReady && !isConnected }
+    var isRunning: Bool { isControllerReady && !isConnected && !isSilent }
 
     // MARK: What should be on the air
 
@@ -149,9 +157,13 @@ public struct AdvertisingPolicy: Sendable {
 
     /// How often a purpose is advertised now.
     func interval(of purpose: Purpose) -> AdvertisingInterval {
+        guard !isHurried(purpose) else { return .apple20 }
         let interval = isChurning ? max(self[purpose].interval, LinkChurn.shortestInterval) : self[purpose].interval
         return beaconSince == nil ? interval : min(interval, profile.slowestWithBeacon)
     }
+
+    /// Whether a purpose is served at the shortest interval, whatever its schedule says.
+    func isHurried(_ purpose: Purpose) -> Bool { areStrangersAbout && purpose == .reconnection }
 
     /// Whether links come and go in a loop.
     var isChurning: Bool { churn.isOn(at: clock) }
@@ -180,6 +192,12 @@ public struct AdvertisingPolicy: Sendable {
             restart(.command)
         case .connected:
             isConnected = true
+        case .addressChanges(let isSilent):
+            self.isSilent = isSilent
+        case .onlyStrangersAreHere:
+            isConnected = false
+        case .strangers(let areAbout):
+            areStrangersAbout = areAbout
         case .bondedPhoneIsBack:
             guard isConnected else { break }
             isAwaitedPhoneHere = true

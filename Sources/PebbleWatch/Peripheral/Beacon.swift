@@ -58,6 +58,12 @@ public struct Beacon: Hashable, Sendable {
         ])
     }
 
+    /// The address that a watch's beacon uses beside a private one, which changes with it: a non-resolvable private one, which
+    /// says nothing of any key (Core 5.4, Vol 6, Part B, 1.3.2.2).
+    static func address(besidesPrivate watch: LEAddress) -> LEAddress {
+        .random(DeviceAddress((watch.address.value ^ 2) & 0x3FFF_FFFF_FFFF))
+    }
+
     /// The static random address that a watch's beacon uses: its own with one bit turned over. Were it the watch's,
     /// scanners would take the two for one device whose data changes all the time.
     static func address(besides watch: LEAddress) -> LEAddress {

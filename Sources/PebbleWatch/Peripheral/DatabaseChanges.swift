@@ -101,6 +101,17 @@ struct DatabaseChanges: Sendable {
         return Indication(connection: connection, range: range)
     }
 
+    /// An indication that was queued did not leave.
+    /// - Parameter value: the characteristic's value.
+    mutating func wasNotSent(_ value: ArraySlice<UInt8>, on connection: ConnectionHandle) {
+        var reader = ByteReader(value)
+        guard let start = try? reader.readLittleEndian("service_changed.start", as: UInt16.self),
+            let end = try? reader.readLittleEndian("service_changed.end", as: UInt16.self),
+            let range = AttributeHandleRange(AttributeHandle(rawValue: start), AttributeHandle(rawValue: end))
+        else { return }
+        wasNotSent(Indication(connection: connection, range: range))
+    }
+
     /// An indication could not be sent, because the phone has not subscribed: it goes out after it does.
     mutating func wasNotSent(_ indication: Indication) {
         let range = phones[indication.connection]?.pending?.joined(with: indication.range) ?? indication.range

@@ -105,7 +105,7 @@ struct LinkPolicy: Sendable {
     /// When `advance(to:)` has something to do.
     var nextDeadline: Duration? {
         let needEnd = needs.values.lazy.map(\.end).min()
-        return [stepEnd, needEnd, nextRequest].compactMap(\.self).min()
+        return stepEnd.earlier(needEnd).earlier(nextRequest)
     }
 
     /// Lets time pass.

@@ -58,6 +58,7 @@ public struct OnAir: Hashable, Sendable {
     public enum Silence: String, Hashable, Sendable {
         case controllerNotReady
         case connected
+        case changingAddress
     }
 
     /// What is on the air, or has its turns there; the one to connect to first.
@@ -78,6 +79,7 @@ extension OnAir: CustomStringConvertible {
             return switch silence {
             case .controllerNotReady: "nothing: the controller is not ready"
             case .connected: "nothing: a phone is connected"
+            case .changingAddress: "nothing for a moment: the address changes"
             }
         }
         return entries.map { "\($0)" }.joined(separator: "; ")

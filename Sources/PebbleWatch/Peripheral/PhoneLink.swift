@@ -30,6 +30,8 @@ struct PhoneLink: Sendable {
         var undeliveredCount = 0
         /// A packet that the GATT layer had no room for; it goes first when there is.
         var unsentPacket: [UInt8] = []
+        /// Whether the service's app may have started again without the watch noticing.
+        var doubt = RestartDoubt()
     }
 
     /// Who waits for the end of a GATT procedure.
@@ -70,6 +72,10 @@ struct PhoneLink: Sendable {
     var procedures: [GATTProcedureID: Purpose] = [:]
     /// Whether the phone has subscribed to the watch's own PPoGATT service.
     var wantsReversedTransport = false
+    /// The time that the phone is given after its subscription, while it lasts.
+    var subscriptionPause: SubscriptionPause?
+    /// Whether an app on the phone has subscribed to Connectivity on this link, which each does when it starts.
+    var hasAppStarted = false
     /// The service by which the phone's Pebble app can be woken.
     var appLaunch: PhoneService?
     /// Companions that have left a session while the link went on, the oldest first: they may come back.
@@ -79,10 +85,14 @@ struct PhoneLink: Sendable {
     var mtu = ATT.defaultMTU
     /// Whether the link has been encrypted, so that the phone has been told.
     var wasEncrypted = false
+    /// Whether the link's bond is in the store, so that the phone has been told.
+    var wasBonded = false
     /// Whether what is remembered of the phone has been given back to the GATT layer on this link.
     var isRestored = false
     /// The Security Manager's code for the last pairing that failed on this link; 0 for none.
     var lastPairingResult: UInt8 = 0
+    /// Why a pairing was last refused on this link, as far as the owner was told.
+    var refusedFor: RefusedPairing.Reason?
 
     /// The sessions over this link, some of them twice.
     var sessions: [SessionID] { transports.values.compactMap(\.session) + streams.values.compactMap(\.session) }

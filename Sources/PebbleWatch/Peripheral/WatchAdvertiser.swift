@@ -24,15 +24,23 @@ struct WatchAdvertiser: Sendable {
     private(set) var policy: AdvertisingPolicy
     private let profile: AdvertisingProfile
     private let identity: WatchIdentity
+    private let personality: Personality
     /// How strongly to send; nil leaves it to the controller.
     private let power: Int8?
-    /// What is said for each purpose, encoded once.
-    private let discoveryBytes: (data: [UInt8], scanResponse: [UInt8])
-    private let reconnectionBytes: (data: [UInt8], scanResponse: [UInt8])
+    /// What is said for each purpose, encoded once for each address.
+    private var discoveryBytes: (data: [UInt8], scanResponse: [UInt8])
+    private var reconnectionBytes: (data: [UInt8], scanResponse: [UInt8])
     private let beaconData: [UInt8]?
     /// The address to advertise with; nil for the identity address.
     var privateAddress: LEAddress? {
-        didSet { hasChanged = true }
+        didSet {
+            hasChanged = true
+            guard let privateAddress else { return }
+            // How strongly the watch sends is its owner's choice, by which it could be known.
+            let alias = identity.alias(at: privateAddress, of: personality)
+            discoveryBytes = Self.bytes(for: .discovery, of: alias, by: profile, transmitPower: 0)
+            reconnectionBytes = Self.bytes(for: .reconnection, of: alias, by: profile, transmitPower: 0)
+        }
     }
 
     /// What the host was told to keep on the air.
@@ -48,13 +56,23 @@ struct WatchAdvertiser: Sendable {
     init(_ configuration: WatchConfiguration) {
         profile = configuration.advertising
         identity = configuration.identity
+        personality = configuration.personality
         power = configuration.advertisingPower
-        let discovery = Advertisement(for: .discovery, of: identity, by: profile, transmitPower: power ?? 0)
-        let reconnection = Advertisement(for: .reconnection, of: identity, by: profile, transmitPower: power ?? 0)
-        discoveryBytes = (discovery.data.bytes, discovery.scanResponse.bytes)
-        reconnectionBytes = (reconnection.data.bytes, reconnection.scanResponse.bytes)
-        beaconData = configuration.beacon?.data.bytes
-        policy = AdvertisingPolicy(configuration.advertising, beaconHoldOff: configuration.beacon?.holdOff)
+        discoveryBytes = Self.bytes(for: .discovery, of: identity, by: profile, transmitPower: power ?? 0)
+        reconnectionBytes = Self.bytes(for: .reconnection, of: identity, by: profile, transmitPower: power ?? 0)
+        let beacon = configuration.shownBeacon
+        beaconData = beacon?.data.bytes
+        policy = AdvertisingPolicy(configuration.advertising, beaconHoldOff: beacon?.holdOff)
+    }
+
+    private static func bytes(
+        for purpose: AdvertisingPolicy.Purpose,
+        of identity: WatchIdentity,
+        by profile: AdvertisingProfile,
+        transmitPower: Int8
+    ) -> (data: [UInt8], scanResponse: [UInt8]) {
+        let said = Advertisement(for: purpose, of: identity, by: profile, transmitPower: transmitPower)
+        return (said.data.bytes, said.scanResponse.bytes)
     }
 
     // MARK: What happens
@@ -108,6 +126,9 @@ struct WatchAdvertiser: Sendable {
         case notStopped(HCIStatus)
     }
 
+    /// How often in a row the controller has refused what phones connect to.
+    var refusalCount: Int { refusals[.watch]?.count ?? 0 }
+
     /// Whether the controller has refused what phones connect to so often that only a reset can help; once for each time.
     mutating func takesResetToAdvertise() -> Bool {
         guard let refusal = refusals[.watch], refusal.count >= Self.patience else { return false }
@@ -125,7 +146,7 @@ struct WatchAdvertiser: Sendable {
     var nextDeadline: Duration? {
         // What is on the air already, or not wanted any more, need not be tried again.
         let retries = refusals.lazy.filter { told[$0.key] == nil && wanted($0.key) != nil }.map(\.value.retryTime)
-        return [policy.nextDeadline, retries.min(), overdue.values.lazy.map(\.retryTime).min()].compactMap(\.self).min()
+        return policy.nextDeadline.earlier(retries.min()).earlier(overdue.values.lazy.map(\.retryTime).min())
     }
 
     // MARK: The air
@@ -187,7 +208,8 @@ struct WatchAdvertiser: Sendable {
             id: .beacon,
             kind: .nonConnectable,
             interval: .beacon,
-            ownAddress: Beacon.address(besides: identity.address),
+            ownAddress: privateAddress.map(Beacon.address(besidesPrivate:))
+                ?? Beacon.address(besides: identity.address),
             data: data
         )
         set.powerDBm = power
@@ -204,6 +226,7 @@ extension WatchAdvertiser {
     var onAir: OnAir {
         guard policy.isControllerReady else { return OnAir(entries: [], silence: .controllerNotReady) }
         guard !policy.isConnected else { return OnAir(entries: [], silence: .connected) }
+        guard !policy.isSilent else { return OnAir(entries: [], silence: .changingAddress) }
         var entries: [OnAir.Entry] = []
         let purposes = AdvertisingPolicy.Purpose.allCases.filter { policy[$0].isWanted }
         for purpose in purposes where policy.takesTurns || purpose == policy.airedPurpose {
@@ -216,8 +239,9 @@ extension WatchAdvertiser {
     private func entry(for purpose: AdvertisingPolicy.Purpose) -> OnAir.Entry {
         let course = policy[purpose]
         let set = connectableSet(purpose, policy.interval(of: purpose))
+        let isHurried = policy.isHurried(purpose)
         var next: AdvertisingInterval?
-        if course.remaining != nil {
+        if course.remaining != nil, !isHurried {
             let following = course.schedule.interval(at: course.step + 1)
             next = policy.beaconSince == nil ? following : min(following, profile.slowestWithBeacon)
         }
@@ -227,9 +251,9 @@ extension WatchAdvertiser {
             address: set.ownAddress ?? identity.address,
             data: set.data,
             scanResponse: set.scanResponse,
-            reason: course.reason,
+            reason: isHurried ? .strangers : course.reason,
             since: course.since,
-            remaining: course.remaining,
+            remaining: isHurried ? nil : course.remaining,
             next: next,
             turn: policy.takesTurns ? profile.turn : policy.isSliced ? AdvertisingPolicy.connectableSlice : nil,
             state: state(of: .watch, hasTurn: policy.connectable?.purpose == purpose)

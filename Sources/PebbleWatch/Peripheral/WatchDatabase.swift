@@ -11,6 +11,10 @@ struct WatchDatabase: Sendable {
     struct Handles: Sendable, Equatable {
         let connectivityStatus: AttributeHandle
         let triggerPairing: AttributeHandle
+        /// `.none` unless the watch hides which it is.
+        let deviceName: AttributeHandle
+        /// `.none` unless the watch hides which it is.
+        let serialNumber: AttributeHandle
         /// `.none` when the personality has none.
         let pairingMTU: AttributeHandle
         let connectionParameters: AttributeHandle
@@ -35,9 +39,15 @@ struct WatchDatabase: Sendable {
         let identity = configuration.identity
         let personality = configuration.personality
         let transport: AttributePermissions = configuration.linkSecurity == .required ? .encrypted : .open
-        let layout = try GATTDatabase {
+        let hides = configuration.hidesIdentity
+        let layout = try GATTDatabase(serviceOrder: .shortUUIDsFirst) {
             Service(.genericAccess) {
-                Characteristic(.deviceName, .read, value: .text(identity.name))
+                Characteristic(
+                    .deviceName,
+                    .read,
+                    name: "device name",
+                    value: hides ? .askOwner : .text(identity.name)
+                )
                 Characteristic(.appearance, .read, value: Self.number(personality.appearance))
                 if let parameters = personality.preferredParameters {
                     Characteristic(.preferredConnectionParameters, .read, value: .bytes(parameters))
@@ -67,7 +77,11 @@ struct WatchDatabase: Sendable {
             }
             Service(.deviceInformation) {
                 for uuid in personality.deviceInformation {
-                    Characteristic(uuid, .read, value: Self.information(uuid, of: identity))
+                    if uuid == .serialNumber, hides {
+                        Characteristic(uuid, .read, name: "serial number", value: .askOwner)
+                    } else {
+                        Characteristic(uuid, .read, value: Self.information(uuid, of: identity))
+                    }
                 }
             }
             Service(.uuid16(PebbleAttribute.pairingService)) {
@@ -109,6 +123,8 @@ struct WatchDatabase: Sendable {
                         .batteryLevel,
                         [.read, .notify],
                         name: "battery level",
+                        // A charge that goes down slowly is the same before and after an address changes.
+                        permissions: hides ? .encrypted : .open,
                         value: [configuration.batteryLevel]
                     )
                 }
@@ -134,6 +150,8 @@ struct WatchDatabase: Sendable {
         handles = Handles(
             connectivityStatus: handle("connectivity status"),
             triggerPairing: handle("trigger pairing"),
+            deviceName: hides ? handle("device name") : .none,
+            serialNumber: hides ? handle("serial number") : .none,
             pairingMTU: handle("pairing mtu"),
             connectionParameters: handle("connection parameters"),
             batteryLevel: handle("battery level"),

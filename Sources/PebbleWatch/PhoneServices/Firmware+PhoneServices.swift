@@ -25,13 +25,13 @@ extension Firmware {
         else { return }
         phones[link.identity]?.services = services
         memoryChanges.append(.phoneServices(link.identity, services))
-        log(.debug, "gatt", "\(connection): the phone's services are remembered")
+        log(.debug, .gatt, "\(connection): the phone's services are remembered")
     }
 
     /// The phone notified or indicated a value.
     mutating func received(_ value: ReceivedValue, at now: Duration) {
         if links[value.connection]?.finder.isServiceChanged(value) == true {
-            links[value.connection]?.finder.databaseChanged(value.value)
+            databaseChanged(value.value, on: value.connection)
         } else if links[value.connection]?.clients.receive(value.value, of: value.handle, at: now) != true {
             receive(value.value, over: .forward(value.handle), on: value.connection, at: now)
         }
@@ -46,7 +46,9 @@ extension Firmware {
             switch event {
             case .found(let service): found(service, on: connection, at: now)
             case .vanished(let service): vanished(service, on: connection, at: now)
-            case .problem(let text): log(.info, "gatt", "\(connection): \(text)")
+            case .unchanged(let service): unchanged(service, on: connection)
+            case .unclear(let service): unclear(service, on: connection)
+            case .problem(let text): log(.info, .gatt, "\(connection): \(text)")
             }
         }
         noteSearching(on: connection, at: now)

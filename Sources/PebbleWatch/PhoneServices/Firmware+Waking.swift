@@ -91,7 +91,7 @@ extension Firmware {
             let characteristic = link.appLaunch?[.uuid128(PebbleAttribute.appLaunch)],
             !link.procedures.values.contains(where: \.isWaking)
         else { return }
-        log(.info, "session", "\(connection): wakes the phone's Pebble app: \(reason)")
+        log(.info, .session, "\(connection): wakes the phone's Pebble app: \(reason)")
         run(.read(characteristic.value), for: .waking, on: connection, at: now)
     }
 }

@@ -13,7 +13,7 @@ import PebbleProtocol
 extension PhoneServiceFinder {
     /// What to remember of the phone: nil while that is not known yet.
     var memory: PhoneServiceCache? {
-        guard !isSearching, remembered == nil, !searched.isEmpty else { return nil }
+        guard !isSearching, remembered == nil, !searched.isEmpty, !isMemoryDistrusted else { return nil }
         var memory = PhoneServiceCache()
         memory.databaseHash = databaseHash
         // A phone that did not take the subscription has promised nothing; it is asked again.
@@ -57,6 +57,15 @@ extension PhoneServiceFinder {
     /// A client has used a service as it is meant to be used: memory of it is right.
     mutating func proved(_ service: PhoneService) {
         if let index = recalled.firstIndex(of: service) { recalled.remove(at: index) }
+    }
+
+    /// A service came to nothing without being refused. If memory is all that speaks for it, nothing of this link is to be
+    /// remembered.
+    /// - Returns: whether that is so.
+    mutating func distrustMemory(of service: PhoneService) -> Bool {
+        guard recalled.firstIndex(of: service) != nil else { return false }
+        isMemoryDistrusted = true
+        return true
     }
 
     /// A client was refused what it expected of a service.
@@ -123,7 +132,6 @@ extension PhoneServiceFinder {
         remembered = nil
         if isMemoryProved || memory.isPromised {
             genericAttribute = memory.genericAttribute
-            keepsSubscriptions = memory.isPromised
             hasPromisedChanges = memory.isPromised
             // A handle that is not proved would make the watch deaf to the indication that says so.
             if isMemoryProved { serviceChanged = genericAttribute?[.serviceChanged]?.value }
@@ -170,7 +178,6 @@ extension PhoneServiceFinder {
         for meta in metas.keys where !freshMetas.contains(meta) { metas[meta] = nil }
         genericAttribute = nil
         serviceChanged = nil
-        keepsSubscriptions = false
         hasPromisedChanges = false
         isSubscribedToChanges = false
         startAfresh()

@@ -22,9 +22,19 @@ extension PhoneServiceFinder {
             subscribedToServiceChanged()
         case (.checkSubscription(let service, _), .value(let value)):
             // Notifications or indications.
-            if value.first.map({ $0 & 0x03 == 0 }) ?? true { vanish(service) }
+            let isSubscribed = value.first.map { $0 & 0x03 != 0 } ?? false
+            if isSubscribed { events.append(.unchanged(service)) } else { vanish(service) }
         default:
             break
+        }
+    }
+
+    /// The subscription to a service cannot be read: whether it is gone with the service, or its reading is not allowed.
+    mutating func couldNotCheck(_ service: PhoneService, _ error: GATTProcedureError) {
+        guard case .refused(let refusal) = error, found.contains(service) else { return }
+        switch refusal.error {
+        case .invalidHandle, .attributeNotFound, .databaseOutOfSync: vanish(service)
+        default: events.append(.unclear(service))
         }
     }
 
@@ -144,7 +154,6 @@ extension PhoneServiceFinder {
         serviceChanged = changed.value
         // Android has no configuration there and counts every client as subscribed.
         guard let configuration = changed.configuration else { return }
-        keepsSubscriptions = true
         steps.prepend(.subscribeToServiceChanged(configuration))
     }
 }

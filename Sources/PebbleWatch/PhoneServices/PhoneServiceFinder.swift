@@ -22,6 +22,10 @@ struct PhoneServiceFinder: Sendable {
         case found(PhoneService)
         /// A service that had been found is there no more.
         case vanished(PhoneService)
+        /// The database changed where a service is, and the service is still the one that the watch has subscribed to.
+        case unchanged(PhoneService)
+        /// The database changed where a service is, and the phone does not tell whether the service is still the same.
+        case unclear(PhoneService)
         /// Something did not work; the rest goes on.
         case problem(String)
     }
@@ -76,9 +80,6 @@ struct PhoneServiceFinder: Sendable {
     var genericAttribute: PhoneService?
     /// The value handle of the phone's Service Changed characteristic, once found.
     var serviceChanged: AttributeHandle?
-    /// Whether the phone keeps our subscriptions itself, as iOS does. On Android the app behind a service does, and one that
-    /// leaves a question about them unanswered costs the link.
-    var keepsSubscriptions = false
     /// What has been looked for, found or not.
     var searched: [WantedService] = []
 
@@ -92,6 +93,8 @@ struct PhoneServiceFinder: Sendable {
     var isSubscribedToChanges = false
     /// Whether the phone was subscribed to on an earlier link already, so that it tells of what changed since.
     var hasPromisedChanges = false
+    /// Whether what is found on this link is not to be remembered.
+    var isMemoryDistrusted = false
     /// Whether the Database Hash shows that what was remembered is true.
     var isMemoryProved = false
     /// The meta values of PPoGATT services, by their handles.
@@ -141,27 +144,28 @@ struct PhoneServiceFinder: Sendable {
     /// The phone says that its database changed in a range of handles, or may have: looks again.
     ///
     /// What is still at its place stays as it is, so that one companion does not notice another's coming and going. A
-    /// service that was removed and added again at the same handles shows by having lost the subscription.
+    /// service that was removed and added again at the same handles shows by having lost the subscription, which is read. On
+    /// Android the apps of Pebbles declare it write-only: Android itself refuses, and no app is asked.
     /// - Parameter value: of the Service Changed characteristic; one that makes no sense is ignored.
-    mutating func databaseChanged(_ value: ArraySlice<UInt8>) {
+    /// - Returns: the range.
+    @discardableResult
+    mutating func databaseChanged(_ value: ArraySlice<UInt8>) -> AttributeHandleRange? {
         var reader = ByteReader(value)
         guard isStarted, value.count == 4,
             let first: UInt16 = try? reader.readLittleEndian("service_changed.first"),
             let last: UInt16 = try? reader.readLittleEndian("service_changed.last"),
             let range = AttributeHandleRange(AttributeHandle(rawValue: first), AttributeHandle(rawValue: last))
-        else { return }
+        else { return nil }
         doubtMemory(of: range)
-        if keepsSubscriptions {
-            for service in found where service.range.overlaps(range) {
-                let configurations = service.characteristics.compactMap(\.configuration)
-                guard let check = configurations.first.map({ Step.checkSubscription(service, $0) }),
-                    !steps.contains(check)
-                else { continue }
-                steps.append(check)
-            }
+        for service in found where service.range.overlaps(range) {
+            let configurations = service.characteristics.compactMap(\.configuration)
+            guard let check = configurations.first.map({ Step.checkSubscription(service, $0) }), !steps.contains(check)
+            else { continue }
+            steps.append(check)
         }
         if databaseHash != nil, !steps.contains(.readDatabaseHash) { steps.append(.readDatabaseHash) }
         lookAgain()
+        return range
     }
 
     /// Looks for everything once more.
@@ -231,7 +235,7 @@ struct PhoneServiceFinder: Sendable {
     private mutating func failed(_ step: Step, _ error: GATTProcedureError) {
         switch step {
         case .checkSubscription(let service, _):
-            return vanish(service)
+            return couldNotCheck(service, error)
         case .checkMeta:
             return outdated("a PPoGATT service cannot be read: \(error)")
         case .readDatabaseHash:

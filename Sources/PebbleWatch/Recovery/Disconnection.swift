@@ -13,6 +13,12 @@ public struct Disconnection: Sendable, Hashable {
         case command
         /// Its bond was removed.
         case forgotten
+        /// Another phone was bonded, or the same one with another key: what this one was trusted with counts no more.
+        case replaced
+        /// It paired, and its key was not taken.
+        case keyRejected
+        /// It had not earned its place.
+        case tenure(TenureEnd)
         /// The watch restarts.
         case restart(RestartCause)
         /// The watch is being switched off.
@@ -60,6 +66,9 @@ extension Disconnection.Cause: CustomStringConvertible {
         case .noResponse: "the phone did not answer a request"
         case .command: "somebody asked for it"
         case .forgotten: "the phone was forgotten"
+        case .replaced: "another phone or another key has taken its place"
+        case .keyRejected: "its key was not taken"
+        case .tenure(let end): "\(end)"
         case .restart: "the watch restarts"
         case .switchedOff: "the watch is switched off"
         }

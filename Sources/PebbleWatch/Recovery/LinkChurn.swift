@@ -3,13 +3,13 @@ import DequeModule
 
 /// Notices links that come and go in a loop, whoever is at fault, so that they can be slowed down: at 20 ms, a phone that
 /// connects and drops could keep the watch, its log and its battery busy for as long as the fast step lasts.
-struct LinkChurn: Sendable {
+public struct LinkChurn: Sendable {
     /// So many links may end...
-    static let limit = 30
+    public static let limit = 30
     /// ...within this time.
-    static let window: Duration = .seconds(60)
+    public static let window: Duration = .seconds(60)
     /// If they do, what can be connected to is advertised no more often: a phone in a loop then has one link a second.
-    static let shortestInterval = AdvertisingInterval.apple1022_5
+    public static let shortestInterval = AdvertisingInterval.apple1022_5
 
     /// When the latest links ended.
     private var ends: Deque<Duration> = []

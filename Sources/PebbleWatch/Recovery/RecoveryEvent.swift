@@ -18,6 +18,10 @@ public enum RecoveryEvent: Sendable, Hashable {
     case transportStalled(ConnectionHandle)
     /// Links come and go in a loop, or do not any more: while they do, the watch advertises slowly.
     case churning(Bool)
+    /// Strangers connect so often that they are turned away at once, without a word about each.
+    case strangersTurnedAway
+    /// They do not any more; so many were turned away.
+    case strangersGone(turnedAway: Int)
 }
 
 extension RecoveryEvent: CustomStringConvertible {
@@ -35,6 +39,9 @@ extension RecoveryEvent: CustomStringConvertible {
             "more than \(LinkChurn.limit) links ended within \(LinkChurn.window.inSeconds); "
                 + "advertises no faster than every \(LinkChurn.shortestInterval.inMilliseconds)"
         case .churning(false): "links do not come and go in a loop any more"
+        case .strangersTurnedAway:
+            "strangers connect again and again; those that are one too many are turned away at once, and not told of"
+        case .strangersGone(let count): "no stranger connects any more; \(count) were turned away"
         }
     }
 }

@@ -26,7 +26,7 @@ struct AppFetchService: Sendable {
     /// Asks for an app.
     mutating func begin(_ app: InstalledApps.App, in context: inout ServiceContext) {
         guard fetch == nil else {
-            context.log(.info, "session", "another app is being fetched; the launch is ignored")
+            context.log(.info, .session, "another app is being fetched; the launch is ignored")
             return
         }
         guard let session = context.systemSession else {
@@ -69,15 +69,10 @@ struct AppFetchService: Sendable {
         }
     }
 
-    /// The phone has gone quiet: an app may have no resources, in which case its binary is all there is.
+    /// The phone has gone quiet.
     mutating func advance(apps: inout InstalledApps, in context: inout ServiceContext) {
         guard let fetch, let deadline = fetch.deadline, deadline <= context.now else { return }
-        apps.settleForBinary(of: fetch.application)
-        guard apps[fetch.application]?.isCached == true else {
-            fail("nothing came", apps: &apps, in: &context)
-            return
-        }
-        finish(in: &context)
+        fail("nothing more came for \(Self.patience)", apps: &apps, in: &context)
     }
 
     /// The app was removed or replaced while it was being fetched: the fetch is pointless.
@@ -97,15 +92,29 @@ struct AppFetchService: Sendable {
         context.fetchedApps.append(application)
     }
 
-    /// What has come of it is thrown away.
+    /// What has come of it is thrown away: an app without all of its parts cannot start.
     private mutating func fail(_ reason: String, apps: inout InstalledApps, in context: inout ServiceContext) {
         guard let application = fetch?.application else { return }
         fetch = nil
+        var reason = reason
+        if let app = apps[application], !app.parts.isEmpty, !app.isCached {
+            reason += "; the app is refused: " + app.missingParts.map(\.reasonWhenMissing).joined(separator: ", ")
+        }
         if apps[application]?.parts.isEmpty == false {
             apps.removeParts(of: application)
             context.remember(.appPartsRemoved(of: application))
         }
         context.emit(.appFetchFailed(application, reason: reason))
+    }
+}
+
+extension AppPart.Kind {
+    fileprivate var reasonWhenMissing: String {
+        switch self {
+        case .binary: "its binary is missing"
+        case .resources: "its resources are missing, and the watch starts no app without them"
+        case .worker: "its background worker is missing, although it says that it has one"
+        }
     }
 }
 

@@ -1,3 +1,4 @@
+import ByteCoding
 import PebbleProtocol
 
 /// Endpoint 0xABCD: the order of apps in the launcher. It is acknowledged when the store has it.
@@ -13,10 +14,16 @@ struct AppOrderService: Sendable {
     }
 
     mutating func receive(_ message: PebbleMessage, on session: SessionID, in context: inout ServiceContext) {
-        guard let request = try? AppOrderRequest(payload: message.payload) else {
-            context.reply(AppOrderResponse.invalid, on: session)
+        let request: AppOrderRequest
+        do throws(ByteDecodingError) {
+            request = try AppOrderRequest(payload: message.payload)
+        } catch {
+            let isOtherCommand = error.field == AppOrderRequest.commandField
+            context.reply(isOtherCommand ? AppOrderResponse.failure : .invalid, on: session)
             return
         }
+        // The firmware complains of a wrong count, and then does what it was asked.
+        if request.problem == .wrongCount { context.reply(AppOrderResponse.invalid, on: session) }
         guard storing.count < Self.queueLimit else {
             context.reply(AppOrderResponse.retryLater, on: session)
             return

@@ -52,13 +52,14 @@ struct BlobDB2Service: Sendable {
         do {
             request = try BlobDB2Message(payload: message.payload)
         } catch {
-            // Whatever can be read of it is answered.
+            // What is too short is dropped without a word, but for what only watches say.
             var reader = ByteReader(message.payload)
             let command = try reader.readUInt8("blob_db2.command")
-            guard command & 0x80 == 0 else { throw error }
-            let token: UInt16 = (try? reader.readLittleEndian("blob_db2.token")) ?? 0
-            respond(.init(rawValue: token), to: command, .invalidOperation, on: session, in: &context)
-            return
+            let token = BlobDBToken(rawValue: try reader.readLittleEndian("blob_db2.token"))
+            guard [BlobDB2Message.Command.write, BlobDB2Message.Command.writeBack].contains(command) else {
+                throw error
+            }
+            return respond(token, to: command, .invalidOperation, on: session, in: &context)
         }
         switch request.body {
         case .dirtyDatabases:
@@ -72,15 +73,8 @@ struct BlobDB2Service: Sendable {
                 in: &context
             )
         case .startSync(let database):
-            let isKnown = database == .settings
-            respond(
-                request.token,
-                to: BlobDB2Message.Command.startSync,
-                isKnown ? .success : .notSupported,
-                on: session,
-                in: &context
-            )
-            if isKnown { begin(on: session, databases: databases, in: &context) }
+            let status = startSync(of: database, on: session, databases: databases, in: &context)
+            respond(request.token, to: BlobDB2Message.Command.startSync, status, on: session, in: &context)
         case .version:
             respond(
                 request.token,
@@ -106,7 +100,7 @@ struct BlobDB2Service: Sendable {
             respond(request.token, to: BlobDB2Message.Command.markAllDirty, .success, on: session, in: &context)
             begin(on: session, databases: databases, in: &context)
         case .syncDone:
-            respond(request.token, to: BlobDB2Message.Command.syncDone, .success, on: session, in: &context)
+            respond(request.token, to: BlobDB2Message.Command.syncDone, .invalidOperation, on: session, in: &context)
         case .write:
             respond(request.token, to: BlobDB2Message.Command.write, .invalidOperation, on: session, in: &context)
         case .writeBack:
@@ -133,7 +127,7 @@ struct BlobDB2Service: Sendable {
         if sync.start != nil {
             begin(on: sync.session, databases: databases, in: &context)
         } else if let write = sync.inFlight, write.end <= context.now {
-            context.log(.warning, "session", "\(sync.session): the phone does not take changed settings")
+            context.log(.warning, .session, "\(sync.session): the phone does not take changed settings")
             self.sync?.inFlight = nil
             self.sync?.waiting = []
         } else if let write = sync.inFlight {
@@ -146,6 +140,25 @@ struct BlobDB2Service: Sendable {
 // MARK: - Writing
 
 extension BlobDB2Service {
+    /// Writes what a database has to write, and says when that is done, both before the answer. Only settings change on the
+    /// watch; the others have nothing to write.
+    private mutating func startSync(
+        of database: BlobDBDatabase,
+        on session: SessionID,
+        databases: BlobDBService,
+        in context: inout ServiceContext
+    ) -> BlobDBStatus {
+        guard DatabaseRules(database) != nil else { return .invalidDatabase }
+        guard database == .settings else {
+            context.reply(BlobDB2Message(token: nextToken(), .syncDone(database)), on: session)
+            return .success
+        }
+        if sync?.session == session, sync?.inFlight != nil { return .tryLater }
+        sync = Sync(session: session)
+        begin(on: session, databases: databases, in: &context)
+        return .success
+    }
+
     private static func dirtyKeys(in databases: BlobDBService) -> [[UInt8]] {
         databases.databases.keys(of: .settings).filter { databases.databases[.settings, $0]?.isDirty == true }
     }
@@ -188,7 +201,7 @@ extension BlobDB2Service {
                 .init(
                     database: .settings,
                     timestamp: record.timestamp,
-                    record: BlobDBRecord(key: write.key[...], value: record.value[...])
+                    record: BlobDBRecord(key: SettingKeys.sentKey(of: write.key)[...], value: record.value[...])
                 )
             )
         )

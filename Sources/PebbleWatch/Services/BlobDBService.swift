@@ -12,6 +12,8 @@ struct BlobDBService: Sendable {
     /// A change of a database that has become true.
     enum Effect: Sendable {
         case inserted(BlobDBDatabase, key: [UInt8], value: [UInt8])
+        /// A notification that was there has another status.
+        case notificationChanged(TimelineItem)
         case deleted(BlobDBDatabase, key: [UInt8])
         case cleared(BlobDBDatabase)
     }
@@ -22,10 +24,10 @@ struct BlobDBService: Sendable {
         let command: BlobDBRequest.Command
     }
 
-    /// What a command comes to: an answer at once, or a change that is to be stored first.
+    /// What a command comes to: an answer at once, or a change that is to be stored first, and what it means.
     private enum Verdict {
         case answer(BlobDBStatus)
-        case store(ServiceChange)
+        case store(ServiceChange, Effect)
     }
 
     private(set) var databases: BlobDatabases
@@ -34,7 +36,7 @@ struct BlobDBService: Sendable {
     private(set) var isFaithful: Bool
     private var queue: [Request] = []
     /// What the store was handed of the first of the queue.
-    private var storing: ServiceChange?
+    private var storing: (change: ServiceChange, effect: Effect)?
 
     init(databases: BlobDatabases, isFaithful: Bool) {
         self.databases = databases
@@ -63,7 +65,7 @@ struct BlobDBService: Sendable {
 
     /// The store has the change of the command that waits, or could not take it.
     mutating func changeFinished(failure: WatchStoreError?, in context: inout ServiceContext) -> Effect? {
-        guard let change = storing, !queue.isEmpty else { return nil }
+        guard let (change, effect) = storing, !queue.isEmpty else { return nil }
         storing = nil
         let request = queue.removeFirst()
         defer { work(in: &context) }
@@ -73,7 +75,7 @@ struct BlobDBService: Sendable {
         }
         apply(change)
         answer(request, .success, in: &context)
-        return Self.effect(of: request.command)
+        return effect
     }
 
     private static func status(of failure: WatchStoreError) -> BlobDBStatus {
@@ -82,7 +84,7 @@ struct BlobDBService: Sendable {
 
     private func answer(_ request: Request, _ status: BlobDBStatus, in context: inout ServiceContext) {
         if status != .success {
-            context.log(.info, "session", "\(request.session): a database command was refused: \(status)")
+            context.log(.info, .session, "\(request.session): a database command was refused: \(status)")
         }
         context.reply(BlobDBResponse(token: request.token, status: status), on: request.session)
     }
@@ -94,8 +96,8 @@ struct BlobDBService: Sendable {
             case .answer(let status):
                 queue.removeFirst()
                 answer(request, status, in: &context)
-            case .store(let change):
-                storing = change
+            case .store(let change, let effect):
+                storing = (change, effect)
                 context.remember(change, for: .blobDB)
             }
         }
@@ -106,21 +108,33 @@ struct BlobDBService: Sendable {
 
 extension BlobDBService {
     private func verdict(on command: BlobDBRequest.Command, in context: ServiceContext) -> Verdict {
-        switch command {
-        case .insert(let database, let record, let timestamp):
-            return insertion(into: database, record, timestamp: timestamp, in: context)
-        case .delete(let database, let key):
-            guard DatabaseRules(database) != nil else { return .answer(.invalidDatabase) }
-            guard databases[database, Array(key)] != nil else { return .answer(.keyDoesNotExist) }
-            return .store(Self.removal(from: database, Array(key)))
-        case .clear(let database):
-            guard DatabaseRules(database) != nil else { return .answer(.invalidDatabase) }
-            var changes: [ServiceChange] = [.databaseCleared(database), .isFaithful(true)]
-            if database == .apps { changes.append(.allAppPartsRemoved) }
-            return .store(.several(changes))
-        case .unsupported:
-            return .answer(.invalidOperation)
+        do throws(DatabaseRules.Refusal) {
+            switch command {
+            case .insert(let database, let record, let timestamp):
+                return try insertion(into: database, record, timestamp: timestamp, in: context)
+            case .delete(let database, let key):
+                let deletion = try rules(of: database).deletion(of: key)
+                guard databases[database, deletion.key] != nil else { return .answer(deletion.statusIfMissing) }
+                let removal = Self.removal(from: database, deletion.key)
+                return .store(removal, .deleted(database, key: deletion.key))
+            case .clear(let database):
+                guard try rules(of: database).canBeCleared else { return .answer(.dataStale) }
+                var changes: [ServiceChange] = [.databaseCleared(database), .isFaithful(true)]
+                if database == .apps { changes.append(.allAppPartsRemoved) }
+                return .store(.several(changes), .cleared(database))
+            case .unsupported:
+                return .answer(.invalidOperation)
+            case .malformed:
+                return .answer(.invalidData)
+            }
+        } catch {
+            return .answer(error.status)
         }
+    }
+
+    private func rules(of database: BlobDBDatabase) throws(DatabaseRules.Refusal) -> DatabaseRules {
+        guard let rules = DatabaseRules(database) else { throw DatabaseRules.Refusal(status: .invalidDatabase) }
+        return rules
     }
 
     private func insertion(
@@ -128,18 +142,17 @@ extension BlobDBService {
         _ record: BlobDBRecord,
         timestamp: UInt32?,
         in context: ServiceContext
-    ) -> Verdict {
-        guard let rules = DatabaseRules(database) else { return .answer(.invalidDatabase) }
-        guard rules.key.allows(record.key), rules.value.allows(record.value, for: record.key),
-            record.value.count <= rules.byteLimit
-        else { return .answer(.invalidData) }
-        let key = Array(record.key)
+    ) throws(DatabaseRules.Refusal) -> Verdict {
+        let rules = try rules(of: database)
+        let place = try rules.place(of: record, known: databases, in: context)
+        let key = place.key
         let known = databases[database, key]
         // Both sides change settings: the later change holds.
         if database == .settings, let timestamp, let known, known.timestamp > timestamp { return .answer(.dataStale) }
+        if database == .notifications, let verdict = statusChange(of: known, by: place) { return verdict }
         var changes: [ServiceChange] = []
         var count = databases.count(of: database) + (known == nil ? 1 : 0)
-        var byteCount = databases.byteCount(of: database) - (known?.value.count ?? 0) + record.value.count
+        var byteCount = databases.byteCount(of: database) - (known?.value.count ?? 0) + place.value.count
         for oldest in databases.keys(of: database) {
             guard count > rules.recordLimit || byteCount > rules.byteLimit else { break }
             guard rules.dropsOldest else { return .answer(.databaseFull) }
@@ -148,22 +161,40 @@ extension BlobDBService {
             byteCount -= databases[database, oldest]?.value.count ?? 0
             changes.append(Self.removal(from: database, oldest))
         }
-        changes.append(.record(self.record(for: record, timestamp: timestamp, in: database, in: context)))
+        changes.append(.record(stored(place, timestamp: timestamp, in: database, in: context)))
         if database == .apps, let application = PebbleUUID(key) { changes.append(.appPartsRemoved(of: application)) }
-        return .store(changes.count == 1 ? changes[0] : .several(changes))
+        return .store(
+            changes.count == 1 ? changes[0] : .several(changes),
+            .inserted(database, key: key, value: place.value)
+        )
     }
 
-    private func record(
-        for record: BlobDBRecord,
+    /// Of a notification that is known, only the status changes; and one that already has a status, but is not known, is not
+    /// shown.
+    /// - Returns: nil for one that is new.
+    private func statusChange(of known: BlobDatabases.Record?, by place: DatabaseRules.Place) -> Verdict? {
+        guard let item = try? TimelineItem(place.value[...]) else { return nil }
+        guard var record = known, var shown = try? TimelineItem(record.value[...]) else {
+            return item.status.isEmpty ? nil : .answer(.success)
+        }
+        shown.status = item.status
+        record.value = []
+        shown.encode(to: &record.value)
+        let change = StoredRecord(database: .notifications, key: place.key, record: record)
+        return .store(.record(change), .notificationChanged(shown))
+    }
+
+    private func stored(
+        _ place: DatabaseRules.Place,
         timestamp: UInt32?,
         in database: BlobDBDatabase,
         in context: ServiceContext
     ) -> StoredRecord {
         StoredRecord(
             database: database,
-            key: Array(record.key),
+            key: place.key,
             record: BlobDatabases.Record(
-                value: Array(record.value),
+                value: place.value,
                 timestamp: timestamp ?? context.clock.seconds(at: context.now)
             )
         )
@@ -172,16 +203,6 @@ extension BlobDBService {
     private static func removal(from database: BlobDBDatabase, _ key: [UInt8]) -> ServiceChange {
         guard database == .apps, let application = PebbleUUID(key) else { return .recordRemoved(database, key: key) }
         return .several([.recordRemoved(database, key: key), .appPartsRemoved(of: application)])
-    }
-
-    private static func effect(of command: BlobDBRequest.Command) -> Effect? {
-        switch command {
-        case .insert(let database, let record, _):
-            .inserted(database, key: Array(record.key), value: Array(record.value))
-        case .delete(let database, let key): .deleted(database, key: Array(key))
-        case .clear(let database): .cleared(database)
-        case .unsupported: nil
-        }
     }
 
     /// Makes true what the store has.

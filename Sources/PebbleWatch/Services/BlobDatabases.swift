@@ -95,6 +95,17 @@ public struct BlobDatabases: Sendable, Equatable {
             return try? TimelineItem(value[...])
         }
     }
+
+    /// The record of an item: under its id, or, since a phone may write a pin or a reminder under another key, wherever it is.
+    func record(of id: PebbleUUID, in database: BlobDBDatabase) -> (key: [UInt8], item: TimelineItem)? {
+        for key in [id.key] + keys(of: database) {
+            guard let value = self[database, key]?.value, let item = try? TimelineItem(value[...]), item.id == id else {
+                continue
+            }
+            return (key, item)
+        }
+        return nil
+    }
 }
 
 /// A record, as it is remembered.
@@ -108,78 +119,5 @@ public struct StoredRecord: Sendable, Equatable {
         self.database = database
         self.key = key
         self.record = record
-    }
-}
-
-/// What a database takes.
-struct DatabaseRules: Sendable {
-    /// What a key is.
-    enum Key: Sendable {
-        case uuid
-        /// Printable ASCII, at most ``textLimit`` bytes.
-        case text
-
-        static let textLimit = 64
-
-        func allows(_ key: ArraySlice<UInt8>) -> Bool {
-            switch self {
-            case .uuid: key.count == PebbleUUID.encodedLength
-            case .text: (1...Self.textLimit).contains(key.count) && key.allSatisfy { (0x20...0x7E).contains($0) }
-            }
-        }
-    }
-
-    /// What a value is.
-    enum Value: Sendable {
-        case anything
-        case app
-        case timelineItem
-
-        func allows(_ value: ArraySlice<UInt8>, for key: ArraySlice<UInt8>) -> Bool {
-            switch self {
-            case .anything: true
-            case .app:
-                if let metadata = try? AppMetadata(value) {
-                    metadata.uuid.isLaunchable && value.prefix(16) == key
-                } else {
-                    false
-                }
-            case .timelineItem:
-                (try? TimelineItem(value)) != nil && value.prefix(16) == key
-            }
-        }
-    }
-
-    let key: Key
-    let value: Value
-    /// The most records that there is room for.
-    let recordLimit: Int
-    /// The longest value, and the most bytes of values together.
-    let byteLimit: Int
-    /// Whether the oldest record makes way when there is no room; otherwise the new one is refused.
-    let dropsOldest: Bool
-
-    private init(_ key: Key, _ value: Value, records: Int, bytes: Int, dropsOldest: Bool = false) {
-        self.key = key
-        self.value = value
-        recordLimit = records
-        byteLimit = bytes
-        self.dropsOldest = dropsOldest
-    }
-
-    /// Nil for a number that no database has.
-    init?(_ database: BlobDBDatabase) {
-        switch database {
-        case .test: self.init(.text, .anything, records: 64, bytes: 64 * 1024)
-        case .pins, .reminders: self.init(.uuid, .timelineItem, records: 1024, bytes: 512 * 1024)
-        case .apps: self.init(.uuid, .app, records: 512, bytes: 512 * AppMetadata.encodedLength)
-        case .notifications: self.init(.uuid, .timelineItem, records: 128, bytes: 128 * 1024, dropsOldest: true)
-        case .weather, .appGlances: self.init(.uuid, .anything, records: 128, bytes: 128 * 1024)
-        case .contacts: self.init(.uuid, .anything, records: 512, bytes: 256 * 1024)
-        case .cannedMessages, .healthPreferences, .watchAppPreferences, .healthStatistics:
-            self.init(.text, .anything, records: 512, bytes: 256 * 1024)
-        case .settings: self.init(.text, .anything, records: 256, bytes: 64 * 1024)
-        default: return nil
-        }
     }
 }

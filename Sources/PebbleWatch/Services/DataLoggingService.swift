@@ -4,22 +4,25 @@ import PebbleProtocol
 /// Endpoint 6778: sends the phone what apps have logged.
 ///
 /// What an app logs is spooled, in memory and in the store, until the phone has acknowledged it. A session is opened on the
-/// phone, then its data go out message by message, each of which waits for its acknowledgement.
+/// phone; when the phone acknowledges that, all that is spooled goes out, message by message, each of which waits for its
+/// acknowledgement. What is logged later goes out when it is much, when the phone asks, and every 15 minutes.
 struct DataLoggingService: Sendable {
     /// Sessions that there can be at once.
     static let sessionLimit = 20
     /// The most that one session can spool, in bytes.
     static let spoolLimit = 128 * 1024
     /// The most data in one message; only whole items are sent.
-    static let dataLimit = 646
+    static let dataLimit = DataLoggingMessage.maximumDataLength
     /// A session that has spooled so much is sent without being asked for.
     static let flushThreshold = 8000
+    /// However little there is, it goes out when so much time has passed: at the whole quarters of the watch's own time.
+    static let flushInterval: Duration = .seconds(15 * 60)
     /// What an unanswered message waits for its answer.
     static let acknowledgementTimeout: Duration = .seconds(30)
+    /// After this time data are sent again if the phone asks for them.
+    static let repetitionDelay: Duration = .seconds(1)
     /// After so many refusals of an opening it is left alone, and of a message its data are thrown away.
     static let refusalLimit = 20
-    /// What the firmware says is left, whatever is.
-    private static let itemsLeft: UInt32 = 0xFFFF
 
     /// What a session waits for on the wire.
     private enum Link: Sendable, Equatable {
@@ -36,6 +39,15 @@ struct DataLoggingService: Sendable {
         var refusalCount = 0
         /// Whether everything is to go out, however little it is.
         var isFlushing = false
+
+        /// Whether it has something to send, and nothing makes it go out.
+        var isIdle: Bool {
+            guard !spool.bytes.isEmpty, !isFlushing else { return false }
+            switch link {
+            case .closed, .open: return true
+            case .opening, .sending: return false
+            }
+        }
 
         var deadline: Duration? {
             switch link {
@@ -64,6 +76,8 @@ struct DataLoggingService: Sendable {
     /// Sessions that the phone is to hear of, one after the other.
     private var toOpen: [LoggingSessionID] = []
     private(set) var isSendEnabled = true
+    /// When everything goes out; nil if there is nothing to send.
+    private var flushTime: Duration?
 
     init(spools: [LoggingSessionID: LoggingSpool], isSendEnabled: Bool) {
         sessions = spools.mapValues { Session(spool: $0) }
@@ -74,7 +88,11 @@ struct DataLoggingService: Sendable {
     /// What is spooled.
     var spools: [LoggingSessionID: LoggingSpool] { sessions.mapValues(\.spool) }
 
-    var nextDeadline: Duration? { sessions.values.lazy.compactMap(\.deadline).min() }
+    var nextDeadline: Duration? {
+        let deadline = sessions.values.lazy.compactMap(\.deadline).min()
+        guard let flushTime else { return deadline }
+        return min(deadline ?? flushTime, flushTime)
+    }
 
     /// The number of a session on the wire.
     private static func wireID(_ id: LoggingSessionID) -> DataLoggingMessage.SessionID {
@@ -200,14 +218,14 @@ extension DataLoggingService {
             if let id = self.session(id) { refused(id, in: &context) }
         case .emptySession(let id):
             // A session with nothing to send says nothing.
-            if let id = self.session(id) { sessions[id]?.isFlushing = true }
+            if let id = self.session(id) { wanted(id, in: context) }
         case .getSendEnable:
             context.reply(DataLoggingMessage.sendEnableState(isSendEnabled), on: session)
         case .setSendEnable(let isEnabled):
             isSendEnabled = isEnabled
             context.remember(.isDataLoggingEnabled(isEnabled))
         case .open, .data, .close, .timeout, .sendEnableState:
-            context.log(.info, "session", "\(session): the phone sent a watch's data logging message")
+            context.log(.info, .session, "\(session): the phone sent a watch's data logging message")
         }
         work(isQuiet: isQuiet, in: &context)
     }
@@ -230,11 +248,23 @@ extension DataLoggingService {
         toOpen = sessions.keys.sorted()
     }
 
+    /// The phone asks for what there is. Data that it was sent a while ago, and did not acknowledge, it has not taken: libpebble2
+    /// overlooks what comes while it waits for openings.
+    private mutating func wanted(_ id: LoggingSessionID, in context: ServiceContext) {
+        sessions[id]?.isFlushing = true
+        guard case .sending(_, by: let deadline) = sessions[id]?.link,
+            context.now >= deadline - Self.acknowledgementTimeout + Self.repetitionDelay
+        else { return }
+        sessions[id]?.link = .open
+    }
+
     private mutating func acknowledged(_ id: LoggingSessionID, in context: inout ServiceContext) {
         switch sessions[id]?.link {
         case .opening:
             sessions[id]?.link = .open
             sessions[id]?.refusalCount = 0
+            // Whatever there is goes out.
+            sessions[id]?.isFlushing = true
         case .sending(let byteCount, _):
             sessions[id]?.link = .open
             sessions[id]?.refusalCount = 0
@@ -271,6 +301,7 @@ extension DataLoggingService {
     mutating func sessionClosed(_ session: SessionID) {
         guard phone == session else { return }
         phone = nil
+        flushTime = nil
         toOpen = []
         for id in sessions.keys {
             sessions[id]?.link = .closed
@@ -287,6 +318,7 @@ extension DataLoggingService {
             if case .sending = sessions[id]?.link { sessions[id]?.link = .open } else { sessions[id]?.link = .closed }
             sessions[id]?.isFlushing = false
         }
+        if let flushTime, flushTime <= context.now { flushEverything() }
         work(isQuiet: isQuiet, in: &context)
     }
 }
@@ -296,14 +328,33 @@ extension DataLoggingService {
 extension DataLoggingService {
     /// Sends what may be sent. While an upload is under way nothing may.
     mutating func work(isQuiet: Bool, in context: inout ServiceContext) {
+        defer { scheduleFlush(in: context) }
         guard !isQuiet, isSendEnabled, let phone else { return }
         openNext(on: phone, in: &context)
         for id in sessions.keys.sorted() { send(id, on: phone, in: &context) }
     }
 
+    /// The quarter of an hour is over: what is there goes out, and sessions that the phone never answered are opened again.
+    private mutating func flushEverything() {
+        flushTime = nil
+        for id in sessions.keys.sorted() where sessions[id]?.isIdle == true {
+            sessions[id]?.isFlushing = true
+            if sessions[id]?.link == .closed, !toOpen.contains(id) { toOpen.append(id) }
+        }
+    }
+
+    private mutating func scheduleFlush(in context: ServiceContext) {
+        guard phone != nil, isSendEnabled, sessions.values.contains(where: \.isIdle) else {
+            flushTime = nil
+            return
+        }
+        guard flushTime == nil else { return }
+        let interval = Self.flushInterval.components.seconds
+        flushTime = .seconds((context.now.components.seconds / interval + 1) * interval)
+    }
+
     private mutating func openNext(on phone: SessionID, in context: inout ServiceContext) {
-        let isOpening = sessions.values.contains { if case .opening = $0.link { true } else { false } }
-        guard !isOpening else { return }
+        guard !sessions.values.contains(where: { if case .opening = $0.link { true } else { false } }) else { return }
         while !toOpen.isEmpty {
             let id = toOpen.removeFirst()
             guard let session = sessions[id], session.link == .closed else { continue }
@@ -333,7 +384,7 @@ extension DataLoggingService {
         context.reply(
             DataLoggingMessage.data(
                 Self.wireID(id),
-                itemsLeft: Self.itemsLeft,
+                itemsLeft: DataLoggingMessage.unknownItemsLeft,
                 crc: LegacyChecksum.checksum(of: data),
                 data
             ),

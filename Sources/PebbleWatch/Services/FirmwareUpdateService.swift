@@ -73,7 +73,7 @@ struct FirmwareUpdateService: Sendable {
             break
         case .stopReconnecting, .startReconnecting, .mapDisabled, .mapEnabled, .firmwareUpdateStartResponse,
             .firmwareStatusResponse:
-            context.log(.info, "session", "\(session): the phone sent a watch's system message")
+            context.log(.info, .session, "\(session): the phone sent a watch's system message")
         }
     }
 

@@ -32,6 +32,7 @@ struct GetBytesService: Sendable {
         switch request.body {
         case .coreDump: wanted = coreDump
         case .unreadCoreDump: wanted = coreDump?.isRead == false ? coreDump : nil
+        case .file(let name) where name.isEmpty: return refuse(.malformedRequest)
         case .file, .flash: wanted = nil
         case .info, .data: return refuse(.malformedRequest)
         }

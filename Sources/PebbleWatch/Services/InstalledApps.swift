@@ -11,15 +11,15 @@ public struct InstalledApps: Sendable, Equatable {
         /// What has been uploaded of it.
         public var parts: [AppPart.Kind: StoredObject] = [:]
 
-        /// Whether the phone was seen to have nothing more than the binary.
-        var hasBinaryOnly = false
+        /// What it needs to run and is not there: as on the real watch, its binary and its resources, and its background worker
+        /// if it says that it has one.
+        public var missingParts: [AppPart.Kind] {
+            let needed: [AppPart.Kind] = [.binary, .resources] + (metadata.flags.contains(.hasWorker) ? [.worker] : [])
+            return needed.filter { parts[$0] == nil }
+        }
 
         /// Whether everything is there that it needs to run.
-        public var isCached: Bool {
-            guard parts[.binary] != nil else { return false }
-            return hasBinaryOnly
-                || parts[.resources] != nil && (parts[.worker] != nil || !metadata.flags.contains(.hasWorker))
-        }
+        public var isCached: Bool { missingParts.isEmpty }
     }
 
     private var apps: [PebbleUUID: App] = [:]
@@ -56,13 +56,6 @@ public struct InstalledApps: Sendable, Equatable {
     /// The uploads of an app are of no use any more.
     mutating func removeParts(of uuid: PebbleUUID) {
         apps[uuid]?.parts = [:]
-        apps[uuid]?.hasBinaryOnly = false
-    }
-
-    /// No other part of an app will come. Without its binary that changes nothing.
-    mutating func settleForBinary(of uuid: PebbleUUID) {
-        guard apps[uuid]?.parts[.binary] != nil else { return }
-        apps[uuid]?.hasBinaryOnly = true
     }
 
     /// Removes an app.

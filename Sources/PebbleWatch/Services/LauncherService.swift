@@ -3,30 +3,33 @@ import PebbleProtocol
 
 /// Endpoint 0x0031: which app runs, as phones asked before firmware 3.0.
 enum LauncherService {
-    /// What the watch has to say goes out as AppMessages of its own; what the phone answers to them is ignored.
+    /// What the watch has to say goes out as AppMessages of its own, before the answer; what the phone answers to them is
+    /// ignored. A command is acknowledged whether there is such an app or not.
     static func receive(
         _ message: PebbleMessage,
         on session: SessionID,
         apps: inout AppManager,
+        transaction: inout AppMessageTransactionID,
         in context: inout ServiceContext
     ) throws(ByteDecodingError) {
-        let launcher = try LauncherMessage(payload: message.payload)
-        guard case .push(let push) = launcher.message else { return }
-        guard let command = launcher.command, command != .run || apps.isInstalled(push.application) else {
-            context.reply(LauncherMessage(.negativeAcknowledgement(push.transaction)), on: session)
+        let header = try LauncherMessage.Header(payload: message.payload)
+        guard header.isToBeAnswered else { return }
+        guard let launcher = try? LauncherMessage(payload: message.payload),
+            case .push(let push) = launcher.message, !launcher.commands.isEmpty
+        else {
+            context.reply(LauncherMessage(.negativeAcknowledgement(header.transaction)), on: session)
             return
         }
-        context.reply(LauncherMessage(.acknowledgement(push.transaction)), on: session)
-        switch command {
-        case .run: _ = apps.launch(push.application, in: &context)
-        case .kill: _ = apps.stop(push.application, in: &context)
-        case .fetchState:
-            let state = LauncherMessage(
-                .started(apps.runningUUID),
-                transaction: push.transaction
-            )
-            context.reply(state, on: session)
+        for command in launcher.commands {
+            switch command {
+            case .run: _ = apps.launch(push.application, in: &context)
+            case .kill: _ = apps.stop(push.application, in: &context)
+            case .fetchState:
+                context.reply(LauncherMessage(.started(apps.runningUUID), transaction: transaction), on: session)
+                transaction = transaction.next
+            }
         }
+        context.reply(LauncherMessage(.acknowledgement(push.transaction)), on: session)
     }
 }
 

@@ -33,7 +33,7 @@ struct LogDumpService: Sendable {
             }
             dump = Dump(session: session, cookie: cookie, lines: log.generations[Int(generation)].reversed())
         case .line, .done, .noLogs:
-            context.log(.info, "session", "\(session): the phone sent a watch's log")
+            context.log(.info, .session, "\(session): the phone sent a watch's log")
         }
     }
 

@@ -48,10 +48,10 @@ public struct MusicService: Sendable, Equatable {
     ) throws(ByteDecodingError) {
         let message = try MusicMessage(payload: message.payload)
         if case .command = message {
-            return context.log(.info, "session", "\(session): the phone sent a watch's music command")
+            return context.log(.info, .session, "\(session): the phone sent a watch's music command")
         }
         guard source == nil || source == .session else {
-            return context.log(.debug, "session", "\(session): another player is shown already")
+            return context.log(.debug, .session, "\(session): another player is shown already")
         }
         source = .session
         switch message {

@@ -71,7 +71,7 @@ public struct PhoneControlService: Sendable, Equatable {
                 try handle(message, on: session, in: &context)
             }
         case .answer, .hangUp, .getState:
-            context.log(.info, "session", "\(session): the phone sent a watch's call command")
+            context.log(.info, .session, "\(session): the phone sent a watch's call command")
         }
     }
 

@@ -14,7 +14,7 @@ enum PhoneVersionService {
             return version
         case .request:
             // Only watches ask this.
-            context.log(.info, "session", "\(session): the phone asked the watch for its phone version")
+            context.log(.info, .session, "\(session): the phone asked the watch for its phone version")
             return nil
         }
     }

@@ -3,8 +3,10 @@ import PebbleProtocol
 
 /// Endpoint 0xBEEF: takes uploads, one at a time. What becomes of an object once it is whole is for others to decide.
 ///
-/// Every request is answered. A request that does not fit what goes on is refused and ends the upload, as the firmware
-/// does. The commit of an object is acknowledged when the store has it.
+/// Every request is answered, as the firmware does. A piece that is no good for what goes on is refused without a token, and
+/// the upload goes on; any other request that does not fit is refused in its own words and ends the upload. A piece that is
+/// longer than what is left is acknowledged before it is looked at, and then refused. The commit of an object is acknowledged
+/// when the store has it.
 struct PutBytesService: Sendable {
     /// An upload without a request for so long is over, without a word.
     static let inactivityTimeout: Duration = .seconds(30)
@@ -19,6 +21,8 @@ struct PutBytesService: Sendable {
         case app(AppPart)
         case file(String)
         case update(FirmwarePart)
+        /// Of an app that is not on the watch: the firmware takes it, and nothing ever asks for it.
+        case nowhere
     }
 
     private struct Upload: Sendable {
@@ -34,11 +38,6 @@ struct PutBytesService: Sendable {
         var remainingByteCount: Int
         var hasPieces = false
         var deadline: Duration
-
-        func fits(_ piece: PutBytesPiece, on session: SessionID) -> Bool {
-            piece.token == token && session == self.session && piece.declaredLength == piece.data.count
-                && piece.data.count <= remainingByteCount
-        }
     }
 
     /// An object on its way into the store.
@@ -67,22 +66,29 @@ struct PutBytesService: Sendable {
         _ message: PebbleMessage,
         on session: SessionID,
         apps: InstalledApps,
+        files: [String: StoredObject],
         update: inout FirmwareUpdateService,
         in context: inout ServiceContext
     ) {
+        let token = PutBytesRequest.token(of: message.payload)
+        guard !message.payload.isEmpty, message.payload.count <= PutBytesRequest.maximumLength else {
+            return context.reply(PutBytesResponse.negativeAcknowledgement(.none), on: session)
+        }
         guard let request = try? PutBytesRequest(payload: message.payload) else {
-            refuse(.none, "a request could not be read", on: session, update: &update, in: &context)
-            return
+            if PutBytesRequest.isPiece(message.payload) {
+                return context.reply(PutBytesResponse.negativeAcknowledgement(.none), on: session)
+            }
+            return refuse(token, "a request could not be read", on: session, update: &update, in: &context)
         }
         switch request {
         case .begin(let object):
-            begin(object, on: session, apps: apps, update: &update, in: &context)
+            begin(object, on: session, apps: apps, files: files, update: &update, in: &context)
         case .put(let piece):
             put(piece, on: session, update: &update, in: &context)
         case .commit(let token, let crc):
             commit(token, crc: crc, on: session, update: &update, in: &context)
         case .abort(let token):
-            guard upload?.token == token else {
+            guard upload?.token == token, upload?.session == session else {
                 refuse(token, "an abort named another upload", on: session, update: &update, in: &context)
                 return
             }
@@ -144,6 +150,7 @@ extension PutBytesService {
         _ object: PutBytesObject,
         on session: SessionID,
         apps: InstalledApps,
+        files: [String: StoredObject],
         update: inout FirmwareUpdateService,
         in context: inout ServiceContext
     ) {
@@ -151,7 +158,7 @@ extension PutBytesService {
             refuse(.none, "another one began", on: session, update: &update, in: &context)
             return
         }
-        guard let destination = Self.destination(of: object, apps: apps, update: update) else {
+        guard let destination = Self.destination(of: object, apps: apps, files: files, update: update) else {
             context.emit(.uploadFailed(object.kind, reason: "the watch does not want it"))
             context.reply(PutBytesResponse.negativeAcknowledgement(.none), on: session)
             return
@@ -191,18 +198,20 @@ extension PutBytesService {
     private static func destination(
         of object: PutBytesObject,
         apps: InstalledApps,
+        files: [String: StoredObject],
         update: FirmwareUpdateService
     ) -> Destination? {
+        if case .bank(let bank, _) = object.target, bank >= PutBytesObject.bankCount { return nil }
         if let part = FirmwarePart(rawValue: object.kind.rawValue) {
             return update.allowsUploads ? .update(part) : nil
         }
         // Only images of an update are kept when their upload is interrupted.
         guard object.resumeOffset == nil else { return nil }
         if let kind = AppPart.Kind(rawValue: object.kind.rawValue) {
-            guard case .app(let id) = object.target, let application = apps.application(id) else { return nil }
+            guard let application = apps.application(object.appID) else { return .nowhere }
             return .app(AppPart(of: application, kind))
         }
-        guard case .bank(_, let name?) = object.target, FileStorage.accepts(name) else { return nil }
+        guard case .bank(_, let name?) = object.target, FileStorage.accepts(name, besides: files) else { return nil }
         return .file(name)
     }
 
@@ -212,17 +221,24 @@ extension PutBytesService {
         update: inout FirmwareUpdateService,
         in context: inout ServiceContext
     ) {
-        guard upload?.fits(piece, on: session) == true else {
-            refuse(piece.token, "a piece does not fit", on: session, update: &update, in: &context)
+        let length = Int(piece.declaredLength)
+        guard let current = upload, current.token == piece.token, current.session == session,
+            length <= piece.data.count
+        else {
+            return context.reply(PutBytesResponse.negativeAcknowledgement(.none), on: session)
+        }
+        context.reply(PutBytesResponse.acknowledgement(piece.token), on: session)
+        guard length <= current.remainingByteCount else {
+            refuse(piece.token, "a piece is longer than what is left", on: session, update: &update, in: &context)
             return
         }
-        upload?.bytes += piece.data
-        upload?.checksum.update(piece.data)
-        upload?.remainingByteCount -= piece.data.count
+        let data = piece.data.prefix(length)
+        upload?.bytes += data
+        upload?.checksum.update(data)
+        upload?.remainingByteCount -= length
         upload?.hasPieces = true
         upload?.deadline = context.now + Self.inactivityTimeout
         storeProgress(atLeast: Self.storedPieceLength, in: &context)
-        context.reply(PutBytesResponse.acknowledgement(piece.token), on: session)
     }
 
     private mutating func commit(
@@ -256,6 +272,7 @@ extension PutBytesService {
                 ]),
                 for: .putBytes
             )
+        case .nowhere: context.remember(.several([]), for: .putBytes)
         }
         commit = Commit(
             session: session,
@@ -273,9 +290,11 @@ extension PutBytesService {
         update: inout FirmwareUpdateService,
         in context: inout ServiceContext
     ) {
-        guard !isBusy, let index = installable.firstIndex(where: { $0.token == token }) else {
-            refuse(token, "an install named another object", on: session, update: &update, in: &context)
-            return
+        guard !isBusy else {
+            return refuse(token, "an install came too early", on: session, update: &update, in: &context)
+        }
+        guard let index = installable.firstIndex(where: { $0.token == token }) else {
+            return context.reply(PutBytesResponse.negativeAcknowledgement(.none), on: session)
         }
         let object = installable.remove(at: index)
         context.emit(.uploadInstalled(object.kind))
@@ -339,10 +358,25 @@ extension PutBytesObject.Kind {
     }
 }
 
-/// The files that a phone may put on the watch.
-enum FileStorage {
-    /// The name of the language pack: the one file that companions send.
-    static let languagePack = "lang"
+extension PutBytesObject {
+    /// The app that it is of: the firmware counts apps from 1, and banks from 0.
+    fileprivate var appID: AppID {
+        switch target {
+        case .app(let id): id
+        case .bank(let bank, _): AppID(rawValue: Int32(bank) + 1)
+        }
+    }
+}
 
-    static func accepts(_ name: String) -> Bool { name == languagePack }
+/// The files that a phone may put on the watch: any, as long as there is room for its name. Nothing but the language pack is
+/// sent by companions.
+enum FileStorage {
+    /// How many files there may be.
+    static let fileLimit = 16
+    /// The longest name, in bytes.
+    static let nameLimit = 64
+
+    static func accepts(_ name: String, besides files: [String: StoredObject]) -> Bool {
+        (1...nameLimit).contains(name.utf8.count) && (files[name] != nil || files.count < fileLimit)
+    }
 }

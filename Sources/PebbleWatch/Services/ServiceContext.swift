@@ -10,6 +10,13 @@ struct ServiceContext: Sendable {
         let message: PebbleMessage
     }
 
+    /// Something to be sent.
+    enum Outgoing: Sendable {
+        case reply(Reply)
+        /// What an app sent before it answers a message, and the app.
+        case appMessage(AppState.Outgoing, from: PebbleUUID)
+    }
+
     /// Something for the store, and who waits for it.
     struct Change: Sendable {
         let change: ServiceChange
@@ -32,9 +39,12 @@ struct ServiceContext: Sendable {
     let systemSession: SessionID?
     /// What the phone of that session said it can do; nothing until it has said so.
     let phoneCapabilities: Capabilities
+    /// The apps that are on the watch.
+    let knownApps: Set<PebbleUUID>
     var clock: WatchClock
     var randomness: any RandomNumberGenerator & Sendable
-    var replies: [Reply] = []
+    /// What is to be sent, in order.
+    var outgoing: [Outgoing] = []
     var events: [WatchEvent] = []
     var changes: [Change] = []
     /// What the Pebble app is to be told of apps, in order.
@@ -57,7 +67,7 @@ struct ServiceContext: Sendable {
 
     /// Answers on a session.
     mutating func reply(_ message: some EndpointMessage, on session: SessionID) {
-        replies.append(Reply(session: session, message: PebbleMessage(message)))
+        outgoing.append(.reply(Reply(session: session, message: PebbleMessage(message))))
     }
 
     /// Tells whoever watches the watch what a service did.
@@ -69,7 +79,7 @@ struct ServiceContext: Sendable {
     }
 
     /// Leaves a line for the log.
-    mutating func log(_ severity: Diagnostic.Severity, _ layer: String, _ message: String) {
+    mutating func log(_ severity: Diagnostic.Severity, _ layer: Diagnostic.Layer, _ message: String) {
         events.append(.diagnostic(Diagnostic(severity: severity, layer: layer, message: message)))
     }
 }

@@ -32,7 +32,13 @@ extension LogLine {
         switch event {
         case .diagnostic(let diagnostic):
             guard let level = diagnostic.severity.logLevel else { return nil }
-            self.init(timestamp: seconds, level: level, line: 0, file: diagnostic.layer, message: diagnostic.message)
+            self.init(
+                timestamp: seconds,
+                level: level,
+                line: 0,
+                file: diagnostic.layer.rawValue,
+                message: diagnostic.message
+            )
         case .sessionOpened(let session, let kind, let transport):
             let text = "\(session) open: \(kind), over \(transport)"
             self.init(timestamp: seconds, level: .info, line: 0, file: "session", message: text)

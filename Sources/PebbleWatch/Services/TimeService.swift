@@ -20,7 +20,7 @@ enum TimeService {
             set(time.seconds, zone: zone, at: context.now, in: &context)
         case .getResponse, .setUTCRequest:
             // Only watches say these.
-            context.log(.info, "session", "\(session): the phone sent a watch's time message")
+            context.log(.info, .session, "\(session): the phone sent a watch's time message")
         }
     }
     /// The phone's clock on the wall shows so many seconds since 1970, or did at that moment.

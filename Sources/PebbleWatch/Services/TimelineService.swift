@@ -59,7 +59,7 @@ struct TimelineService: Sendable {
             )
             return response.code == .acknowledgement ? answered : nil
         case .invoke, .invokeANCS:
-            context.log(.info, "session", "\(session): the phone sent a watch's action")
+            context.log(.info, .session, "\(session): the phone sent a watch's action")
             return nil
         }
     }

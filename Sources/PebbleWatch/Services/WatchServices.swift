@@ -86,8 +86,8 @@ extension WatchServices {
         frame: FrameBuffer,
         in context: inout ServiceContext
     ) throws(ByteDecodingError) {
-        // An empty message is legal, and the firmware drops it without a word.
-        guard !message.payload.isEmpty else { return }
+        // An empty message is legal, and the firmware drops it without a word, but for uploads.
+        guard !message.payload.isEmpty || message.endpoint == .putBytes else { return }
         defer { afterwards(in: &context) }
         switch message.endpoint {
         case .watchVersion:
@@ -97,7 +97,8 @@ extension WatchServices {
         case .factoryRegistry: FactoryRegistryService.receive(message, on: session, in: &context)
         case .systemMessage: try update.receive(message, on: session, in: &context)
         case .reset: try ResetService.receive(message, on: session, in: &context)
-        case .putBytes: putBytes.receive(message, on: session, apps: apps, update: &update, in: &context)
+        case .putBytes:
+            putBytes.receive(message, on: session, apps: apps, files: files, update: &update, in: &context)
         case .appFetch: try fetch.receive(message, on: session, apps: &apps, in: &context)
         case .blobDB: blobDB.receive(message, on: session, in: &context)
         case .blobDB2: try blobDB2.receive(message, on: session, databases: &blobDB, in: &context)
@@ -118,7 +119,8 @@ extension WatchServices {
         case .healthSync:
             guard try HealthSyncService.receive(message, on: session, in: &context) else { return }
             dataLogging.flush(HealthSyncService.tags, isQuiet: isQuiet, in: &context)
-        default: context.log(.debug, "session", "\(message.endpoint): nothing here answers it")
+        case .remoteInput: RemoteInputService.receive(message, on: session, in: &context)
+        default: context.log(.debug, .session, "\(message.endpoint): nothing here answers it")
         }
     }
 
@@ -188,7 +190,7 @@ extension WatchServices {
         switch place {
         case .app(let part): apps.setPart(part, object)
         case .file(let name): files[name] = object
-        case .update: break
+        case .update, .nowhere: break
         }
     }
 
@@ -216,6 +218,11 @@ extension WatchServices {
             context.emit(.databaseCleared(.apps))
         case .inserted(.notifications, _, let value):
             if let item = try? TimelineItem(value[...]) { context.emit(.notificationShown(item)) }
+        case .notificationChanged(let item):
+            var value: [UInt8] = []
+            item.encode(to: &value)
+            context.emit(.recordChanged(.notifications, key: item.id.key, value: value))
+            if !item.isShown { context.emit(.notificationRemoved(item.id)) }
         case .deleted(.notifications, let key):
             if let id = PebbleUUID(key) { context.emit(.notificationRemoved(id)) }
         case .inserted(let database, let key, let value):
@@ -250,7 +257,7 @@ extension WatchServices {
         text: String?,
         in context: inout ServiceContext
     ) -> Bool {
-        guard let (_, found) = self.item(item), let action = found.actions.first(where: { $0.id == action }) else {
+        guard let found = self.item(item)?.item, let action = found.actions.first(where: { $0.id == action }) else {
             return false
         }
         if found.isFromOwnANCS {
@@ -261,12 +268,9 @@ extension WatchServices {
         return true
     }
 
-    private func item(_ id: PebbleUUID) -> (database: BlobDBDatabase, item: TimelineItem)? {
+    private func item(_ id: PebbleUUID) -> (database: BlobDBDatabase, key: [UInt8], item: TimelineItem)? {
         for database in [BlobDBDatabase.notifications, .pins, .reminders] {
-            guard let value = blobDB.databases[database, id.key]?.value, let item = try? TimelineItem(value[...]) else {
-                continue
-            }
-            return (database, item)
+            if let record = blobDB.databases.record(of: id, in: database) { return (database, record.key, record.item) }
         }
         return nil
     }
@@ -279,14 +283,14 @@ extension WatchServices {
 
     /// Something is not shown any more.
     mutating func dismiss(_ id: PebbleUUID, in context: inout ServiceContext) {
-        guard let (database, found) = item(id), !found.status.contains(.dismissed),
-            var record = blobDB.databases[database, id.key]
+        guard let (database, key, found) = item(id), !found.status.contains(.dismissed),
+            var record = blobDB.databases[database, key]
         else { return }
         var item = found
         item.status.insert(.dismissed)
         record.value = []
         item.encode(to: &record.value)
-        blobDB.set(database, id.key, record, in: &context)
+        blobDB.set(database, key, record, in: &context)
         context.emit(.notificationRemoved(id))
     }
 
@@ -303,7 +307,8 @@ extension WatchServices {
     /// Changes a setting on the watch; a phone that keeps up with settings hears of it.
     /// - Returns: false if that is no setting.
     mutating func changeSetting(_ key: [UInt8], to value: [UInt8], in context: inout ServiceContext) -> Bool {
-        guard let rules = DatabaseRules(.settings), rules.key.allows(key[...]), value.count <= rules.byteLimit,
+        guard let rules = DatabaseRules(.settings), let key = SettingKeys.setting(key[...]), !value.isEmpty,
+            value.count <= rules.byteLimit,
             blobDB.databases[.settings, key] != nil || blobDB.databases.count(of: .settings) < rules.recordLimit
         else { return false }
         let record = BlobDatabases.Record(
@@ -337,11 +342,8 @@ extension WatchServices {
 extension WatchServices {
     /// When `advance(in:)` has something to do.
     var nextDeadline: Duration? {
-        [
-            putBytes.nextDeadline, update.nextDeadline, fetch.nextDeadline, blobDB2.nextDeadline,
-            dataLogging.nextDeadline,
-        ]
-        .compactMap(\.self).min()
+        putBytes.nextDeadline.earlier(update.nextDeadline).earlier(fetch.nextDeadline).earlier(blobDB2.nextDeadline)
+            .earlier(dataLogging.nextDeadline)
     }
 
     /// Lets time pass.

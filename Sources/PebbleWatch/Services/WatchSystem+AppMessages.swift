@@ -18,7 +18,7 @@ extension WatchSystem {
         return isEverythingSent
     }
 
-    private mutating func send(_ item: AppState.Outgoing) -> Bool {
+    mutating func send(_ item: AppState.Outgoing) -> Bool {
         guard let session = currentAppSession else {
             if hold(item, hadBeenTaken: false) { return true }
             apps.notConnected(item.ticket)

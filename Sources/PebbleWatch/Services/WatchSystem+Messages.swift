@@ -15,7 +15,7 @@ extension WatchSystem {
             do throws(ByteDecodingError) {
                 try system.route(message, on: id, in: &context)
             } catch {
-                context.log(.warning, "session", "\(message.endpoint): \(error); the message is dropped")
+                context.log(.warning, .session, "\(message.endpoint): \(error); the message is dropped")
             }
         }
     }
@@ -30,11 +30,19 @@ extension WatchSystem {
         case .phoneVersion:
             let phone = try PhoneVersionService.receive(message, on: id, in: &context)
             guard let phone else { return }
+            let isFirst = sessions[id]?.hasAnnouncedCapabilities == false
             sessions[id]?.phoneCapabilities = phone.capabilities
             sessions[id]?.hasAnnouncedCapabilities = true
-            services.phoneAnnounced(phone, on: id, in: &context)
+            if isFirst { services.phoneAnnounced(phone, on: id, in: &context) }
         case .appRunState: try AppRunStateService.receive(message, on: id, apps: &apps, in: &context)
-        case .launcher: try LauncherService.receive(message, on: id, apps: &apps, in: &context)
+        case .launcher:
+            try LauncherService.receive(
+                message,
+                on: id,
+                apps: &apps,
+                transaction: &nextLauncherTransaction,
+                in: &context
+            )
         case .appMessage where isForeign(message.payload, on: id): apps.refuse(message.payload, on: id, in: &context)
         case .appMessage: apps.receive(message.payload, on: id, in: &context)
         default: try services.receive(message, on: id, frame: apps.frame, in: &context)
@@ -56,7 +64,7 @@ extension WatchSystem {
         guard let kind = sessions[id]?.kind else { return }
         let isRecovery = isRecovery
         handle(at: now, runningApp: false) { _, context in
-            context.log(.warning, "session", "\(header.endpoint) refused on a \(kind) session")
+            context.log(.warning, .session, "\(header.endpoint) refused on a \(kind) session")
             switch header.endpoint.admission(on: kind, inRecoveryFirmware: isRecovery) {
             case .allowed: break
             case .unhandled: context.reply(MetaMessage.unhandled(header.endpoint), on: id)
@@ -76,10 +84,17 @@ extension WatchSystem {
                 case .stopped(let app): message = PebbleMessage(AppRunStateMessage.stop(app))
                 }
             } else {
-                lastLauncherTransaction = lastLauncherTransaction.next
-                message = PebbleMessage(LauncherMessage(state, transaction: lastLauncherTransaction))
+                message = PebbleMessage(LauncherMessage(state, transaction: nextLauncherTransaction))
+                nextLauncherTransaction = nextLauncherTransaction.next
             }
             send(ServiceContext.Reply(session: id, message: message))
+        }
+    }
+
+    /// Tells a session which app runs, as the emulator does when its phone comes or goes.
+    mutating func tellRunningApp(on id: SessionID, at now: Duration) {
+        handle(at: now) { system, context in
+            context.reply(AppRunStateMessage.start(system.apps.runningUUID), on: id)
         }
     }
 
@@ -90,7 +105,7 @@ extension WatchSystem {
                 .diagnostic(
                     Diagnostic(
                         severity: .warning,
-                        layer: "session",
+                        layer: .session,
                         message: "\(reply.session): no room for \(reply.message.endpoint); the message is dropped"
                     )
                 )

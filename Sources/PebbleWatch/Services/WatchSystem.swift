@@ -20,8 +20,8 @@ struct WatchSystem: Sendable {
     var sessions = SmallTable<SessionID, Session>()
     var lastSession: UInt64 = 0
     var apps: AppManager
-    /// Of the last message to a phone that knows the legacy launcher only.
-    var lastLauncherTransaction: AppMessageTransactionID = 0
+    /// Of the next message to the legacy launcher of a phone.
+    var nextLauncherTransaction: AppMessageTransactionID = 0
     /// The running app's last message, and where it went.
     var lastPush: (session: SessionID, message: AppState.Outgoing)?
     /// The running app's message that waits for a companion without a session.
@@ -83,7 +83,7 @@ struct WatchSystem: Sendable {
 
 extension WatchSystem {
     /// When `advance(to:)` has something to do.
-    var nextDeadline: Duration? { [apps.nextDeadline, services.nextDeadline].compactMap(\.self).min() }
+    var nextDeadline: Duration? { apps.nextDeadline.earlier(services.nextDeadline) }
 
     /// Lets time pass.
     mutating func advance(to now: Duration) {
@@ -137,8 +137,8 @@ extension WatchSystem {
 // MARK: - Steps
 
 extension WatchSystem {
-    /// Runs one step and then, unless more is about to come, the running app, and sends what they left behind: replies
-    /// first, then what the app wants to say.
+    /// Runs one step and then, unless more is about to come, the running app, and sends what they left behind: what services
+    /// answer, then what the app says and answers, in the order in which it does.
     mutating func handle(
         at now: Duration,
         runningApp: Bool = true,
@@ -152,6 +152,7 @@ extension WatchSystem {
             isRecovery: isRecovery,
             systemSession: systemSession,
             phoneCapabilities: systemSession.flatMap { sessions[$0]?.phoneCapabilities } ?? [],
+            knownApps: apps.knownApps,
             clock: clock,
             randomness: randomness
         )
@@ -162,11 +163,13 @@ extension WatchSystem {
         }
         carryOutLaunches(in: &context)
         if runningApp { apps.run(phone: currentPhoneCapabilities, in: &context) }
-        deliver(&context)
-        while runningApp, !sendOutgoing() {
+        var isEverythingSent = deliver(&context)
+        while runningApp {
+            isEverythingSent = sendOutgoing() && isEverythingSent
+            if isEverythingSent { break }
             // The app hears that nobody is connected, and may try again.
             apps.run(phone: currentPhoneCapabilities, in: &context)
-            deliver(&context)
+            isEverythingSent = deliver(&context)
         }
         for session in sessions.keys { pumpTransfers(on: session) }
     }
@@ -184,22 +187,32 @@ extension WatchSystem {
     }
 
     /// Sends what services and apps left behind, and takes what they left for the watch itself.
-    private mutating func deliver(_ context: inout ServiceContext) {
+    /// - Returns: false if something of the running app could not be sent, which it has been told.
+    private mutating func deliver(_ context: inout ServiceContext) -> Bool {
         for event in context.events {
             if case .appLogged(let record) = event { services.appLogged(record, in: &context) }
             if let line = LogLine(event, seconds: context.clock.seconds(at: context.now)) { services.log.append(line) }
             emit(event)
         }
-        for reply in context.replies { send(reply) }
+        var isEverythingSent = true
+        for item in context.outgoing {
+            switch item {
+            case .reply(let reply): send(reply)
+            case .appMessage(let message, let app):
+                // An app that has ended meanwhile says nothing more.
+                if app == apps.runningUUID { isEverythingSent = send(message) && isEverythingSent }
+            }
+        }
         for state in context.runStates { announce(state) }
         randomness = context.randomness
         restart = context.restart ?? restart
         changes.append(contentsOf: context.changes)
         phoneRequests.append(contentsOf: context.phoneRequests)
         context.events = []
-        context.replies = []
+        context.outgoing = []
         context.runStates = []
         context.changes = []
         context.phoneRequests = []
+        return isEverythingSent
     }
 }

@@ -28,7 +28,7 @@ struct ConfigCommand: ParsableCommand {
         func run() throws {
             let paths = files.isEmpty ? [Environment.directory("CAIRN_BOARD")].compactMap(\.self) : files
             guard !paths.isEmpty else { throw ValidationError("name a board file, or set CAIRN_BOARD") }
-            var status = ExitStatus.success
+            var worst = ExitStatus.success
             for path in paths {
                 do throws(BoardError) {
                     let file = try BoardFile(path: path)
@@ -36,15 +36,17 @@ struct ConfigCommand: ParsableCommand {
                     for problem in problems { Console.printError("\(problem)") }
                     if problems.isEmpty {
                         Console.print("\(path): nothing is wrong with its \(file.settingCount) settings")
-                    } else if status == .success {
-                        status = .configuration
+                    } else if worst == .success {
+                        worst = .configuration
                     }
                 } catch {
-                    Console.printError("\(error)")
-                    status = error.isUnreadable ? .unavailable : .configuration
+                    let status = error.isUnreadable ? ExitStatus.unavailable : .configuration
+                    let advice =
+                        error.isUnreadable ? "name a board file that is there" : "Docs/boards.md has an example"
+                    worst = Console.report(DaemonError(status, "\(error)", advice: advice))
                 }
             }
-            guard status == .success else { throw ExitCode(status.rawValue) }
+            guard worst == .success else { throw ExitCode(worst.rawValue) }
         }
     }
 

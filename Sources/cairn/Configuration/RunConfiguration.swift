@@ -19,6 +19,12 @@ struct RunConfiguration {
     ///   - typed: what it made of them, if it has to stand for the whole where nobody else says anything.
     init(board: String?, words: some Sequence<String>, typed: RunCommand? = nil) throws(DaemonError) {
         let environment = [String: String].cairnEnvironment
+        let strangers = SettingKey.problems(
+            inEnvironment: environment,
+            against: RunSetting.all.map(\.key),
+            besides: Environment.others
+        )
+        guard strangers.isEmpty else { throw Self.error(strangers) }
         var file: BoardFile?
         if let path = board ?? environment["CAIRN_BOARD"] { file = try Self.read(path) }
         settings = SettingLayers(words: CommandWords(words), environment: environment, file: file)

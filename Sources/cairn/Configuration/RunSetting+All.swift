@@ -25,7 +25,7 @@ extension RunSetting {
     ]
 
     private static let pairing: [RunSetting] = [
-        .choice("pairing.answer", "pairing", PairingPolicy.Confirmation.names, usual: "auto"),
+        .choice("pairing.answer", "pairing", PairingPolicy.Mode.names),
         .value("pairing.phones", "phones", takes: "a number from 1 to 16", usual: "1"),
         .flag("pairing.bonding", "bonding", usual: true),
         .flag("pairing.legacy", "legacy-pairing", usual: false),
@@ -50,6 +50,12 @@ extension RunSetting {
         .flag("link.connection-parameters", "connection-parameters", usual: false),
         .choice("link.phone-discovery", "phone-discovery", LinkOptions.Discovery.names, usual: "remembering"),
         .value(
+            "link.subscription-pause",
+            "subscription-pause",
+            takes: "a number of milliseconds from 0 to 2000",
+            usual: "250"
+        ),
+        .value(
             "link.loopback-streams",
             "loopback-streams",
             takes: "a number from 0 to \(WatchStream.loopbacks.count)",
@@ -66,6 +72,7 @@ extension RunSetting {
         .value("beacon.minor", "beacon-minor", takes: "a number from 0 to 65535"),
         .value("beacon.power", "beacon-power", takes: "a number of dBm from -128 to 127"),
         .value("beacon.hold-off", "beacon-hold-off", takes: "a number of seconds from 0 to 3600"),
+        .flag("beacon.despite-privacy", "beacon-despite-privacy", usual: false),
     ]
 
     private static let hardware: [RunSetting] = [
@@ -97,6 +104,7 @@ extension RunSetting {
         ),
         .value("development.serial-port", "serial-port", takes: "a path that is free"),
         .value("air.port", "air-port", takes: "a port, or 0 for any"),
+        .value("air.socket", "air-socket", takes: "a path for a Unix socket"),
         .value("air.seed", "air-seed", takes: "a number"),
         .value("air.loss", "air-loss", takes: "a number of percent from 0 to 99"),
     ]

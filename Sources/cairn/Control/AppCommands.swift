@@ -34,7 +34,8 @@ struct SendCommand: ParsableCommand {
         commandName: "send",
         abstract: "Have the running watchapp send an AppMessage.",
         discussion: """
-            What comes of it is an event: cairn events --until app-message-sent
+            Says whether it was sent, and ends with status 75 if it was not. The companion's answer is an event, which the \
+            command that is printed waits for.
 
             Example: cairn send 0=uint8:1 1=string:hello 2=bytes:00ff10
             """
@@ -51,7 +52,18 @@ struct SendCommand: ParsableCommand {
 
     @OptionGroup var watch: WatchReference
 
-    func run() throws { try watch.ask("send", ["entries": .list(tuples.map(RequestValue.init))]) }
+    func run() throws {
+        try watch.ask("send", ["entries": .list(tuples.map(RequestValue.init))]) { answer in
+            let outcome =
+                switch answer.delivery {
+                case "sent": "Sent to the companion of \(answer.app ?? "the app")"
+                case "waits": "Waits for the companion of \(answer.app ?? "the app"), which has no session now"
+                default: "Queued for the companion of \(answer.app ?? "the app")"
+                }
+            let last = answer.sequence.map { " --since \($0)" } ?? ""
+            return "\(outcome). Its answer: cairn wait app-message-sent\(last)"
+        }
+    }
 }
 
 extension ControlEntry {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import ControlServer
 import Daemon
 
 /// `cairn ask`
@@ -21,6 +22,11 @@ struct AskCommand: ParsableCommand {
 
     func validate() throws {
         guard !request.contains(where: \.isNewline) else { throw ValidationError("a request is one line") }
+        guard ControlRequest.isObject(request) else {
+            throw ValidationError(
+                "“\(request.abbreviated)” is no JSON object; write one such as {\"command\":\"status\"}, in single quotes for the shell"
+            )
+        }
     }
 
     func run() throws {

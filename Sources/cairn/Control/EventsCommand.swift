@@ -1,7 +1,6 @@
 import ArgumentParser
 import ControlServer
 import Daemon
-import PebbleWatch
 
 /// `cairn events`
 struct EventsCommand: ParsableCommand {
@@ -9,9 +8,12 @@ struct EventsCommand: ParsableCommand {
         commandName: "events",
         abstract: "Print what happens on the watch, until Ctrl-C or until it ends.",
         discussion: """
-            A script waits for something with --until, and ends with status 75 if it does not happen within --for:
+            A script waits for something that may have happened already with cairn wait. With --until, events ends at the first \
+            event of that name from now on, and with status 75 if there is none within --for:
 
               cairn events --until session-opened --for 30
+
+            The events are \(ControlEventName.list).
             """
     )
 
@@ -19,36 +21,32 @@ struct EventsCommand: ParsableCommand {
     var json = false
 
     @Option(
-        help: ArgumentHelp(
-            "End, with status 0, after an event of this name; Docs/control.md lists them.",
-            valueName: "event"
-        )
+        help: ArgumentHelp("End, with status 0, after an event of this name.", valueName: "event"),
+        transform: ControlEventName.argument
     )
-    var until: String?
+    var until: ControlEventName?
+
+    @Option(help: ArgumentHelp("Begin with what has happened after the event of this number.", valueName: "number"))
+    var since: UInt64?
 
     @Option(name: .customLong("for"), help: ArgumentHelp("End after this long.", valueName: "seconds"))
     var seconds: Double?
 
     @OptionGroup var watch: WatchReference
 
-    func validate() throws {
-        if let seconds, !(0.1...Self.longest).contains(seconds) {
-            throw ValidationError("--for takes a number of seconds from 0.1 to \(Int(Self.longest))")
-        }
-    }
+    func validate() throws { try Patience.check(seconds) }
 
     func run() throws {
         try Console.run { () throws(DaemonError) in
-            let clock = ContinuousClock()
-            let end = seconds.map { clock.now + .seconds($0) }
+            let patience = Patience(seconds: seconds)
             var client = try watch.connect()
-            _ = try client.ask(RequestValue.line("events", [:]))
+            try client.listen(after: since)
             while true {
-                switch try client.nextLine(within: end.map { max(.zero, $0 - clock.now) }) {
+                switch try client.nextLine(within: patience.left) {
                 case .line(let line):
                     guard let event = ControlEventLine(parsing: line) else { continue }
-                    show(event, line)
-                    if event.event == until { return .success }
+                    Console.print(json ? String(decoding: line, as: UTF8.self) : event.words)
+                    if event.event == until?.rawValue { return .success }
                 case .nothingYet: return try outcome(missing: "in \(seconds ?? 0) seconds")
                 case .ended: return try outcome(missing: "before the watch ended")
                 }
@@ -56,20 +54,20 @@ struct EventsCommand: ParsableCommand {
         }
     }
 
-    private static let longest = 86_400.0
-
-    private func show(_ event: ControlEventLine, _ line: [UInt8]) {
-        if json {
-            Console.print(String(decoding: line, as: UTF8.self))
-        } else {
-            let milliseconds = Int64(event.at * 1000)
-            let fraction = String(1000 + milliseconds % 1000).dropFirst()
-            Console.print("\(milliseconds / 1000).\(fraction)  \(event.text.printable)")
-        }
-    }
-
     private func outcome(missing why: String) throws(DaemonError) -> ExitStatus {
         guard let until else { return .success }
-        throw DaemonError(.refused, "no event “\(until)” came \(why)", advice: "Docs/control.md lists the events")
+        throw DaemonError(
+            .refused,
+            "no event “\(until.rawValue)” came \(why)",
+            advice: "cairn wait \(until.rawValue) also takes one that came before"
+        )
+    }
+}
+
+extension ControlClient {
+    /// Asks for events: those that come, and before them those after a number.
+    mutating func listen(after sequence: UInt64?) throws(DaemonError) {
+        let fields = sequence.map { ["since": RequestValue.integer($0)] }
+        _ = try ask(RequestValue.line("events", fields ?? [:]))
     }
 }

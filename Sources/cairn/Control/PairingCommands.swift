@@ -10,8 +10,9 @@ struct PairCommand: ParsableCommand {
         commandName: "pair",
         abstract: "Let a new phone pair, for a while.",
         discussion: """
-            A watch that knows a phone pairs with no other one until it is asked to. With the usual --phones 1 the new phone \
-            replaces the old. Holding the select button does the same.
+            A watch that runs with --pairing auto and knows a phone pairs with no other one until it is asked to, nor with \
+            that phone once it has lost its key. With the usual --phones 1 a new phone replaces the old. Holding the select \
+            button does the same.
             """
     )
 

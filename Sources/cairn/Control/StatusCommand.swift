@@ -27,14 +27,20 @@ extension ControlStatus {
     var lines: [String] {
         var rows = [
             ("watch", "\(name), \(address), firmware \(firmware)"),
+            ("process", process),
             ("controller", isReady ? "ready" : "not ready"),
             ("on the air", air),
         ]
         rows += Self.rows(labelled: "link", links.map(\.words), none: "no phone is connected")
         if let lastDisconnection { rows.append(("last lost", lastDisconnection.words)) }
+        if let lastStranger { rows.append(("stranger", lastStranger.words)) }
+        if strangersTurnedAway > 0 { rows.append(("", "\(strangersTurnedAway) were turned away at once")) }
         rows += Self.rows(labelled: "phone", phones.map(\.words), none: "none is remembered")
         rows.append(("pairing", pairing.words))
         rows += pairing.waiting.map { ("", $0.words) }
+        if let refused = pairing.refused {
+            rows += [("", "refused \(refused.secondsAgo.inWords) ago: \(refused.text)"), ("", refused.advice)]
+        }
         if !sessions.isEmpty {
             rows += Self.rows(
                 labelled: "session",
@@ -53,6 +59,15 @@ extension ControlStatus {
         return rows.map { label, text in
             label + String(repeating: " ", count: width - label.count + 2) + text
         }
+    }
+
+    private var process: String {
+        let ports = [ports?.air.map { "air port \($0)" }, ports?.qemu.map { "emulator's port \($0)" }].compactMap(
+            \.self
+        )
+        let time = uptimeSeconds.map { "up \($0.inWords)" }
+        let facts = [pid.map { "\($0)" }, version.map { "Cairn \($0)" }, controller, time].compactMap(\.self)
+        return (facts + ports).joined(separator: ", ")
     }
 
     private static func rows(labelled label: String, _ texts: [String], none: String) -> [(String, String)] {
@@ -115,10 +130,13 @@ extension ControlStatus.Phone {
 extension ControlStatus.Pairing {
     fileprivate var words: String {
         guard isBondable else { return "not possible: the watch keeps no keys" }
-        guard confirmation != "reject" else { return "refused, always" }
-        let who = confirmation == "button" ? "confirmed by a person" : "confirmed by the watch itself"
-        guard isOpen else { return "\(who); closed to new phones (cairn pair opens it)" }
-        return "\(who); open to new phones" + (windowSeconds.map { " for \(Int($0.rounded(.up))) seconds" } ?? "")
+        let window = windowSeconds.map { " for \(Int($0.rounded(.up))) seconds" } ?? ""
+        switch mode {
+        case "open": return "open to anybody, at any time, without asking: a bench"
+        case "button": return "any phone may ask, and a person answers" + (window.isEmpty ? "" : "; opened\(window)")
+        case "reject": return "refused, always"
+        default: return isOpen ? "open to a new phone\(window)" : "closed to new phones (cairn pair opens it)"
+        }
     }
 }
 

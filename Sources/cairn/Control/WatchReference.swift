@@ -11,6 +11,14 @@ enum Environment {
     /// Where a running watch takes commands, if no option says so.
     static var controlPath: String? { directory("CAIRN_CONTROL") }
 
+    /// Variables that begin like settings and are none: what names the board file, and what Cairn's own builds and tests take, which a
+    /// shell that has run them may still have.
+    static let others: Set = [
+        "CAIRN_BOARD", "CAIRN_BINARY", "CAIRN_GUEST_CACHE", "CAIRN_IMAGE", "CAIRN_KILLS", "CAIRN_KILL_ROUNDS",
+        "CAIRN_MUTATIONS",
+        "CAIRN_PACKAGE", "CAIRN_PACKAGE_ROOT", "CAIRN_RIG", "CAIRN_SEED", "CAIRN_STRICT",
+    ]
+
     /// A path; the first, if there are several with colons between, as systemd writes them.
     static func directory(_ variable: String) -> String? {
         guard let text = getenv(variable) else { return nil }
@@ -21,11 +29,15 @@ enum Environment {
 /// Which running watch a command is for.
 struct WatchReference: ParsableArguments {
     @Option(
-        help: ArgumentHelp("The state directory that the watch was started with.", valueName: "directory")
+        help: ArgumentHelp("The state directory that the watch was started with.", valueName: "directory"),
+        transform: pathArgument
     )
     var state: String?
 
-    @Option(help: ArgumentHelp("The socket where it takes commands, if it was given one.", valueName: "path"))
+    @Option(
+        help: ArgumentHelp("The socket where it takes commands, if it was given one.", valueName: "path"),
+        transform: pathArgument
+    )
     var control: String?
 
     func validate() throws {
@@ -43,6 +55,12 @@ struct WatchReference: ParsableArguments {
         if let path = Environment.controlPath { return ControlAddress(path: path) }
         if let directory = Environment.stateDirectory { return ControlAddress(stateDirectory: directory) }
         return ControlAddress.service.exists ? .service : nil
+    }
+
+    /// The state directory, if that is what names the watch.
+    var stateDirectory: String? {
+        guard control == nil else { return nil }
+        return state ?? (Environment.controlPath == nil ? Environment.stateDirectory : nil)
     }
 
     /// Connects to it.
@@ -72,6 +90,7 @@ struct WatchReference: ParsableArguments {
 enum RequestValue {
     case text(String)
     case number(Double)
+    case integer(UInt64)
     case flag(Bool)
     case list([RequestValue])
     case object([String: RequestValue])
@@ -80,6 +99,7 @@ enum RequestValue {
         switch self {
         case .text(let text): Self.quoted(text)
         case .number(let number): number == number.rounded() ? "\(Int(number))" : "\(number)"
+        case .integer(let integer): "\(integer)"
         case .flag(let flag): "\(flag)"
         case .list(let values): "[" + values.map(\.json).joined(separator: ",") + "]"
         case .object(let fields): Self.object(fields.map { ($0.key, $0.value.json) })
@@ -100,7 +120,8 @@ enum RequestValue {
         for scalar in text.unicodeScalars {
             switch scalar {
             case "\"", "\\": quoted += "\\\(scalar)"
-            case _ where scalar.value < 0x20: quoted += " "
+            case _ where scalar.value < 0x20:
+                quoted += "\\u00" + (scalar.value < 0x10 ? "0" : "") + String(scalar.value, radix: 16)
             default: quoted.unicodeScalars.append(scalar)
             }
         }

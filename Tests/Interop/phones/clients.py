@@ -83,6 +83,8 @@ async def phone_of(kind: Kind, world: World) -> AsyncIterator[tuple[Handset, Cli
 
 def check(handset: Handset, client: Client) -> None:
     """Nothing has gone wrong that the client did not notice."""
+    if isinstance(handset, Android):
+        assert handset.lost == []
     assert client.violations == []
     assert handset.troubles == []
 

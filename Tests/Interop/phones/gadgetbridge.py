@@ -16,10 +16,10 @@ from bumble.core import UUID, AdvertisingData
 from bumble.device import Connection
 from rig import companion
 from rig import gatt as uuids
+from rig.android import Refused, Sender
 from rig.pebble import PebbleSession
-from rig.phone import META_ANDROID, Characteristic, Database, ForwardChannel, WatchLink
+from rig.phone import Characteristic, Database, ForwardChannel, WatchLink
 from rig.ppogatt import SEQUENCE_NUMBERS, Closed, Kind, Violation, header
-from rig.security import ATT_CID
 from rig.waiting import within
 
 from .handset import Android, ClientFailure, or_fail
@@ -38,7 +38,7 @@ class PebbleLESupport:
 
     def __init__(self) -> None:
         self.mtu = INITIAL_MTU
-        #: How packets leave: by the app's own service, or by writing to the watch's.
+        #: How packets leave: by the app's own service, or by writing to the watch's, which Android may refuse.
         self.send_packet: Callable[[bytes], None]
         self.violations: list[Violation] = []
         self.on_bytes: Callable[[bytes], None] = lambda _: None
@@ -100,9 +100,12 @@ class PebbleLESupport:
 
 
 class Gadgetbridge:
-    """The app. `client_only`: the device preference that leaves out its GATT server and uses reversed PPoGATT V1."""
+    """The app. `client_only`: the device preference that leaves out its GATT server and uses reversed PPoGATT V1.
 
-    def __init__(self, android: Android, *, client_only: bool = False) -> None:
+    `remembers_database`: Android need not look through the watch's database at each connection.
+    """
+
+    def __init__(self, android: Android, *, client_only: bool = False, remembers_database: bool = False) -> None:
         self.transport: PebbleLESupport
         self.violations: list[Violation] = []
         #: What GATT MTU said, in order.
@@ -110,6 +113,8 @@ class Gadgetbridge:
         self._android = android
         self._client_only = client_only
         self._server: ForwardChannel | None = None
+        self._remembers_database = remembers_database
+        self._database: Database | None = None
 
     async def scan(self) -> str:
         """`PebblePairingActivity`, by name alone; the names of dual-mode watches lead to Bluetooth Classic."""
@@ -135,16 +140,16 @@ class Gadgetbridge:
         session = PebbleSession(self.transport)
         if not self._client_only:
             if self._server is None:
-                self._server = self._android.phone.host_ppogatt(META_ANDROID)
+                self._server = self._android.host_ppogatt(encrypted=False)
             self._server.on_packet = self.transport.receive
             self.transport.send_packet = self._server.send
         # 2. `PebbleGATTClient.connectToPebble`, without autoConnect; then `discoverServices`.
         link = await or_fail("IOException: could not connect", 60, self._android.connect(address))
-        database = await or_fail(
-            "IOException: could not discover", FIRST_PACKET_SECONDS, link.discover(attribute_by_attribute=False)
-        )
+        # Each operation is asked for at once, and lost if another is under way.
+        link.operations = self._android.gatt
+        database = await self._discover(link)
         if self._client_only:
-            self._listen_to_watch(link, database)
+            self._find_watch_service(link, database)
         link.connection.on(Connection.EVENT_CONNECTION_ATT_MTU_UPDATE, lambda: self._mtu_changed(link))
         # 3 to 8 follow one another through Android's callbacks; the packets come whenever they come.
         chain = self._android.begin(self._configure(link, database))
@@ -176,8 +181,21 @@ class Gadgetbridge:
     def phone_restarted(self) -> None:
         self._server = None
 
+    async def _discover(self, link: WatchLink) -> Database:
+        """Android remembers the database of a watch that it is bonded with."""
+        if self._remembers_database and self._database is not None:
+            return self._database
+        self._database = await or_fail(
+            "IOException: could not discover", FIRST_PACKET_SECONDS, link.discover(attribute_by_attribute=False)
+        )
+        return self._database
+
     async def _configure(self, link: WatchLink, database: Database) -> None:
-        """`PebbleGATTClient`: each step in the callback of the one before."""
+        """`PebbleGATTClient`: each step in the callback of the one before. A step that Android refuses is the last."""
+        with contextlib.suppress(Refused):
+            await self._go_through_steps(link, database)
+
+    async def _go_through_steps(self, link: WatchLink, database: Database) -> None:
         # 3. The trigger: pin the address, and let the watch ask for security (client-only: for reversed PPoGATT too).
         trigger = self._characteristic(database, uuids.TRIGGER_PAIRING)
         with contextlib.suppress(att.ATT_Error):
@@ -197,11 +215,13 @@ class Gadgetbridge:
                 raise ClientFailure("NullPointerException", "there is no GATT MTU characteristic")
             return
         self.notified_mtus.clear()
-        link.client.notification_subscribers[mtu.handle] = {self._mtu_notified}
+        self._android.gatt.listen(mtu.handle, self._mtu_notified)
         await link.subscribe(mtu)
         held = list(self.notified_mtus)
         if self._client_only:
-            await link.subscribe(self._characteristic(database, uuids.REVERSED_V1_DATA, uuids.REVERSED_V1_SERVICE))
+            data = self._characteristic(database, uuids.REVERSED_V1_DATA, uuids.REVERSED_V1_SERVICE)
+            self._android.gatt.listen(data.handle, self.transport.receive)
+            await link.subscribe(data)
         # 7. Writes back the value that was notified before the response to the subscription; without one, nothing.
         if not held:
             return
@@ -215,17 +235,13 @@ class Gadgetbridge:
         await or_fail("no phone version request", FIRST_PACKET_SECONDS, companion.introduce(session))
         await or_fail("no firmware version", FIRST_PACKET_SECONDS, version)
 
-    def _listen_to_watch(self, link: WatchLink, database: Database) -> None:
-        """Client-only: packets go to PBASE(30000006) and come from PBASE(30000004)."""
+    def _find_watch_service(self, link: WatchLink, database: Database) -> None:
+        """Client-only: packets go to PBASE(30000006), by a thread that waits for each; what Android refuses is not repeated."""
         write = self._characteristic(database, uuids.REVERSED_V1_WRITE, uuids.REVERSED_V1_SERVICE)
-        data = self._characteristic(database, uuids.REVERSED_V1_DATA, uuids.REVERSED_V1_SERVICE)
-
-        def send(packet: bytes) -> None:
-            command = att.ATT_Write_Command(attribute_handle=write.handle, attribute_value=packet)
-            link.connection.send_l2cap_pdu(ATT_CID, bytes(command))
-
-        self.transport.send_packet = send
-        link.client.notification_subscribers[data.handle] = {self.transport.receive}
+        gatt = self._android.gatt
+        self.transport.send_packet = Sender(
+            link.connection, lambda packet: gatt.write_without_response(write.handle, packet)
+        ).put
 
     def _mtu_notified(self, value: bytes) -> None:
         self.transport.mtu = int.from_bytes(value[:2], "little")

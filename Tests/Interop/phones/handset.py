@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 
 from bumble.core import AdvertisingData
 from bumble.device import Connection, ConnectionParametersPreferences
-from rig.phone import ForwardChannel, Phone, Report, WatchLink
+from rig.android import AndroidGATT, Lost, Sender, notify_characteristic_changed
+from rig.phone import META_ANDROID, ForwardChannel, Phone, Report, WatchLink
 from rig.security import EncryptionRefused, PairingRefused, Person, pairing, stored_bonds
 from rig.waiting import GaveUp, Mailbox, within
 
@@ -198,9 +199,36 @@ class Android(Handset):
     identity = "E1:B0:0B:1E:5A:01"
     irk = bytes.fromhex("a0d1e2f3a4b5c6d7e8f90a1b2c3d4e5f")
 
+    def __init__(self, port: int, folder: Path, detached: Callable[[], Awaitable[None]] | None = None) -> None:
+        super().__init__(port, folder, detached)
+        #: The GATT operations that the system has refused to an app, because another was under way.
+        self.lost: list[Lost] = []
+        #: The present link's GATT, as an app sees it.
+        self.gatt: AndroidGATT
+
     async def switch_on(self) -> None:
         await super().switch_on()
         self.phone.hide_service_changed_configuration()
+        self.phone.subscriptions_are_write_only = True
+
+    async def _connected(self, link: WatchLink) -> None:
+        self.gatt = AndroidGATT(link, self.lost)
+
+    def host_ppogatt(self, *, encrypted: bool) -> ForwardChannel:
+        """Adds an app's PPoGATT service, whose packets leave one after the other."""
+        channel = self.phone.host_ppogatt(META_ANDROID, encrypted=encrypted)
+        senders: dict[Connection, Sender] = {}
+
+        def send(connection: Connection, handle: int, packet: bytes) -> None:
+            if connection not in senders:
+                senders.clear()
+                senders[connection] = Sender(
+                    connection, lambda each: notify_characteristic_changed(connection, handle, each)
+                )
+            senders[connection].put(packet)
+
+        channel.sender = send
+        return channel
 
     def database_changed(self) -> None:
         """Whatever an app adds or removes, Android says that everything may have changed."""

@@ -16,9 +16,9 @@ from bumble.core import AdvertisingData
 from libpebble2.protocol.apps import AppRunState, AppRunStateRequest, AppRunStateStart
 from rig import companion
 from rig import gatt as uuids
+from rig.android import GATTQueue, Sender
 from rig.pebble import PebbleSession
 from rig.phone import (
-    META_ANDROID,
     META_IOS,
     Characteristic,
     Database,
@@ -255,6 +255,9 @@ class LibPebble3Android(LibPebble3):
     async def _connect(self, address: str) -> PebbleSession:
         # 1. `KableGattClient.connect`, directly.
         link = await or_fail("ConnectTimeout", CONNECT_SECONDS, self._android.connect(address, CONNECT_SECONDS))
+        # Kable lets operations wait for their turn.
+        queue = GATTQueue(self._android.gatt)
+        link.operations = queue
         # 2. `discoverServices`: everything, since Android does it once for all apps.
         database = await or_fail("FailedToDiscover", 30, link.discover(attribute_by_attribute=False))
         # 3. V2 if the watch has it, V1 if it has that, else forward; of the first two as far as the settings let it.
@@ -277,7 +280,7 @@ class LibPebble3Android(LibPebble3):
         if not (status.paired and await self._android.is_bonded(address) and await self._is_encrypted(connectivity)):
             await self._pair(link, database, status, address)
         # 13, 14. PPoGATT.
-        session = await (self._open_reversed(link, database, is_v2=is_v2) if is_reversed else self._open_forward())
+        session = await (self._open_reversed(link, database, queue, is_v2=is_v2) if is_reversed else self._open_forward())
         # 15.
         return await self._negotiate(session)
 
@@ -311,7 +314,7 @@ class LibPebble3Android(LibPebble3):
         """`GattServerManager`: once in a process."""
         if self._server is None:
             await asyncio.sleep(self._server_seconds)
-            self._server = self._android.phone.host_ppogatt(META_ANDROID, encrypted=True)
+            self._server = self._android.host_ppogatt(encrypted=True)
             self._android.database_changed()
         # Whatever the watch writes before the handshake is awaited is an error, as in libpebble3.
         self._new_transport(self._server, reversed_roles=False).start()
@@ -323,14 +326,18 @@ class LibPebble3Android(LibPebble3):
         await self._opened(self.transport)
         return session
 
-    async def _open_reversed(self, link: WatchLink, database: Database, *, is_v2: bool) -> PebbleSession:
+    async def _open_reversed(
+        self, link: WatchLink, database: Database, queue: GATTQueue, *, is_v2: bool
+    ) -> PebbleSession:
         """V2, where the phone begins, or V1, where it waits for the watch's Reset Request once it has subscribed."""
         if is_v2:
             service, data_uuid, write_uuid = uuids.REVERSED_SERVICE, uuids.REVERSED_DATA, uuids.REVERSED_WRITE
         else:
             service, data_uuid, write_uuid = uuids.REVERSED_V1_SERVICE, uuids.REVERSED_V1_DATA, uuids.REVERSED_V1_WRITE
         data = database.characteristic(service, data_uuid)
-        channel = link.reversed_channel(data, database.characteristic(service, write_uuid))
+        write = database.characteristic(service, write_uuid)
+        sender = Sender(link.connection, lambda packet: queue.write_without_response(write.handle, packet))
+        channel = link.reversed_channel(data, write, sender.put)
         if self._has_stale_cache:
             for descriptor in data.descriptors:
                 descriptor.handle += 0x1000

@@ -7,6 +7,7 @@ import contextlib
 import socket
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from bumble import att, gatt, gatt_client, hci
 from bumble.core import UUID, ProtocolError
@@ -113,6 +114,8 @@ class ForwardChannel:
             permissions.WRITEABLE | (permissions.WRITE_REQUIRES_ENCRYPTION if encrypted else permissions(0)),
             gatt.CharacteristicValue(write=self._written),
         )
+        if phone.subscriptions_are_write_only:
+            self._data.descriptors = (phone.write_only_subscription(self._data),)
         self._data.on(gatt.Characteristic.EVENT_SUBSCRIPTION, self._subscribed)
         self._meta = gatt.Characteristic(
             uuids.PPOGATT_META,
@@ -124,6 +127,8 @@ class ForwardChannel:
         self.service = gatt.Service(uuids.PPOGATT_SERVICE, [self._data, self._meta])
         #: Everything that was added to the phone's database with it.
         self.services = [self.service]
+        #: How packets leave, where the phone's system has rules for that.
+        self.sender: Callable[[Connection, int, bytes], None] | None = None
 
     @property
     def maximum_packet(self) -> int:
@@ -132,6 +137,9 @@ class ForwardChannel:
 
     def send(self, packet: bytes) -> None:
         assert self.connection is not None, "the watch has not subscribed"
+        if self.sender is not None:
+            self.sender(self.connection, self._data.handle, packet)
+            return
         notification = att.ATT_Handle_Value_Notification(attribute_handle=self._data.handle, attribute_value=packet)
         self.connection.send_l2cap_pdu(ATT_CID, bytes(notification))
 
@@ -152,10 +160,14 @@ class ForwardChannel:
 class ReversedChannel:
     """Reversed PPoGATT: the service is the watch's; the phone writes, the watch notifies."""
 
-    def __init__(self, connection: Connection, write: Characteristic) -> None:
+    def __init__(
+        self, connection: Connection, write: Characteristic, send: Callable[[bytes], None] | None = None
+    ) -> None:
         self.on_packet: Callable[[bytes], None] = lambda _: None
         self._connection = connection
         self._write = write
+        #: How packets leave, where the phone's system has rules for that.
+        self._send = send
 
     def receive(self, packet: bytes) -> None:
         """A notification from the watch."""
@@ -166,12 +178,28 @@ class ReversedChannel:
         return min(self._connection.att_mtu - 3, MAXIMUM_ATTRIBUTE_VALUE)
 
     def send(self, packet: bytes) -> None:
+        if self._send is not None:
+            self._send(packet)
+            return
         command = att.ATT_Write_Command(attribute_handle=self._write.handle, attribute_value=packet)
         self._connection.send_l2cap_pdu(ATT_CID, bytes(command))
 
 
+class Operations(Protocol):
+    """How an app on the phone reads and writes."""
+
+    async def read(self, handle: int) -> bytes: ...
+
+    async def write(self, handle: int, value: bytes) -> None: ...
+
+
 class WatchLink:
-    """A connection to a watch, seen from the phone."""
+    """A connection to a watch, seen from the phone.
+
+    `operations`: how the app reads and writes, where the phone's system has rules for that; else at once.
+    """
+
+    operations: Operations | None = None
 
     def __init__(self, phone: Phone, connection: Connection) -> None:
         self.connection = connection
@@ -214,10 +242,14 @@ class WatchLink:
                     descriptor.value = await self.read(descriptor.handle)
 
     async def read(self, handle: int) -> bytes:
-        return await within(10, f"the value of 0x{handle:04X}", self.client.read_value(handle))
+        reading = self.operations.read(handle) if self.operations else self.client.read_value(handle)
+        return await within(10, f"the value of 0x{handle:04X}", reading)
 
     async def write(self, handle: int, value: bytes) -> None:
-        await within(10, f"the write of 0x{handle:04X}", self.client.write_value(handle, value, True))
+        writing = (
+            self.operations.write(handle, value) if self.operations else self.client.write_value(handle, value, True)
+        )
+        await within(10, f"the write of 0x{handle:04X}", writing)
 
     def listen(self, handle: int) -> Mailbox[bytes]:
         """What the watch notifies or indicates of a value from now on. Writes no CCCD."""
@@ -249,9 +281,11 @@ class WatchLink:
         assert key is not None and key.rand is not None and key.ediv is not None, keys
         await encrypt(self.connection, key.value, random=key.rand, diversifier=key.ediv)
 
-    def reversed_channel(self, data: Characteristic, write: Characteristic) -> ReversedChannel:
-        """The watch's own service, to which the phone has yet to subscribe."""
-        channel = ReversedChannel(self.connection, write)
+    def reversed_channel(
+        self, data: Characteristic, write: Characteristic, send: Callable[[bytes], None] | None = None
+    ) -> ReversedChannel:
+        """The watch's own service, to which the phone has yet to subscribe. `send`: how packets leave, if not at once."""
+        channel = ReversedChannel(self.connection, write, send)
         self.client.notification_subscribers[data.handle] = {channel.receive}
         return channel
 
@@ -326,6 +360,8 @@ class Phone:
     service_changed_subscriptions: Mailbox[bool] = field(
         default_factory=lambda: Mailbox("the subscriptions to Service Changed")
     )
+    #: Whether the phone refuses to read the CCCDs of companions' services, which Android's apps make write-only.
+    subscriptions_are_write_only: bool = False
 
     @classmethod
     @contextlib.asynccontextmanager
@@ -421,6 +457,21 @@ class Phone:
                 subscriptions.pop(handle, None)
         channel.removed()
         return first, last
+
+    def write_only_subscription(self, characteristic: gatt.Characteristic[bytes]) -> gatt.Descriptor:
+        """A CCCD as Pebble's apps on Android declare it, so that Android itself refuses to have it read."""
+
+        def refuse(_: Connection) -> bytes:
+            raise att.ATT_Error(att.ErrorCode.READ_NOT_PERMITTED)
+
+        server = self.device.gatt_server
+        return gatt.Descriptor(
+            uuids.CCCD,
+            att.Attribute.WRITEABLE,
+            gatt.CharacteristicValue(
+                read=refuse, write=lambda connection, value: server.write_cccd(connection, characteristic, value)
+            ),
+        )
 
     def hide_service_changed_configuration(self) -> None:
         """Takes the CCCD of Service Changed away: on Android there is none, and every client is told."""

@@ -57,8 +57,10 @@ class AppBundle:
         table = struct.pack("<IIII", 1, 0, len(self.content), crc).ljust(256 * 16, b"\0")
         return struct.pack("<III", 1, crc, 0) + table + self.content
 
-    def pbw(self) -> bytes:
-        files = {"pebble-app.bin": self.binary, "app_resources.pbpack": self.resources}
+    def pbw(self, *, resources: bool = True) -> bytes:
+        files = {"pebble-app.bin": self.binary}
+        if resources:
+            files["app_resources.pbpack"] = self.resources
         described = {
             name: {"name": name, "timestamp": 0, "size": len(data), "crc": stm32_crc.crc32(data)}
             for name, data in files.items()
@@ -68,8 +70,9 @@ class AppBundle:
             "generatedBy": "rig",
             "type": "application",
             "application": described["pebble-app.bin"],
-            "resources": described["app_resources.pbpack"],
         }
+        if resources:
+            manifest["resources"] = described["app_resources.pbpack"]
         archive = io.BytesIO()
         with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as bundle:
             bundle.writestr("appinfo.json", json.dumps({"uuid": str(self.app), "shortName": self.name}))

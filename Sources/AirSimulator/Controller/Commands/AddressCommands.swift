@@ -8,6 +8,7 @@ extension LESetRandomAddress: ImmediateCommand {
         // Source: Core 5.4, Vol 4, Part E, 7.8.4.
         let legacyAdvertises = controller.commandFamily == .legacy && controller.advertisers.contains { $0.isEnabled }
         guard !legacyAdvertises, !controller.listens else { return .failure(.commandDisallowed) }
+        air.noteUse(of: address, slot)
         air.controllers[slot].randomAddress = address
         return .done
     }

@@ -89,9 +89,7 @@ extension ReadLocalVersionInformation: ImmediateCommand {
 extension ReadLocalSupportedCommands: ImmediateCommand {
     func perform(in air: inout Air, by slot: Int) -> HCIOutcome<ReturnParameters> {
         let configuration = air.controllers[slot].configuration
-        let known = HCICommands.all.filter { type in
-            configuration.knows(type) && (type is any ImmediateCommand.Type || type is any LongCommand.Type)
-        }
+        let known = SimulatedCommands.all.map { $0.id }.filter { configuration.knows($0) }
         return .success(ReturnParameters(commands: SupportedCommands(known)))
     }
 }

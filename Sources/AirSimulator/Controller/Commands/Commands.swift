@@ -36,8 +36,8 @@ extension Air {
         } catch {
             return drop("\(error)", slot)
         }
-        let type = HCICommands.command(packet.opcode)
-        guard let type, controllers[slot].configuration.knows(type) else {
+        let type = SimulatedCommands.command(packet.opcode)
+        guard let type, controllers[slot].configuration.knows(type.id) else {
             return answerStatus(.unknownHCICommand, to: packet.opcode, slot)
         }
         if let family = (type as? any CommandOfFamily.Type)?.family, !controllers[slot].mayUse(family) {

@@ -80,6 +80,7 @@ extension LESetAdvertisingSetRandomAddress: ImmediateCommand, CommandOfFamily {
         guard !(air[place].isEnabled && air[place].parameters.isConnectable) else {
             return .failure(.commandDisallowed)
         }
+        air.noteUse(of: address, slot)
         air[place].randomAddress = address
         return .done
     }

@@ -1,0 +1,206 @@
+// Made by `generate` from commands.txt: change that file, and run it again.
+
+import ByteCoding
+
+/// Encrypts one block with AES-128.
+///
+/// Source: Core 5.4, Vol 4, Part E, 7.8.22.
+public struct LEEncrypt: HCICommandWithReturn {
+    public static let id = HCICommandID("LEEncrypt", .lowEnergy, 0x0017, bit: (27, 6))
+
+    /// What Command Complete carries after the status.
+    public struct ReturnParameters: HCIReturnParameters {
+        public static let size = 16
+
+        /// The encrypted block.
+        public var ciphertext: UInt128
+
+        public init(ciphertext: UInt128) {
+            self.ciphertext = ciphertext
+        }
+
+        public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+            ciphertext = try reader.readLittleEndian("le_encrypt.return.ciphertext")
+        }
+
+        public func encode(to buffer: inout [UInt8]) {
+            buffer.appendLittleEndian(ciphertext)
+        }
+    }
+
+    /// The key, whose least significant octet is sent first.
+    public var key: UInt128
+    /// The block, whose least significant octet is sent first.
+    public var plaintext: UInt128
+
+    public init(key: UInt128, plaintext: UInt128) {
+        self.key = key
+        self.plaintext = plaintext
+    }
+
+    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+        key = try reader.readLittleEndian("le_encrypt.key")
+        plaintext = try reader.readLittleEndian("le_encrypt.plaintext")
+    }
+
+    public func encode(to buffer: inout [UInt8]) {
+        buffer.appendLittleEndian(key)
+        buffer.appendLittleEndian(plaintext)
+    }
+}
+
+/// Asks for 8 random octets.
+///
+/// Source: Core 5.4, Vol 4, Part E, 7.8.23.
+public struct LERand: HCICommandWithReturn, HCICommandWithoutParameters {
+    public static let id = HCICommandID("LERand", .lowEnergy, 0x0018, bit: (27, 7))
+
+    /// What Command Complete carries after the status.
+    public struct ReturnParameters: HCIReturnParameters {
+        public static let size = 8
+
+        /// The octets.
+        public var randomNumber: UInt64
+
+        public init(randomNumber: UInt64) {
+            self.randomNumber = randomNumber
+        }
+
+        public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+            randomNumber = try reader.readLittleEndian("le_rand.return.random_number")
+        }
+
+        public func encode(to buffer: inout [UInt8]) {
+            buffer.appendLittleEndian(randomNumber)
+        }
+    }
+
+    public init() {}
+}
+
+/// Encrypts a connection, or renews its key; the central's. Encryption Change or Encryption Key Refresh Complete
+/// follows.
+///
+/// Source: Core 5.4, Vol 4, Part E, 7.8.24.
+public struct LEEnableEncryption: HCICommand {
+    public static let id = HCICommandID("LEEnableEncryption", .lowEnergy, 0x0019, bit: (28, 0))
+
+    /// Which connection.
+    public var handle: ConnectionHandle
+    /// Names the key in LE legacy pairing; else 0.
+    public var randomNumber: UInt64
+    /// Names the key in LE legacy pairing; else 0.
+    public var encryptedDiversifier: UInt16
+    /// The key.
+    public var longTermKey: UInt128
+
+    public init(handle: ConnectionHandle, randomNumber: UInt64, encryptedDiversifier: UInt16, longTermKey: UInt128) {
+        self.handle = handle
+        self.randomNumber = randomNumber
+        self.encryptedDiversifier = encryptedDiversifier
+        self.longTermKey = longTermKey
+    }
+
+    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+        handle = try reader.readConnectionHandle("le_enable_encryption.handle")
+        randomNumber = try reader.readLittleEndian("le_enable_encryption.random_number")
+        encryptedDiversifier = try reader.readLittleEndian("le_enable_encryption.encrypted_diversifier")
+        longTermKey = try reader.readLittleEndian("le_enable_encryption.long_term_key")
+    }
+
+    public func encode(to buffer: inout [UInt8]) {
+        buffer.appendLittleEndian(handle.rawValue)
+        buffer.appendLittleEndian(randomNumber)
+        buffer.appendLittleEndian(encryptedDiversifier)
+        buffer.appendLittleEndian(longTermKey)
+    }
+}
+
+/// Answers LE Long Term Key Request with the key.
+///
+/// Source: Core 5.4, Vol 4, Part E, 7.8.25.
+public struct LELongTermKeyRequestReply: HCICommandWithReturn {
+    public static let id = HCICommandID("LELongTermKeyRequestReply", .lowEnergy, 0x001A, bit: (28, 1))
+
+    /// What Command Complete carries after the status.
+    public struct ReturnParameters: HCIReturnParameters {
+        public static let size = 2
+
+        /// Which connection.
+        public var handle: ConnectionHandle
+
+        public init(handle: ConnectionHandle) {
+            self.handle = handle
+        }
+
+        public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+            handle = try reader.readConnectionHandle("le_long_term_key_request_reply.return.handle")
+        }
+
+        public func encode(to buffer: inout [UInt8]) {
+            buffer.appendLittleEndian(handle.rawValue)
+        }
+    }
+
+    /// Which connection.
+    public var handle: ConnectionHandle
+    /// The key.
+    public var longTermKey: UInt128
+
+    public init(handle: ConnectionHandle, longTermKey: UInt128) {
+        self.handle = handle
+        self.longTermKey = longTermKey
+    }
+
+    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+        handle = try reader.readConnectionHandle("le_long_term_key_request_reply.handle")
+        longTermKey = try reader.readLittleEndian("le_long_term_key_request_reply.long_term_key")
+    }
+
+    public func encode(to buffer: inout [UInt8]) {
+        buffer.appendLittleEndian(handle.rawValue)
+        buffer.appendLittleEndian(longTermKey)
+    }
+}
+
+/// Answers LE Long Term Key Request: there is no such key.
+///
+/// Source: Core 5.4, Vol 4, Part E, 7.8.26.
+public struct LELongTermKeyRequestNegativeReply: HCICommandWithReturn {
+    public static let id = HCICommandID("LELongTermKeyRequestNegativeReply", .lowEnergy, 0x001B, bit: (28, 2))
+
+    /// What Command Complete carries after the status.
+    public struct ReturnParameters: HCIReturnParameters {
+        public static let size = 2
+
+        /// Which connection.
+        public var handle: ConnectionHandle
+
+        public init(handle: ConnectionHandle) {
+            self.handle = handle
+        }
+
+        public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+            handle = try reader.readConnectionHandle("le_long_term_key_request_negative_reply.return.handle")
+        }
+
+        public func encode(to buffer: inout [UInt8]) {
+            buffer.appendLittleEndian(handle.rawValue)
+        }
+    }
+
+    /// Which connection.
+    public var handle: ConnectionHandle
+
+    public init(handle: ConnectionHandle) {
+        self.handle = handle
+    }
+
+    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+        handle = try reader.readConnectionHandle("le_long_term_key_request_negative_reply.handle")
+    }
+
+    public func encode(to buffer: inout [UInt8]) {
+        buffer.appendLittleEndian(handle.rawValue)
+    }
+}

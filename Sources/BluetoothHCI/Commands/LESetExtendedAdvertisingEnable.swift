@@ -1,0 +1,64 @@
+import ByteCoding
+
+/// Starts or stops advertising sets; disabling with no sets stops all of them.
+///
+/// Source: Core 5.4, Vol 4, Part E, 7.8.56.
+public struct LESetExtendedAdvertisingEnable: HCICommandWithReturn {
+    public static let id = HCICommandID("LESetExtendedAdvertisingEnable", .lowEnergy, 0x0039, bit: (36, 5))
+
+    /// One advertising set to start or stop.
+    public struct Entry: Hashable, Sendable {
+        /// Which set.
+        public var set: AdvertisingHandle
+        /// How long it runs; zero until it is stopped.
+        public var duration: EnableDuration
+        /// After how many extended advertising events it ends; zero for no limit.
+        public var maximumEvents: UInt8
+
+        public init(
+            set: AdvertisingHandle,
+            duration: EnableDuration = EnableDuration(rawValue: 0),
+            maximumEvents: UInt8 = 0
+        ) {
+            self.set = set
+            self.duration = duration
+            self.maximumEvents = maximumEvents
+        }
+    }
+
+    /// Whether to advertise.
+    public var isEnabled: Bool
+    /// The sets; at most 63 are sent.
+    public var sets: [Entry]
+
+    public init(isEnabled: Bool, sets: [Entry]) {
+        self.isEnabled = isEnabled
+        self.sets = sets
+    }
+
+    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+        isEnabled = try reader.readBool("le_set_extended_advertising_enable.enable")
+        let count = try reader.readUInt8("le_set_extended_advertising_enable.num_sets")
+        sets = []
+        for _ in 0..<count {
+            sets.append(
+                Entry(
+                    set: try AdvertisingHandle(reading: &reader, "le_set_extended_advertising_enable.handle"),
+                    duration: try EnableDuration(reading: &reader, "le_set_extended_advertising_enable.duration"),
+                    maximumEvents: try reader.readUInt8("le_set_extended_advertising_enable.max_events")
+                )
+            )
+        }
+    }
+
+    public func encode(to buffer: inout [UInt8]) {
+        buffer.append(isEnabled ? 1 : 0)
+        let sent = sets.prefix(63)
+        buffer.append(UInt8(clamping: sent.count))
+        for entry in sent {
+            buffer.append(entry.set.rawValue)
+            entry.duration.encode(to: &buffer)
+            buffer.append(entry.maximumEvents)
+        }
+    }
+}

@@ -1,0 +1,25 @@
+import ControlServer
+import Glibc
+import LinuxBluetooth
+
+extension ControlProgram {
+    /// What is known before the watch is made; ports are known when it listens there.
+    init(_ configuration: WatchDaemonConfiguration, controlPath: String) {
+        self.init(
+            pid: Int(getpid()),
+            version: configuration.version,
+            controller: "\(configuration.controller)"
+        )
+        paths.state = configuration.stateDirectory.map(Self.wholePath)
+        paths.control = Self.wholePath(controlPath)
+        paths.capture = configuration.capturePath.map(Self.wholePath)
+        paths.serial = configuration.serialPortPath.map(Self.wholePath)
+    }
+
+    /// A path that means the same wherever the program that reads it has been started.
+    private static func wholePath(_ path: String) -> String {
+        guard !path.hasPrefix("/"), let directory = getcwd(nil, 0) else { return path }
+        defer { free(directory) }
+        return String(cString: directory) + "/" + path
+    }
+}

@@ -1,0 +1,82 @@
+/// How many lines of one kind may be told: a token bucket.
+///
+/// A line takes a token, and tokens come back at an even pace. When none is left, the budget closes: lines are left out, and
+/// counted, until half of the tokens are back. So a flood is told as a burst now and then, with a count between.
+struct LineBudget: Sendable {
+    /// What becomes of a line.
+    enum Decision: Equatable, Sendable {
+        /// It is told. Before it, say how many were left out since the last one, if any were.
+        case tell(leftOut: Int?)
+        case leaveOut
+    }
+
+    /// How many lines may be told at once.
+    private let lines: Int
+    /// The time in which one token comes back.
+    private let interval: Duration
+    private var tokens: Int
+    /// Up to when tokens have been given back.
+    private var filledUntil = Duration.zero
+    private var isClosed = false
+    private var leftOut = 0
+
+    /// A budget of which nothing has been used.
+    /// - Parameters:
+    ///   - lines: how many lines may be told at once, at least one.
+    ///   - time: in which that many come back.
+    init(lines: Int, each time: Duration) {
+        self.lines = lines
+        interval = time / lines
+        tokens = lines
+    }
+
+    /// Decides about a line.
+    mutating func take(at now: Duration) -> Decision {
+        let told = reopened(at: now)
+        guard !isClosed else {
+            leftOut += 1
+            return .leaveOut
+        }
+        if tokens == lines { filledUntil = now }
+        tokens -= 1
+        if tokens == 0 { isClosed = true }
+        return .tell(leftOut: told)
+    }
+
+    /// Gives back the tokens of the time that has passed.
+    /// - Returns: how many lines were left out, if the budget has just opened again and there were some.
+    mutating func reopened(at now: Duration) -> Int? {
+        refill(at: now)
+        guard isClosed, tokens >= openingTokens else { return nil }
+        isClosed = false
+        defer { leftOut = 0 }
+        return leftOut > 0 ? leftOut : nil
+    }
+
+    /// When the budget opens again, if something has been left out that is to be told then.
+    var opening: Duration? {
+        guard isClosed, leftOut > 0 else { return nil }
+        return filledUntil + interval * (openingTokens - tokens)
+    }
+
+    /// Whether nothing of it is used: it need not be kept.
+    mutating func isUnused(at now: Duration) -> Bool {
+        refill(at: now)
+        return tokens == lines && leftOut == 0
+    }
+
+    /// Takes the number of lines that have been left out so far, for the last words of a process.
+    mutating func takeLeftOut() -> Int? {
+        defer { leftOut = 0 }
+        return leftOut > 0 ? leftOut : nil
+    }
+
+    private var openingTokens: Int { max(1, lines / 2) }
+
+    private mutating func refill(at now: Duration) {
+        guard tokens < lines, now > filledUntil else { return }
+        let count = Int(min((now - filledUntil) / interval, Double(lines - tokens)))
+        tokens += count
+        filledUntil += interval * count
+    }
+}

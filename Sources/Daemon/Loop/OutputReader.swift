@@ -1,0 +1,48 @@
+import Glibc
+import Logging
+
+/// Notices that nothing reads the process's output any more, as in `cairn run 2>&1 | head`, and brings the loop to a clean end: phones
+/// are told goodbye, and no socket is left behind.
+///
+/// Only pipes are looked at. What a service manager gives a process is a socket or a file, and whether somebody reads the journal is not
+/// the watch's affair.
+final class OutputReader: LoopMember {
+    private var descriptors: [Int32]
+    private var tokens: [PollSet.Token] = []
+    /// The loop has its members, so that a member does not keep the loop: what they give back, they give back as they go.
+    private unowned let loop: EventLoop
+    private let log: Logger
+
+    /// - Parameter descriptors: where output goes.
+    init(_ descriptors: [Int32] = [STDOUT_FILENO, STDERR_FILENO], of loop: EventLoop, log: Logger) {
+        self.descriptors = descriptors.filter(Self.isPipe)
+        self.loop = loop
+        self.log = log
+    }
+
+    private static func isPipe(_ descriptor: Int32) -> Bool {
+        var status = stat()
+        return fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO
+    }
+
+    func start(at now: Duration) {}
+
+    func addPollRequests(to set: inout PollSet) {
+        // Nothing is asked for: that the other end is closed is told all the same.
+        tokens = descriptors.map { set.add($0, reading: false, writing: false) }
+    }
+
+    func takeInput(_ set: borrowing PollSet, at now: Duration) {
+        guard tokens.contains(where: { set.isWritable($0) }) else { return }
+        descriptors = []
+        tokens = []
+        log.notice("nothing reads the output any more: ending")
+        loop.requestStop(as: .readerGone)
+    }
+
+    func moveOutput(at now: Duration) -> Bool { false }
+    func advance(to now: Duration) {}
+    var nextDeadline: Duration? { nil }
+    func beginStop(at now: Duration) {}
+    var isStopped: Bool { true }
+}

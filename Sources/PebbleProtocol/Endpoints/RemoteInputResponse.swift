@@ -1,0 +1,36 @@
+import ByteCoding
+
+/// Endpoint 0xF00D, watch to phone: what became of a command to press buttons or to swipe. Layout: the command, status.
+public struct RemoteInputResponse: EndpointMessage {
+    /// The command's number, whether it exists or not.
+    public var command: UInt8
+    /// What became of it.
+    public var status: Status
+
+    /// What becomes of a command.
+    public enum Status: UInt8, Sendable {
+        case ok = 0
+        /// Another one goes on.
+        case busy = 1
+        case invalid = 2
+    }
+
+    /// An answer.
+    public init(command: UInt8, status: Status) {
+        self.command = command
+        self.status = status
+    }
+
+    public static var endpoint: Endpoint { .remoteInput }
+
+    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+        command = try reader.readUInt8("remote_input.command")
+        let code = try reader.readUInt8("remote_input.status")
+        guard let status = Status(rawValue: code) else {
+            throw ByteDecodingError("remote_input.status", .invalidValue(UInt64(code)))
+        }
+        self.status = status
+    }
+
+    public func encodePayload(to payload: inout [UInt8]) { payload += [command, status.rawValue] }
+}

@@ -1,0 +1,56 @@
+import ArgumentParser
+import Board
+import ControlServer
+import Daemon
+
+extension ControlEventName {
+    /// Every name, as people are told.
+    static let list = allCases.map(\.rawValue).joined(separator: ", ")
+
+    /// The event of a name that somebody typed.
+    static func argument(_ text: String) throws -> ControlEventName {
+        guard let name = ControlEventName(rawValue: text) else {
+            throw ValidationError(
+                "“\(text)” is no event\(NearestName.question(text, among: allCases.map(\.rawValue))); there are \(list)"
+            )
+        }
+        return name
+    }
+}
+
+extension NearestName {
+    /// “; did you mean this?”, if something is near.
+    static func question(_ word: String, among names: [String]) -> String {
+        of(word, among: names).map { "; did you mean \($0)?" } ?? ""
+    }
+}
+
+extension ControlEventLine {
+    /// For a person at a terminal: when, and what.
+    var words: String {
+        let milliseconds = Int64(at * 1000)
+        let fraction = String(1000 + milliseconds % 1000).dropFirst()
+        return "\(milliseconds / 1000).\(fraction)  \(text.printable)"
+    }
+}
+
+/// How long a command waits.
+struct Patience {
+    /// The longest that makes sense.
+    static let longest = 86_400.0
+
+    private let end: ContinuousClock.Instant?
+
+    /// From now on; for ever without a number.
+    init(seconds: Double?) { end = seconds.map { ContinuousClock().now + .seconds($0) } }
+
+    /// What is left of it; nil for ever.
+    var left: Duration? { end.map { max(.zero, $0 - ContinuousClock().now) } }
+
+    /// Refuses what is no time to wait.
+    static func check(_ seconds: Double?) throws {
+        if let seconds, !(0.1...longest).contains(seconds) {
+            throw ValidationError("--for takes a number of seconds from 0.1 to \(Int(longest))")
+        }
+    }
+}
