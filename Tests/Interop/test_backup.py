@@ -19,9 +19,10 @@ from rig import cairn
 from rig import gatt as uuids
 from rig.control import Control, Refused
 from rig.controllers import Controllers, controllers
-from rig.phone import Phone
+from rig.phone import Phone, WatchLink
 from rig.process import Program
 from rig.security import pairing
+from rig.waiting import within
 from test_command_line import USAGE, run
 from test_control import CANNOT_CREATE, UNAVAILABLE, command
 from watches import ADDRESS, cairn_on
@@ -46,12 +47,28 @@ async def watch_in(room: Controllers, folder: Path, state: Path) -> AsyncIterato
 
 
 async def pairs(room: Controllers, bonds: MemoryKeyStore) -> None:
-    """A phone pairs with the watch, and goes."""
+    """A phone pairs with the watch, and goes as soon as the watch says that it keeps the bond.
+
+    The phone has paired as soon as it has sent its last key, and the watch still has to receive and store that.
+    """
     async with Phone.on(room.phone.port, keystore=bonds, pairs=pairing()) as phone:
         watch = await phone.connect(ADDRESS)
         await watch.pair()
+        await bonded(watch)
         await watch.disconnect()
     await room.phone.detached()
+
+
+async def bonded(watch: WatchLink) -> None:
+    """Waits until Connectivity Status says that the bond is stored."""
+
+    async def until_stored() -> None:
+        while True:
+            (value,) = await watch.client.read_characteristics_by_uuid(uuids.CONNECTIVITY, None)
+            if value[0] == BONDED_AND_ENCRYPTED:
+                return
+
+    await within(10, "the watch to keep the bond", until_stored())
 
 
 async def comes_back(room: Controllers, bonds: MemoryKeyStore) -> None:
@@ -59,8 +76,7 @@ async def comes_back(room: Controllers, bonds: MemoryKeyStore) -> None:
     async with Phone.on(room.phone.port, keystore=bonds) as phone:
         watch = await phone.connect(ADDRESS)
         await watch.encrypt()
-        (value,) = await watch.client.read_characteristics_by_uuid(uuids.CONNECTIVITY, None)
-        assert value[0] == BONDED_AND_ENCRYPTED
+        await bonded(watch)
         await watch.disconnect()
     await room.phone.detached()
 

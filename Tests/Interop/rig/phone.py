@@ -555,14 +555,24 @@ class Phone:
         self, address: str, *, parameters: ConnectionParametersPreferences | None = None, seconds: float = 15
     ) -> WatchLink:
         """Connects to the random address `address`."""
-        connection = await within(
-            seconds + 5,
-            f"a connection to {address}",
-            self.device.connect_le(
-                hci.Address(address), parameters and {hci.Phy.LE_1M: parameters}, timeout=seconds
-            ),
-        )
-        return WatchLink(self, connection)
+        links: dict[Connection, WatchLink] = {}
+
+        def made(connection: Connection) -> None:
+            links[connection] = WatchLink(self, connection)
+
+        # The link's end may lie right behind its beginning, before whoever awaits the connection is told of it.
+        self.device.on(Device.EVENT_CONNECTION, made)
+        try:
+            connection = await within(
+                seconds + 5,
+                f"a connection to {address}",
+                self.device.connect_le(
+                    hci.Address(address), parameters and {hci.Phy.LE_1M: parameters}, timeout=seconds
+                ),
+            )
+        finally:
+            self.device.remove_listener(Device.EVENT_CONNECTION, made)
+        return links[connection]
 
     @property
     def _service_changed(self) -> gatt.Characteristic[bytes]:
