@@ -18,7 +18,9 @@ extension Firmware {
 
     mutating func advertisingReported(_ report: WatchAdvertiser.Report, of id: AdvertisingSetID, at now: Duration) {
         let line = advertiser.receive(report, of: id, at: now)
-        if advertiser.refusalCount >= LinkTenure.refusalsToBelieve, !links.isEmpty { controllerRefusedToWait(at: now) }
+        if advertiser.refusalCount >= LinkTenure.refusalsToBelieve, !links.isEmpty, !tenure.holdsGhosts {
+            controllerRefusedToWait(at: now)
+        }
         guard let line else { return }
         log(.warning, .gap, line)
     }
@@ -27,12 +29,11 @@ extension Firmware {
     mutating func updateAdvertising(at now: Duration) {
         // Who is told goodbye shall not be invited back: a phone that waits for its watch returns within milliseconds.
         guard advertiser.needsUpdate, !isSwitchedOff else { return }
-        if advertiser.takesResetToAdvertise() {
-            log(
-                .error,
-                .gap,
-                "the controller has refused to advertise \(WatchAdvertiser.patience) times; resetting it"
-            )
+        let holdsGhosts = tenure.holdsGhosts
+        let patience = holdsGhosts ? LinkTenure.refusalsToBelieve : WatchAdvertiser.patience
+        if advertiser.takesResetToAdvertise(after: patience) {
+            let cause = holdsGhosts ? " beside links that it was told to end" : ""
+            log(.error, .gap, "the controller has refused to advertise \(patience) times\(cause); resetting it")
             advertiser.receive(.controllerLost, at: now)
             host.start(at: now)
         }

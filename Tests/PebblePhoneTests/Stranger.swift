@@ -19,6 +19,8 @@ enum StrangerHabit: String, CaseIterable {
     case stallsPairing
     /// Leaves the link at any moment, and comes back: somewhere between the first packet and a pairing.
     case leavesAtAnyMoment
+    /// Connects and switches its radio off, again and again: it never acknowledges that the watch ends the link.
+    case vanishes
 }
 
 /// A phone that is not the watch's: it listens all the time, connects whenever it can, and comes back under another address.
@@ -36,7 +38,7 @@ struct Stranger: HCIHost {
     private(set) var longestLink: Duration = .zero
     private var linkStart: Duration = .zero
 
-    private enum Act { case drop, ask, pair, answer }
+    private enum Act { case drop, ask, pair, answer, vanish }
 
     init(_ habit: StrangerHabit, watch: LEAddress, seed: UInt64) throws {
         self.habit = habit
@@ -96,11 +98,7 @@ struct Stranger: HCIHost {
                 connected(at: now)
             case .disconnected:
                 longestLink = max(longestLink, now - linkStart)
-                handle = nil
-                nextAct = nil
-                guard let fresh = try? Self.makeHost(&random) else { return }
-                host = fresh
-                host.start(at: now)
+                becomeSomebodyElse(at: now)
             case .gatt(.procedureEnded):
                 // As soon as it has its answer.
                 if [.discovers, .asksForEver].contains(habit) { perform(.ask, at: now) }
@@ -110,6 +108,15 @@ struct Stranger: HCIHost {
             default: break
             }
         }
+    }
+
+    /// Begins again with a reset controller and another address.
+    private mutating func becomeSomebodyElse(at now: Duration) {
+        handle = nil
+        nextAct = nil
+        guard let fresh = try? Self.makeHost(&random) else { return }
+        host = fresh
+        host.start(at: now)
     }
 
     private mutating func connect() {
@@ -134,6 +141,7 @@ struct Stranger: HCIHost {
         case .leavesAtAnyMoment:
             perform(.pair, at: now)
             nextAct = (now + .microseconds(Int64.random(in: 0...1_500_000, using: &random)), .drop)
+        case .vanishes: nextAct = (now + .milliseconds(100), .vanish)
         }
     }
 
@@ -141,6 +149,7 @@ struct Stranger: HCIHost {
         guard let handle else { return }
         switch act {
         case .drop: host.disconnect(handle)
+        case .vanish: becomeSomebodyElse(at: now)
         case .pair: try? host.security?.pair(handle, at: now)
         case .answer:
             if let prompt { _ = host.security?.answer(prompt.id, with: .accept, at: now) }

@@ -7,7 +7,7 @@ struct WatchAdvertiser: Sendable {
     /// How long after a refusal the same is tried again. With the commands that it takes, the watch is back on the air
     /// within 50 ms of the moment when the controller would have it.
     static let retryDelay: Duration = .milliseconds(30)
-    /// After how many refusals in a row the controller is reset: it may believe in a link that the host knows nothing of.
+    /// After how many refusals in a row the controller is usually reset: it may believe in a link that the host knows nothing of.
     static let patience = 100
 
     /// After how many refusals to take a set off the air the wait becomes longer: it may well be off.
@@ -130,8 +130,9 @@ struct WatchAdvertiser: Sendable {
     var refusalCount: Int { refusals[.watch]?.count ?? 0 }
 
     /// Whether the controller has refused what phones connect to so often that only a reset can help; once for each time.
-    mutating func takesResetToAdvertise() -> Bool {
-        guard let refusal = refusals[.watch], refusal.count >= Self.patience else { return false }
+    /// - Parameter patience: how many refusals that takes.
+    mutating func takesResetToAdvertise(after patience: Int) -> Bool {
+        guard let refusal = refusals[.watch], refusal.count >= patience else { return false }
         refusals[.watch] = nil
         return true
     }

@@ -66,8 +66,8 @@ struct LinkTenure: Sendable {
     }
     /// Whether the controller lets a phone connect beside another one.
     private var canWaitBeside = false
-    /// Whether it refused to, since there was no link last.
-    private var hasRefusedToWait = false
+    /// Beside how many links it refused to, since there was no link last: beside fewer it may.
+    private var refusedLinkCount: Int?
     private var tenants = SmallTable<ConnectionHandle, Tenant>()
     private var record = StrangerRecord()
     private var ends: Deque<(ConnectionHandle, TenureEnd)> = []
@@ -85,7 +85,7 @@ struct LinkTenure: Sendable {
     mutating func controllerReady(canWaitBeside: Bool) { self.canWaitBeside = canWaitBeside }
 
     /// The controller would not let a phone connect beside those that are here.
-    mutating func controllerRefusedToWait() { hasRefusedToWait = true }
+    mutating func controllerRefusedToWait() { refusedLinkCount = max(1, tenants.keys.count) }
 
     /// A phone has connected.
     /// - Parameter isKnown: whether its address is that of a bonded phone.
@@ -123,7 +123,7 @@ struct LinkTenure: Sendable {
     /// A link has ended.
     mutating func disconnected(_ handle: ConnectionHandle, at now: Duration) {
         guard let tenant = tenants.removeValue(forKey: handle) else { return }
-        if tenants.isEmpty { hasRefusedToWait = false }
+        if tenants.isEmpty { refusedLinkCount = nil }
         guard !tenant.hasEarnedPlace, !tenant.isKnown, tenant.end != .ownerIsHere else { return }
         if rules.isOwnerAwaited { alarmEnd = now + Self.alarm }
         // Where all are welcome, only those count who had to be ended.
@@ -159,7 +159,24 @@ struct LinkTenure: Sendable {
         return tenants.values.contains { !$0.hasEarnedPlace && !$0.isKnown } || alarmEnd.map { now < $0 } ?? false
     }
 
-    private var waitsBeside: Bool { rules.isOwnerAwaited && canWaitBeside && !hasRefusedToWait }
+    private var waitsBeside: Bool {
+        rules.isOwnerAwaited && canWaitBeside && (refusedLinkCount.map { tenants.keys.count < $0 } ?? true)
+    }
+
+    /// Whether links that the watch has ended are all that keeps the controller from letting the bonded phone connect.
+    ///
+    /// A link that the watch ends is there until its phone has acknowledged that, and a phone that has gone never does: the
+    /// controller keeps a place for it until the supervision timeout, which is up to 32 s and the phone's choice. Only a reset of
+    /// the controller makes room at once, and costs nobody anything whom the watch would keep.
+    var holdsGhosts: Bool {
+        guard rules.isOwnerAwaited, canWaitBeside else { return false }
+        var areThere = false
+        for tenant in tenants.values {
+            if tenant.hasEarnedPlace || (tenant.isKnown && tenant.end == nil) { return false }
+            if tenant.isTurnedAway || tenant.end != nil { areThere = true }
+        }
+        return areThere
+    }
 
     private func patience(with phone: LEAddress, _ isKnown: Bool, at now: Duration) -> Duration? {
         guard let patience = rules.patience, let shortest = rules.shortestPatience, !isKnown else {
@@ -229,6 +246,8 @@ struct LinkTenure: Sendable {
             return
         }
         tenants[handle]?.end = end
+        // Room is being made.
+        refusedLinkCount = nil
         ends.append((handle, end))
     }
 }
