@@ -328,9 +328,11 @@ extension Firmware {
     }
 
     private mutating func disconnected(_ handle: ConnectionHandle, reason: HCIStatus, at now: Duration) {
-        let isStranger = tenure.isStranger(handle)
+        let hadNoPlace = tenure.isStranger(handle)
         tenure.disconnected(handle, at: now)
         guard let link = links[handle] else { return releaseIfPossible(LinkEnd(reason), at: now) }
+        // One that got as far as encryption, and was not let in, is still not the owner, whose return is told.
+        let isStranger = hadNoPlace || tenure.rules.isOwnerAwaited && phones[link.identity] == nil
         closeTransports(of: handle, reason: "\(reason)", at: now)
         phoneServicesLost(on: handle, at: now)
         links[handle] = nil

@@ -105,8 +105,7 @@ class Scene:
             await watch.encrypt()
             await session.opened()
             await companion.introduce(session.session)
-            # His key counts; the watch says that a phone is back only of the one whose link ended last.
-            await self.watch.wait_for_line("link is encrypted", 5, after=seen)
+            await self.watch.wait_for_line("is back", 5, after=seen)
             await watch.disconnect()
 
 
