@@ -140,7 +140,7 @@ extension Firmware {
         case .battery(let percent, let isCharging):
             if isCharging != wasCharging { advertiser.receive(.activity(.charger), at: now) }
             publishCharge(percent)
-        default: break
+        case .compass, .accelerometer, .timeFormat: break
         }
     }
 

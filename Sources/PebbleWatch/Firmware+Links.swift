@@ -15,31 +15,21 @@ extension Firmware {
         )
     }
 
-    /// The host reports something about a link that its policy has to know.
-    mutating func linkChanged(_ event: LEHostEvent, at now: Duration) {
-        switch event {
-        case .remoteFeaturesRead(let handle, let features):
-            links[handle]?.policy.remoteFeaturesRead(features, at: now)
-        case .dataLengthUpdated(let handle):
-            guard let connection = host.connection(handle) else { return }
-            let lengths = (connection.transmitLength, connection.receiveLength)
-            links[handle]?.policy.dataLengthChanged(transmit: lengths.0, receive: lengths.1, at: now)
-        case .phyUpdated(let handle, let outcome):
-            links[handle]?.policy.phyChanged(outcome, at: now)
-        case .parametersUpdated(let handle):
-            guard let connection = host.connection(handle) else { return }
-            links[handle]?.policy.parametersChanged(
-                interval: connection.interval,
-                latency: connection.latency,
-                supervisionTimeout: connection.supervisionTimeout,
-                at: now
-            )
-            notifyConnectionParameters(on: handle)
-        case .parametersUpdateFailed(let handle, let failure):
-            links[handle]?.policy.parametersRefused(failure)
-        default:
-            break
-        }
+    mutating func dataLengthUpdated(on handle: ConnectionHandle, at now: Duration) {
+        guard let connection = host.connection(handle) else { return }
+        let lengths = (connection.transmitLength, connection.receiveLength)
+        links[handle]?.policy.dataLengthChanged(transmit: lengths.0, receive: lengths.1, at: now)
+    }
+
+    mutating func parametersUpdated(on handle: ConnectionHandle, at now: Duration) {
+        guard let connection = host.connection(handle) else { return }
+        links[handle]?.policy.parametersChanged(
+            interval: connection.interval,
+            latency: connection.latency,
+            supervisionTimeout: connection.supervisionTimeout,
+            at: now
+        )
+        notifyConnectionParameters(on: handle)
     }
 
     /// What goes over a session decides how fast its link has to be.

@@ -296,13 +296,22 @@ extension Firmware {
             self.handle(event, at: now)
         case .channel(let event):
             self.handle(event, at: now)
-        case .remoteFeaturesRead, .dataLengthUpdated, .phyUpdated, .parametersUpdated, .parametersUpdateFailed:
-            linkChanged(event, at: now)
+        case .remoteFeaturesRead(let handle, let features):
+            links[handle]?.policy.remoteFeaturesRead(features, at: now)
+        case .dataLengthUpdated(let handle):
+            dataLengthUpdated(on: handle, at: now)
+        case .phyUpdated(let handle, let outcome):
+            links[handle]?.policy.phyChanged(outcome, at: now)
+        case .parametersUpdated(let handle):
+            parametersUpdated(on: handle, at: now)
+        case .parametersUpdateFailed(let handle, let failure):
+            links[handle]?.policy.parametersRefused(failure)
         case .diagnostic(let diagnostic):
             emit(.diagnostic(diagnostic))
         case .failed(let failure):
             emit(.failed(failure))
-        default:
+        case .scanningStarted, .scanningFailed, .scanningEnded, .advertisingReport, .connectionFailed, .rssi:
+            // A watch neither scans nor connects, and asks for no signal strength.
             break
         }
     }

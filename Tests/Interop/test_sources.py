@@ -1,4 +1,5 @@
-"""The sources themselves: what is generated is current, and the portable rooms compile for a chip without an operating system."""
+"""The sources themselves: what is generated is current, the portable rooms compile for a chip without an operating system, and
+switches over the project's own enums name every case."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from rig import switches
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -15,6 +17,8 @@ TARGET = "armv7em-none-none-eabi"
 LIBRARIES = ["InternalCollectionsUtilities", "ContainersPreview", "DequeModule"]
 #: The rooms that compile as Embedded Swift, each after those that it imports.
 ROOMS = ["ByteCoding", "BluetoothHCI", "PebbleProtocol"]
+#: The rooms whose switches over enums of their own have no `default:`.
+CORE = ["ByteCoding", "BluetoothHCI", "BluetoothHost", "PebbleProtocol", "PebbleWatch"]
 
 
 def test_the_generated_hci_commands_are_those_that_are_declared():
@@ -60,3 +64,39 @@ def test_the_portable_rooms_compile_as_embedded_swift(tmp_path):
         errors = [line for line in made.stderr.splitlines() if "error:" in line]
         assert made.returncode == 0, f"{room} is no longer Embedded Swift:\n" + "\n".join(errors or [made.stderr])
         assert (tmp_path / f"{room}.o").stat().st_size > 0
+
+
+def test_no_switch_over_an_enum_of_our_own_has_a_default():
+    assert switches.careless(ROOT / "Sources", CORE) == []
+
+
+def test_a_default_over_an_enum_is_found(tmp_path):
+    """And one over numbers, over constants of a struct, or in a switch inside another, is not."""
+    (tmp_path / "Room").mkdir()
+    (tmp_path / "Room" / "Light.swift").write_text(
+        """
+        enum Light { case red, green(for: Int)
+            case amber
+        }
+        func a(_ light: Light) -> Int {
+            switch light {
+            case .green(let time) where time > 2: return time
+            default: return 0  // "case .none:"
+            }
+        }
+        func b(_ light: Light, _ code: Code, _ number: Int) {
+            switch light {
+            case .red, .amber:
+                switch number {
+                case 1: print("default:")
+                default: break
+                }
+            case .green: switch code {
+                case .stop: break
+                default: break
+                }
+            }
+        }
+        """
+    )
+    assert switches.careless(tmp_path, ["Room"]) == ["Room/Light.swift:6: default: over Light"]

@@ -62,7 +62,11 @@ enum ATTRequest {
             let flags = try reader.readUInt8("flags")
             guard flags <= 0x01 else { throw ByteDecodingError("flags", .invalidValue(UInt64(flags))) }
             self = .executeWrite(isCancelled: flags == 0x00)
-        default:
+        case .errorResponse, .exchangeMTUResponse, .findInformationResponse, .findByTypeValueResponse,
+            .readByTypeResponse, .readResponse, .readBlobResponse, .readMultipleResponse, .readByGroupTypeResponse,
+            .writeResponse, .prepareWriteResponse, .executeWriteResponse, .readMultipleVariableResponse, .writeCommand,
+            .signedWriteCommand, .handleValueNotification, .multipleHandleValueNotification, .handleValueIndication,
+            .handleValueConfirmation:
             return nil
         }
         try reader.expectEnd("pdu")

@@ -84,7 +84,11 @@ enum ATTResponse {
             )
         case .executeWriteResponse:
             self = .executeWrite
-        default:
+        case .exchangeMTURequest, .findInformationRequest, .findByTypeValueRequest, .readByTypeRequest, .readRequest,
+            .readBlobRequest, .readMultipleRequest, .readByGroupTypeRequest, .writeRequest, .prepareWriteRequest,
+            .executeWriteRequest, .readMultipleVariableRequest, .writeCommand, .signedWriteCommand,
+            .handleValueNotification, .multipleHandleValueNotification, .handleValueIndication,
+            .handleValueConfirmation:
             throw ByteDecodingError("opcode", .invalidValue(UInt64(opcode.rawValue)))
         }
         try reader.expectEnd("pdu")

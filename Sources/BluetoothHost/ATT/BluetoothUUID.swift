@@ -66,10 +66,8 @@ public enum BluetoothUUID: Sendable {
 
 extension BluetoothUUID: Hashable {
     public static func == (left: BluetoothUUID, right: BluetoothUUID) -> Bool {
-        switch (left, right) {
-        case (.uuid16(let left), .uuid16(let right)): left == right
-        default: left.as128Bits == right.as128Bits
-        }
+        if case (.uuid16(let left), .uuid16(let right)) = (left, right) { return left == right }
+        return left.as128Bits == right.as128Bits
     }
 
     public func hash(into hasher: inout Hasher) { hasher.combine(as128Bits) }

@@ -93,7 +93,8 @@ enum SingleRequest: ClientProcedure {
             return .end(.values(zip(handles, values).map { HandleValue($0, $1) }))
         case (.write, .write), (.subscribe, .write):
             return .end(.written)
-        default:
+        case (.exchangeMTU, _), (.read, _), (.readMultiple, _), (.readMultipleVariable, _), (.write, _),
+            (.subscribe, _):
             throw .unexpectedResponse(response)
         }
     }
@@ -122,7 +123,8 @@ struct LongRead: ClientProcedure {
             // A part that does not fill its PDU is the last.
             let isComplete = part.count < mtu - 1 || value.count == ATT.maximumValueLength
             return isComplete ? .end(.value(value[...])) : .request
-        default:
+        case .error, .exchangeMTU, .findInformation, .findByTypeValue, .readByType, .readMultiple,
+            .readMultipleVariable, .readByGroupType, .write, .prepareWrite, .executeWrite:
             throw .unexpectedResponse(response)
         }
     }

@@ -29,7 +29,16 @@ struct ClientProgress: Sendable {
     private static func handle(of opcode: ATTOpcode, reading reader: inout ByteReader) -> UInt16? {
         switch opcode {
         case .exchangeMTURequest, .executeWriteRequest: 1
-        default: try? reader.readLittleEndian("attribute_handle", as: UInt16.self)
+        case .findInformationRequest, .findByTypeValueRequest, .readByTypeRequest, .readRequest, .readBlobRequest,
+            .readMultipleRequest, .readByGroupTypeRequest, .writeRequest, .prepareWriteRequest,
+            .readMultipleVariableRequest:
+            try? reader.readLittleEndian("attribute_handle", as: UInt16.self)
+        case .errorResponse, .exchangeMTUResponse, .findInformationResponse, .findByTypeValueResponse,
+            .readByTypeResponse, .readResponse, .readBlobResponse, .readMultipleResponse, .readByGroupTypeResponse,
+            .writeResponse, .prepareWriteResponse, .executeWriteResponse, .readMultipleVariableResponse, .writeCommand,
+            .signedWriteCommand, .handleValueNotification, .multipleHandleValueNotification, .handleValueIndication,
+            .handleValueConfirmation:
+            nil
         }
     }
 }

@@ -77,7 +77,8 @@ struct ServiceDiscovery: DiscoveryProcedure {
                 services.append(DiscoveredService(uuid: try uuid(of: group), range: range))
             }
             return next()
-        default:
+        case .error, .exchangeMTU, .findInformation, .readByType, .read, .readBlob, .readMultiple,
+            .readMultipleVariable, .write, .prepareWrite, .executeWrite:
             throw .unexpectedResponse(response)
         }
     }
@@ -115,7 +116,8 @@ struct IncludeDiscovery: DiscoveryProcedure {
         case .read(let value):
             guard let include = unnamed.popLast() else { throw .unexpectedResponse(response) }
             add(include.handle, try BluetoothUUID(inResponse: value), include.range)
-        default:
+        case .error, .exchangeMTU, .findInformation, .findByTypeValue, .readBlob, .readMultiple, .readMultipleVariable,
+            .readByGroupType, .write, .prepareWrite, .executeWrite:
             throw .unexpectedResponse(response)
         }
         return unnamed.isEmpty ? next() : .request

@@ -68,7 +68,7 @@ extension ChannelManager {
             let result = reconfigure(channels, mtu: mtu, mps: mps, connection)
             answer = .reconfigureResponse(result)
             if result != .success { problem = "refused to reconfigure channels: \(result)" }
-        default: return nil
+        case .connectionResponse, .enhancedConnectionResponse, .reconfigureResponse, .flowControlCredit: return nil
         }
         signaling.respond(identifier, .creditBased(answer))
         connections[connection].answered = ChannelConnection.Answered(

@@ -41,7 +41,12 @@ extension LEHost {
         case .unknownLE(let code, let parameters):
             guard unknownEvents.isFirst(code) else { return counters.unknownEvents += 1 }
             logUnknown("LE event 0x\([code.rawValue].hexadecimal)", parameters)
-        default:
+        case .numberOfCompletedPackets, .disconnectionComplete, .encryptionChange, .encryptionChangeV2,
+            .encryptionKeyRefreshComplete, .dataBufferOverflow, .leConnectionComplete, .leEnhancedConnectionComplete,
+            .leAdvertisingReport, .leDirectedAdvertisingReport, .leExtendedAdvertisingReport, .leScanTimeout,
+            .leAdvertisingSetTerminated, .leConnectionUpdateComplete, .leReadRemoteFeaturesComplete,
+            .leLongTermKeyRequest, .leRemoteConnectionParameterRequest, .leDataLengthChange, .lePHYUpdateComplete,
+            .leChannelSelectionAlgorithm, .leScanRequestReceived, .readRemoteVersionInformationComplete:
             guard isReady else {
                 return log(.debug, .hci, "ignored an event that came before the controller was started")
             }

@@ -58,9 +58,9 @@ extension LEHost {
     mutating func continueSecurity() {
         while let action = security?.nextAction() { perform(action) }
         while let event = security?.nextEvent() {
-            switch event {
-            case .securityChanged(let handle, let level): securityChanged(handle, level)
-            default:
+            if case .securityChanged(let handle, let level) = event {
+                securityChanged(handle, level)
+            } else {
                 note(event)
                 emit(.security(event))
             }

@@ -200,13 +200,9 @@ extension LEHost {
     /// Queues an event behind all that happened before it.
     mutating func emit(_ event: LEHostEvent) {
         while let earlier = gatt.takeEvent() { events.append(.gatt(earlier)) }
-        switch event {
-        case .advertisingReport, .diagnostic:
-            guard events.count < Self.eventLimit else {
-                counters.lostEvents += 1
-                return
-            }
-        default: break
+        guard !event.mayBeLost || events.count < Self.eventLimit else {
+            counters.lostEvents += 1
+            return
         }
         events.append(event)
     }

@@ -47,6 +47,18 @@ public enum LEHostEvent: Sendable {
     /// Something happened to a credit-based channel.
     case channel(ChannelEvent)
     case diagnostic(Diagnostic)
+
+    /// Whether it may be left out while too many others wait: a peer can cause as many of these as it likes.
+    var mayBeLost: Bool {
+        switch self {
+        case .advertisingReport, .diagnostic: true
+        case .ready, .restarting, .controllerLost, .failed, .advertisingStarted, .advertisingFailed, .advertisingEnded,
+            .advertisingNotStopped, .scanningStarted, .scanningFailed, .scanningEnded, .connected, .connectionFailed,
+            .clientStateToKeep, .disconnected, .remoteFeaturesRead, .parametersUpdated, .parametersUpdateFailed,
+            .phyUpdated, .dataLengthUpdated, .rssi, .securityChanged, .security, .gatt, .channel:
+            false
+        }
+    }
 }
 
 /// Why a controller is started again.

@@ -53,7 +53,7 @@ public struct PacketTranscript: Sendable {
             }
             hidden.insert(direction)
             return min(headerCount + L2CAPFrame.headerSize + 1, packet.count)
-        default:
+        case .event, .sco, .iso, nil:
             return packet.count
         }
     }

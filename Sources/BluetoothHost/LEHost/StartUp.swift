@@ -123,7 +123,10 @@ struct StartUp: Sendable {
     private static func isOptional(_ step: Step) -> Bool {
         switch step {
         case .reset, .commands, .features, .eventMask, .leEventMask, .leBufferSize, .bufferSize, .randomAddress: false
-        default: true
+        case .version, .linkManagerFeatures, .publicAddress, .leHostSupport, .states, .maximumDataLength,
+            .suggestedDataLength, .advertisingDataLength, .advertisingSetCount, .filterAcceptListSize,
+            .resolvingListSize, .defaultPHY:
+            true
         }
     }
 

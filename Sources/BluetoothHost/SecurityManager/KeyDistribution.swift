@@ -79,7 +79,8 @@ struct KeyDistribution: Sendable {
             if identity.address != .zero { peerKeys.identity = identity }
         case .signingInformation(let key):
             peerKeys.signatureKey = key
-        default:
+        case .pairingRequest, .pairingResponse, .pairingConfirm, .pairingRandom, .pairingFailed, .securityRequest,
+            .pairingPublicKey, .pairingDHKeyCheck, .keypressNotification:
             throw .unspecifiedReason
         }
         expected = expected.dropFirst()

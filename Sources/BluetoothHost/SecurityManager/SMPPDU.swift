@@ -151,10 +151,7 @@ enum SMPPDU: Hashable, Sendable {
 extension LEAddress {
     /// Whether this address names a device for good: it is public, or static random.
     public var isIdentity: Bool {
-        switch type.withoutIdentity {
-        case .public: true
-        default: address.isStaticRandom
-        }
+        type.withoutIdentity == .public || address.isStaticRandom
     }
 
     /// The same address, whether or not a controller says that it resolved it.

@@ -111,7 +111,8 @@ extension SecurityManager {
             guard case .passkeyEntry = link.pairing?.context.terms.model else { throw .unspecifiedReason }
             // The other user is busy typing, so there is more time (3.4).
             link.restartTimer(at: now)
-        default:
+        case .pairingConfirm, .pairingRandom, .encryptionInformation, .centralIdentification, .identityInformation,
+            .identityAddressInformation, .signingInformation, .pairingPublicKey, .pairingDHKeyCheck:
             guard var pairing = link.pairing else { throw .unspecifiedReason }
             var output = PairingOutput()
             try pairing.receive(pdu, &randomness, &output)

@@ -62,7 +62,7 @@ public struct AppMessageDictionary: Hashable, Sendable {
                 throw ByteDecodingError("tuple.length", .invalidLength(bytes.count))
             case .string(let string) where string.terminatedBytes.isEmpty:
                 throw ByteDecodingError("tuple.length", .invalidLength(0))
-            default:
+            case .bytes, .string, .uint8, .uint16, .uint32, .int8, .int16, .int32:
                 tuples.append(tuple)
             }
         }

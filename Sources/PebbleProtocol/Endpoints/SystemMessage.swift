@@ -168,7 +168,10 @@ public enum SystemMessage: EndpointMessage {
             payload.appendLittleEndian(stored.resourceCRC)
             payload.appendLittleEndian(stored.firmwareByteCount)
             payload.appendLittleEndian(stored.firmwareCRC)
-        default: break
+        case .firmwareAvailable, .firmwareUpdateStart(nil), .firmwareUpdateComplete, .firmwareUpdateFailed,
+            .firmwareUpToDate,
+            .stopReconnecting, .startReconnecting, .mapDisabled, .mapEnabled, .firmwareStatusRequest:
+            break
         }
     }
 }

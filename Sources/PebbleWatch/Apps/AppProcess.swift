@@ -24,6 +24,16 @@ struct AppProcess: Sendable {
         case timer(AppTimer)
         case connectionChanged(isConnected: Bool)
         case send(AppMessageDictionary)
+
+        /// Whether an app can do without it when too much waits: it could have missed it as well.
+        var mayBeLost: Bool {
+            switch self {
+            case .buttonPressed, .buttonReleased, .tick, .connectionChanged: true
+            case .launched, .inbox, .outboxConsumed, .outboxNotConnected, .outboxFailed, .acknowledgementTimedOut,
+                .timer, .send:
+                false
+            }
+        }
     }
 
     /// What the app was called for and has not finished.
@@ -73,12 +83,7 @@ struct AppProcess: Sendable {
     /// Queues something for the app.
     mutating func post(_ event: Event) {
         if case .send = event { answerToSend = nil }
-        if events.count >= Self.eventLimit {
-            switch event {
-            case .buttonPressed, .buttonReleased, .tick, .connectionChanged: return
-            default: break
-            }
-        }
+        guard events.count < Self.eventLimit || !event.mayBeLost else { return }
         events.append(event)
     }
 

@@ -48,7 +48,7 @@ extension PhoneServiceFinder {
             for descriptor in found where descriptor.uuid == .clientCharacteristicConfiguration {
                 survey.configurations[value] = descriptor.handle
             }
-        default:
+        case (.services, _), (.characteristics, _), (.descriptors, _):
             break
         }
         endSurveyIfComplete()

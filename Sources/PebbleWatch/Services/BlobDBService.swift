@@ -213,7 +213,11 @@ extension BlobDBService {
         case .recordRemoved(let database, let key): databases[database, key] = nil
         case .databaseCleared(let database): databases.clear(database)
         case .isFaithful(let value): isFaithful = value
-        default: break
+        case .appPart, .appPartsRemoved, .allAppPartsRemoved, .file, .updateBytes, .updateProgress, .updateDiscarded,
+            .firmware, .recoveryFirmware, .allRecordsDirty, .appOrder, .loggingSession, .loggingData, .loggingConsumed,
+            .loggingFinished, .loggingEnded, .isDataLoggingEnabled, .coreDump, .coreDumpRead, .factoryReset:
+            // Kept by other services, or applied already.
+            break
         }
     }
 }

@@ -46,7 +46,10 @@ extension LogLine {
             self.init(timestamp: seconds, level: .info, line: 0, file: "apps", message: "runs \(name)")
         case .clockSet:
             self.init(timestamp: seconds, level: .info, line: 0, file: "clock", message: "the clock was set")
-        default:
+        case .started, .failed, .advertising, .connected, .disconnected, .recovery, .pairable, .pairingPrompt, .paired,
+            .keyReplaced, .pairingRefused, .pairingFailed, .forgotten, .securityChanged, .link, .phoneService,
+            .streamPublished, .streamOpened, .streamClosed, .sessionMoved, .sessionClosed, .message,
+            .appMessageReceived, .appMessageSent, .appLogged, .service, .restarting, .buttonPressed, .sensed:
             return nil
         }
     }

@@ -93,7 +93,9 @@ extension GATTProcedureError {
             let codes = ATTError.ancsUnknownCommand.rawValue...ATTError.ancsActionFailed.rawValue
             return codes.contains(refusal.error.rawValue)
         case .valueExceedsMTU: return true
-        default: return false
+        case .timedOut, .disconnected, .unexpectedResponse, .malformedResponse, .handleOutOfRange, .tooManyResults,
+            .valueTooLong, .writeNotEchoed:
+            return false
         }
     }
 
