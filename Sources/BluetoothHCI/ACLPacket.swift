@@ -36,6 +36,7 @@ public struct ACLPacket: Hashable, Sendable {
     private static let boundaryShift: UInt16 = 12
     private static let broadcastShift: UInt16 = 14
 
+    /// Makes a point-to-point packet, the only kind that LE has: `broadcast` is 0.
     public init(handle: ConnectionHandle, boundary: PacketBoundary, data: ArraySlice<UInt8>) {
         self.handle = handle
         self.boundary = boundary

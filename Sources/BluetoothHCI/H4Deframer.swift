@@ -10,7 +10,9 @@ import ByteCoding
 public struct H4Deframer: Sendable {
     /// Which end of the wire the bytes come from: the two send different kinds of packet.
     public enum Source: Sendable {
+        /// The host, which sends commands and data.
         case host
+        /// The controller, which sends events and data.
         case controller
     }
 
@@ -33,6 +35,10 @@ public struct H4Deframer: Sendable {
     private var bytes: [UInt8] = []
     private var start = 0
 
+    /// Makes a deframer for the bytes that one end sends.
+    /// - Parameters:
+    ///   - source: which end; packets of a kind that it does not send are garbage.
+    ///   - maximumDataLength: the most octets that a header may announce behind itself; a header with more is garbage.
     public init(from source: Source, maximumDataLength: Int = H4Deframer.defaultMaximumDataLength) {
         self.source = source
         self.maximumDataLength = maximumDataLength

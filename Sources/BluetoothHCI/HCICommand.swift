@@ -63,6 +63,7 @@ public protocol HCIReturnParameters: HCIParameters {
 /// Return parameters that are not there.
 public struct NoParameters: HCIReturnParameters {
     public static let size = 0
+    /// Makes the one value there is; it encodes to no octets.
     public init() {}
     public init(reading reader: inout ByteReader) throws(ByteDecodingError) {}
     public func encode(to buffer: inout [UInt8]) {}
@@ -70,6 +71,7 @@ public struct NoParameters: HCIReturnParameters {
 
 /// A command without parameters.
 public protocol HCICommandWithoutParameters: HCICommand {
+    /// Makes the command, which encodes to no parameters.
     init()
 }
 

@@ -17,11 +17,17 @@ public struct HCIOpcode: RawRepresentable, Hashable, Sendable {
 
     /// The opcode group fields that Cairn speaks.
     public enum Group: UInt8, Sendable {
+        /// OGF 0x01: Link Control commands. Source: Core 5.4, Vol 4, Part E, 7.1.
         case linkControl = 0x01
+        /// OGF 0x03: Controller & Baseband commands. Source: Core 5.4, Vol 4, Part E, 7.3.
         case controllerAndBaseband = 0x03
+        /// OGF 0x04: Informational parameters. Source: Core 5.4, Vol 4, Part E, 7.4.
         case informational = 0x04
+        /// OGF 0x05: Status parameters. Source: Core 5.4, Vol 4, Part E, 7.5.
         case status = 0x05
+        /// OGF 0x08: LE Controller commands. Source: Core 5.4, Vol 4, Part E, 7.8.
         case lowEnergy = 0x08
+        /// OGF 0x3F: commands that a manufacturer defines.
         case vendor = 0x3F
     }
 

@@ -6,14 +6,19 @@ import ByteCoding
 public struct AdvertisingFlags: OptionSet, Hashable, Sendable {
     public let rawValue: UInt8
     public init(rawValue: UInt8) { self.rawValue = rawValue }
+    /// Bit 0, LE Limited Discoverable Mode: the advertiser wants to be found for a limited time only.
     public static let leLimitedDiscoverable = AdvertisingFlags(rawValue: 1 << 0)
+    /// Bit 1, LE General Discoverable Mode: the advertiser wants to be found, for any length of time.
     public static let leGeneralDiscoverable = AdvertisingFlags(rawValue: 1 << 1)
+    /// Bit 2, BR/EDR Not Supported: the advertiser speaks LE only.
     public static let brEDRNotSupported = AdvertisingFlags(rawValue: 1 << 2)
+    /// Bit 3: the controller can talk LE and BR/EDR to the same device at once.
     public static let simultaneousLEAndBREDRController = AdvertisingFlags(rawValue: 1 << 3)
 }
 
 /// Whether a list of services, or a name, is all there is.
 public enum ADCompleteness: Hashable, Sendable {
+    /// A list of all services, or the whole name.
     case complete
     /// A list that is cut off, or a shortened name.
     case incomplete
@@ -25,16 +30,27 @@ public enum ADCompleteness: Hashable, Sendable {
 public struct ADType: RawRepresentable, Hashable, Sendable {
     public let rawValue: UInt8
     public init(rawValue: UInt8) { self.rawValue = rawValue }
+    /// 0x01: flags, how the advertiser can be found and talked to.
     public static let flags = ADType(rawValue: 0x01)
+    /// 0x02: some of the services with 16-bit UUIDs, two octets each.
     public static let incompleteUUIDs16 = ADType(rawValue: 0x02)
+    /// 0x03: all services with 16-bit UUIDs, two octets each.
     public static let completeUUIDs16 = ADType(rawValue: 0x03)
+    /// 0x04: some of the services with 32-bit UUIDs, four octets each.
     public static let incompleteUUIDs32 = ADType(rawValue: 0x04)
+    /// 0x05: all services with 32-bit UUIDs, four octets each.
     public static let completeUUIDs32 = ADType(rawValue: 0x05)
+    /// 0x06: some of the services with 128-bit UUIDs, 16 octets each.
     public static let incompleteUUIDs128 = ADType(rawValue: 0x06)
+    /// 0x07: all services with 128-bit UUIDs, 16 octets each.
     public static let completeUUIDs128 = ADType(rawValue: 0x07)
+    /// 0x08: the beginning of the local name, in UTF-8.
     public static let shortenedLocalName = ADType(rawValue: 0x08)
+    /// 0x09: the whole local name, in UTF-8.
     public static let completeLocalName = ADType(rawValue: 0x09)
+    /// 0x0A: the transmit power level, one signed octet in dBm.
     public static let txPowerLevel = ADType(rawValue: 0x0A)
+    /// 0xFF: a company identifier of two octets, then data that only the company defines.
     public static let manufacturerSpecific = ADType(rawValue: 0xFF)
 }
 
@@ -44,6 +60,7 @@ public struct ADType: RawRepresentable, Hashable, Sendable {
 ///
 /// Source: Core 5.4, Vol 3, Part C, 11.
 public enum ADStructure: Hashable, Sendable {
+    /// How the advertiser can be found and talked to. Flags of any other length than one octet are `raw`.
     case flags(AdvertisingFlags)
     /// Services with 16-bit UUIDs.
     case uuids16([UInt16], ADCompleteness)
@@ -51,10 +68,13 @@ public enum ADStructure: Hashable, Sendable {
     case uuids32([UInt32], ADCompleteness)
     /// Services with 128-bit UUIDs, as the number that their text spells.
     case uuids128([UInt128], ADCompleteness)
+    /// The device's name, or the beginning of it. A name that is not UTF-8 is `raw`.
     case localName(String, ADCompleteness)
     /// How strongly the advertisement is sent, in dBm.
     case txPowerLevel(dBm: Int8)
+    /// A company, and data that only the company defines. Data without a whole company identifier is `raw`.
     case manufacturerSpecific(CompanyIdentifier, ArraySlice<UInt8>)
+    /// A structure of another type, or with data that does not have the form of its type: the data as it was sent.
     case raw(ADType, ArraySlice<UInt8>)
 
     /// How much data one structure can hold.

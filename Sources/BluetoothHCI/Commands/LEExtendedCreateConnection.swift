@@ -15,6 +15,7 @@ public struct LEExtendedCreateConnection: HCICommand {
         /// How often the two sides meet.
         public var parameters: ConnectionParameters
 
+        /// Makes the part of the command that is sent for one PHY.
         public init(scanInterval: ScanInterval, scanWindow: ScanInterval, parameters: ConnectionParameters) {
             self.scanInterval = scanInterval
             self.scanWindow = scanWindow
@@ -47,6 +48,7 @@ public struct LEExtendedCreateConnection: HCICommand {
     /// How to look on LE Coded; nil not to.
     public var leCoded: Initiation?
 
+    /// Makes the command. For each PHY that is not nil, it sends the PHY's bit and an `Initiation`.
     public init(
         filterPolicy: InitiatorFilterPolicy,
         ownAddressType: OwnAddressType,

@@ -15,6 +15,7 @@ public struct LESetExtendedAdvertisingEnable: HCICommandWithReturn {
         /// After how many extended advertising events it ends; zero for no limit.
         public var maximumEvents: UInt8
 
+        /// Makes the entry of one set; unless limits are given, the set runs until it is stopped.
         public init(
             set: AdvertisingHandle,
             duration: EnableDuration = EnableDuration(rawValue: 0),
@@ -31,6 +32,7 @@ public struct LESetExtendedAdvertisingEnable: HCICommandWithReturn {
     /// The sets; at most 63 are sent.
     public var sets: [Entry]
 
+    /// Makes the command. Without sets and with `isEnabled` false, it stops all sets.
     public init(isEnabled: Bool, sets: [Entry]) {
         self.isEnabled = isEnabled
         self.sets = sets

@@ -15,6 +15,7 @@ public struct LESetExtendedScanParameters: HCICommandWithReturn {
         /// How long each scan listens.
         public var window: ScanInterval
 
+        /// Makes the part of the command that is sent for one PHY.
         public init(type: ScanType, interval: ScanInterval, window: ScanInterval) {
             self.type = type
             self.interval = interval
@@ -43,6 +44,7 @@ public struct LESetExtendedScanParameters: HCICommandWithReturn {
     /// How to scan on LE Coded; nil not to.
     public var leCoded: Scan?
 
+    /// Makes the command. For each PHY that is not nil, it sends the PHY's bit and a `Scan`.
     public init(ownAddressType: OwnAddressType, filterPolicy: ScanFilterPolicy, le1M: Scan?, leCoded: Scan? = nil) {
         self.ownAddressType = ownAddressType
         self.filterPolicy = filterPolicy

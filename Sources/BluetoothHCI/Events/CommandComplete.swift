@@ -13,6 +13,7 @@ public struct CommandComplete: HCIEventParameters {
     /// The status and the return parameters, undecoded; empty if `opcode` is `.none`.
     public var returnParameters: ArraySlice<UInt8>
 
+    /// Makes the event from return parameters that are already encoded, the status first.
     public init(commandCredits: UInt8, opcode: HCIOpcode, returnParameters: ArraySlice<UInt8>) {
         self.commandCredits = commandCredits
         self.opcode = opcode

@@ -13,6 +13,7 @@ public struct DisconnectionComplete: HCIEventParameters {
     /// Why it ended.
     public var reason: HCIStatus
 
+    /// Makes the event: a connection ended for this reason, or the status says why it could not be ended.
     public init(status: HCIStatus, handle: ConnectionHandle, reason: HCIStatus) {
         self.status = status
         self.handle = handle
@@ -45,6 +46,7 @@ public struct EncryptionChange: HCIEventParameters {
     /// Whether the connection is encrypted now.
     public var isEncrypted: Bool
 
+    /// Makes version 1 of the event, which does not tell the key size.
     public init(status: HCIStatus, handle: ConnectionHandle, isEncrypted: Bool) {
         self.status = status
         self.handle = handle
@@ -79,6 +81,7 @@ public struct EncryptionChangeV2: HCIEventParameters {
     /// How many octets of the key are secret.
     public var keySize: UInt8
 
+    /// Makes version 2 of the event, which tells the key size, in octets.
     public init(status: HCIStatus, handle: ConnectionHandle, isEncrypted: Bool, keySize: UInt8) {
         self.status = status
         self.handle = handle
@@ -112,6 +115,7 @@ public struct EncryptionKeyRefreshComplete: HCIEventParameters {
     /// Which connection.
     public var handle: ConnectionHandle
 
+    /// Makes the event: the key was renewed, or the status says why it was not.
     public init(status: HCIStatus, handle: ConnectionHandle) {
         self.status = status
         self.handle = handle
@@ -145,6 +149,7 @@ public struct ReadRemoteVersionInformationComplete: HCIEventParameters {
     /// The manufacturer's subversion.
     public var subversion: UInt16
 
+    /// Makes the event: the peer told its version, or the status says why it did not.
     public init(
         status: HCIStatus,
         handle: ConnectionHandle,

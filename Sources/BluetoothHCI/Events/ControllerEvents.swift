@@ -13,6 +13,7 @@ public struct CommandStatus: HCIEventParameters {
     /// Which command; `.none` when this only says how many commands the controller takes.
     public var opcode: HCIOpcode
 
+    /// Makes the event: the command has begun, or the status says why it failed.
     public init(status: HCIStatus, commandCredits: UInt8, opcode: HCIOpcode) {
         self.status = status
         self.commandCredits = commandCredits
@@ -41,6 +42,7 @@ public struct HardwareError: HCIEventParameters {
     /// The manufacturer's code of the failure.
     public var code: UInt8
 
+    /// Makes the event with a code that only the manufacturer defines.
     public init(code: UInt8) {
         self.code = code
     }
@@ -63,6 +65,7 @@ public struct NumberOfCompletedPackets: HCIEventParameters {
     /// How many packets of which connection.
     public var packets: CompletedPacketsList
 
+    /// Makes the event. One event tells of at most 63 connections.
     public init(packets: CompletedPacketsList) {
         self.packets = packets
     }
@@ -85,6 +88,7 @@ public struct DataBufferOverflow: HCIEventParameters {
     /// For which data: 0 synchronous, 1 ACL, 2 isochronous.
     public var linkType: UInt8
 
+    /// Makes the event for one kind of data: 0 synchronous, 1 ACL, 2 isochronous.
     public init(linkType: UInt8) {
         self.linkType = linkType
     }

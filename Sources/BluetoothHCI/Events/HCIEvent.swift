@@ -2,30 +2,56 @@ import ByteCoding
 
 /// Any event packet. An event that this library does not know is not an error.
 public enum HCIEvent: Hashable, Sendable {
+    /// Disconnection Complete, code 0x05: a connection ended, or could not be ended.
     case disconnectionComplete(DisconnectionComplete)
+    /// Encryption Change version 1, code 0x08: the encryption of a connection was turned on or off, or could not be.
     case encryptionChange(EncryptionChange)
+    /// Encryption Change version 2, code 0x59: as version 1, with the key size.
     case encryptionChangeV2(EncryptionChangeV2)
+    /// Encryption Key Refresh Complete, code 0x30: the key of an encrypted connection was renewed, or could not be.
     case encryptionKeyRefreshComplete(EncryptionKeyRefreshComplete)
+    /// Read Remote Version Information Complete, code 0x0C: the version that the peer says it implements.
     case readRemoteVersionInformationComplete(ReadRemoteVersionInformationComplete)
+    /// Command Complete, code 0x0E: a command is done, with its status and its return parameters.
     case commandComplete(CommandComplete)
+    /// Command Status, code 0x0F: a command has begun, or has failed at once.
     case commandStatus(CommandStatus)
+    /// Hardware Error, code 0x10: the controller has failed in some way of its own.
     case hardwareError(HardwareError)
+    /// Number Of Completed Packets, code 0x13: the controller has room for data packets again.
     case numberOfCompletedPackets(NumberOfCompletedPackets)
+    /// Data Buffer Overflow, code 0x1A: the host sent more data packets than the controller has room for.
     case dataBufferOverflow(DataBufferOverflow)
+    /// LE Connection Complete, subevent 0x01: a connection was made, or could not be. No private addresses are told.
     case leConnectionComplete(LEConnectionComplete)
+    /// LE Advertising Report, subevent 0x02: advertisements that legacy scanning heard.
     case leAdvertisingReport(LEAdvertisingReport)
+    /// LE Connection Update Complete, subevent 0x03: the parameters of a connection changed, or did not.
     case leConnectionUpdateComplete(LEConnectionUpdateComplete)
+    /// LE Read Remote Features Complete, subevent 0x04: the features that the peer's link layer has.
     case leReadRemoteFeaturesComplete(LEReadRemoteFeaturesComplete)
+    /// LE Long Term Key Request, subevent 0x05: the central wants to encrypt, and the controller needs the key.
     case leLongTermKeyRequest(LELongTermKeyRequest)
+    /// LE Remote Connection Parameter Request, subevent 0x06: the peer asks for other connection parameters.
     case leRemoteConnectionParameterRequest(LERemoteConnectionParameterRequest)
+    /// LE Data Length Change, subevent 0x07: the most that a link layer packet of a connection carries has changed.
     case leDataLengthChange(LEDataLengthChange)
+    /// LE Enhanced Connection Complete version 1, subevent 0x0A: a connection was made, or could not be.
+    /// The private addresses are told.
     case leEnhancedConnectionComplete(LEEnhancedConnectionComplete)
+    /// LE Directed Advertising Report, subevent 0x0B: advertisements for private addresses that could not be resolved.
     case leDirectedAdvertisingReport(LEDirectedAdvertisingReport)
+    /// LE PHY Update Complete, subevent 0x0C: the PHYs of a connection were changed, or were not.
     case lePHYUpdateComplete(LEPHYUpdateComplete)
+    /// LE Extended Advertising Report, subevent 0x0D: advertisements that extended scanning heard.
     case leExtendedAdvertisingReport(LEExtendedAdvertisingReport)
+    /// LE Scan Timeout, subevent 0x11: extended scanning ended because its duration is over.
     case leScanTimeout(LEScanTimeout)
+    /// LE Advertising Set Terminated, subevent 0x12: an advertising set stopped.
     case leAdvertisingSetTerminated(LEAdvertisingSetTerminated)
+    /// LE Scan Request Received, subevent 0x13: a scanner asked for the scan response of an advertising set.
     case leScanRequestReceived(LEScanRequestReceived)
+    /// LE Channel Selection Algorithm, subevent 0x14: which algorithm a new connection uses.
     case leChannelSelectionAlgorithm(LEChannelSelectionAlgorithm)
     /// An event with a code that this library does not know, or a manufacturer's.
     case unknown(HCIEventCode, parameters: ArraySlice<UInt8>)

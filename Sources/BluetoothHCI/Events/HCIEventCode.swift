@@ -39,6 +39,7 @@ extension LEEventParameters {
 
 /// What an operation came to: a value, or the status that says why there is none.
 public enum HCIOutcome<Value: Hashable & Sendable>: Hashable, Sendable {
+    /// The operation succeeded, with this value.
     case success(Value)
     /// Never with `.success` as the status.
     case failure(HCIStatus)

@@ -6,6 +6,7 @@ import ByteCoding
 public struct LEScanTimeout: LEEventParameters {
     public static let subevent = LESubevent(rawValue: 0x11)
 
+    /// Makes the event, which has no parameters.
     public init() {}
 
     public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
@@ -30,6 +31,7 @@ public struct LEAdvertisingSetTerminated: LEEventParameters {
     /// How many extended advertising events there were, if their number was limited.
     public var completedEvents: UInt8
 
+    /// Makes the event. A status of `.success` needs a connection; with any other, readers see none.
     public init(status: HCIStatus, set: AdvertisingHandle, connection: ConnectionHandle?, completedEvents: UInt8) {
         self.status = status
         self.set = set
@@ -68,6 +70,7 @@ public struct LEScanRequestReceived: LEEventParameters {
     /// Who asked.
     public var scanner: LEAddress
 
+    /// Makes the event: `scanner` asked for the scan response of `set`.
     public init(set: AdvertisingHandle, scanner: LEAddress) {
         self.set = set
         self.scanner = scanner

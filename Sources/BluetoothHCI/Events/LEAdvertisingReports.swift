@@ -33,6 +33,7 @@ public struct LEAdvertisingReport: LEEventParameters {
         /// How strongly it was received, in dBm; nil if that is not available.
         public var rssiDBm: Int8?
 
+        /// Makes a report. At most 31 octets of `data` are sent.
         public init(type: AdvertisingReportType, address: LEAddress, data: ArraySlice<UInt8>, rssiDBm: Int8?) {
             self.type = type
             self.address = address
@@ -44,6 +45,7 @@ public struct LEAdvertisingReport: LEEventParameters {
     /// The advertisements; as many as fit an event are sent.
     public var reports: [Report]
 
+    /// Makes the event of these reports, which must fit one event.
     public init(reports: [Report]) { self.reports = reports }
 
     public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
@@ -87,6 +89,7 @@ public struct LEDirectedAdvertisingReport: LEEventParameters {
         /// How strongly it was received, in dBm; nil if that is not available.
         public var rssiDBm: Int8?
 
+        /// Makes the report of one directed advertisement.
         public init(address: LEAddress, directAddress: LEAddress, rssiDBm: Int8?) {
             self.address = address
             self.directAddress = directAddress
@@ -97,6 +100,7 @@ public struct LEDirectedAdvertisingReport: LEEventParameters {
     /// The advertisements.
     public var reports: [Report]
 
+    /// Makes the event of these reports, which must fit one event.
     public init(reports: [Report]) { self.reports = reports }
 
     public init(reading reader: inout ByteReader) throws(ByteDecodingError) {

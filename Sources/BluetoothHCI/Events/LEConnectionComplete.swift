@@ -21,6 +21,7 @@ public struct LENewConnection: Hashable, Sendable {
     /// How precise the central's clock is.
     public var centralClockAccuracy: ClockAccuracy
 
+    /// Makes a connection; unless given, the private addresses are zero and the central's clock has the least accuracy.
     public init(
         handle: ConnectionHandle,
         role: ConnectionRole,
@@ -117,6 +118,7 @@ public struct LEConnectionComplete: LEEventParameters {
     /// The connection, or why there is none.
     public var outcome: HCIOutcome<LENewConnection>
 
+    /// Makes the event: a connection, or the status that says why there is none. Private addresses are not sent.
     public init(_ outcome: HCIOutcome<LENewConnection>) { self.outcome = outcome }
 
     public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
@@ -135,6 +137,7 @@ public struct LEEnhancedConnectionComplete: LEEventParameters {
     /// The connection, or why there is none.
     public var outcome: HCIOutcome<LENewConnection>
 
+    /// Makes the event: a connection, or the status that says why there is none. Private addresses are sent.
     public init(_ outcome: HCIOutcome<LENewConnection>) { self.outcome = outcome }
 
     public init(reading reader: inout ByteReader) throws(ByteDecodingError) {

@@ -17,6 +17,7 @@ public struct LEConnectionUpdateComplete: LEEventParameters {
     /// How long the link may hear nothing.
     public var supervisionTimeout: SupervisionTimeout
 
+    /// Makes the event with the parameters that the connection has now.
     public init(
         status: HCIStatus,
         handle: ConnectionHandle,
@@ -64,6 +65,7 @@ public struct LEReadRemoteFeaturesComplete: LEEventParameters {
     /// The features.
     public var features: LEFeatures
 
+    /// Makes the event: the peer's features, or the status that says why they could not be read.
     public init(status: HCIStatus, handle: ConnectionHandle, features: LEFeatures) {
         self.status = status
         self.handle = handle
@@ -96,6 +98,7 @@ public struct LELongTermKeyRequest: LEEventParameters {
     /// Names the key in LE legacy pairing; else 0.
     public var encryptedDiversifier: UInt16
 
+    /// Makes the event. The number and the diversifier name a key of LE legacy pairing, and are 0 for any other key.
     public init(handle: ConnectionHandle, randomNumber: UInt64, encryptedDiversifier: UInt16) {
         self.handle = handle
         self.randomNumber = randomNumber
@@ -132,6 +135,7 @@ public struct LERemoteConnectionParameterRequest: LEEventParameters {
     /// How long the link may hear nothing.
     public var supervisionTimeout: SupervisionTimeout
 
+    /// Makes the event with the parameters that the peer asks for.
     public init(
         handle: ConnectionHandle,
         intervalMinimum: ConnectionInterval,
@@ -185,6 +189,7 @@ public struct LEDataLengthChange: LEEventParameters {
     /// The most that is received in one packet.
     public var receive: DataLength
 
+    /// Makes the event with what one packet carries in each direction.
     public init(handle: ConnectionHandle, transmit: DataLength, receive: DataLength) {
         self.handle = handle
         self.transmit = transmit
@@ -215,6 +220,7 @@ public struct LEChannelSelectionAlgorithm: LEEventParameters {
     /// Which algorithm.
     public var algorithm: ChannelSelectionAlgorithm
 
+    /// Makes the event for one new connection.
     public init(handle: ConnectionHandle, algorithm: ChannelSelectionAlgorithm) {
         self.handle = handle
         self.algorithm = algorithm

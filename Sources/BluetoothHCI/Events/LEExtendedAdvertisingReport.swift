@@ -6,9 +6,13 @@ import ByteCoding
 public struct ExtendedReportProperties: OptionSet, Hashable, Sendable {
     public let rawValue: UInt16
     public init(rawValue: UInt16) { self.rawValue = rawValue }
+    /// Bit 0: initiators can connect to the advertiser.
     public static let connectable = ExtendedReportProperties(rawValue: 1 << 0)
+    /// Bit 1: scanners can ask the advertiser for a scan response.
     public static let scannable = ExtendedReportProperties(rawValue: 1 << 1)
+    /// Bit 2: the advertisement is for one peer, whose address is the report's `directAddress`.
     public static let directed = ExtendedReportProperties(rawValue: 1 << 2)
+    /// Bit 3: the packet is a scan response.
     public static let scanResponse = ExtendedReportProperties(rawValue: 1 << 3)
     /// A legacy advertising packet.
     public static let legacy = ExtendedReportProperties(rawValue: 1 << 4)
@@ -16,6 +20,7 @@ public struct ExtendedReportProperties: OptionSet, Hashable, Sendable {
 
 /// Whether a report's data is all there is.
 public enum ReportDataStatus: UInt16, Hashable, Sendable, CaseIterable {
+    /// Nothing follows: this is all of the data, or the last part of it.
     case complete = 0
     /// The rest follows in further reports.
     case moreToCome = 1
@@ -59,6 +64,7 @@ public struct LEExtendedAdvertisingReport: LEEventParameters {
         /// Its AD structures.
         public var data: ArraySlice<UInt8>
 
+        /// Makes a report; what is left out has the value of an undirected legacy advertisement.
         public init(
             properties: ExtendedReportProperties,
             dataStatus: ReportDataStatus = .complete,
@@ -89,6 +95,7 @@ public struct LEExtendedAdvertisingReport: LEEventParameters {
     /// The advertisements; as many as fit an event are sent.
     public var reports: [Report]
 
+    /// Makes the event of these reports, which must fit one event.
     public init(reports: [Report]) { self.reports = reports }
 
     public init(reading reader: inout ByteReader) throws(ByteDecodingError) {

@@ -10,6 +10,7 @@ public struct LinkPHYs: Hashable, Sendable {
     /// What every connection on LE 1M starts with.
     public static let le1M = LinkPHYs(transmit: .le1M, receive: .le1M)
 
+    /// Makes the PHYs of the two directions, as this side of the connection sees them.
     public init(transmit: PHY, receive: PHY) {
         self.transmit = transmit
         self.receive = receive
@@ -27,6 +28,7 @@ public struct LEPHYUpdateComplete: LEEventParameters {
     /// The PHYs it has now, or why nothing changed.
     public var outcome: HCIOutcome<LinkPHYs>
 
+    /// Makes the event: the PHYs that the connection has now, or the status that says why nothing changed.
     public init(handle: ConnectionHandle, outcome: HCIOutcome<LinkPHYs>) {
         self.handle = handle
         self.outcome = outcome

@@ -18,7 +18,9 @@ public enum AdvertisingType: UInt8, Hashable, Sendable, CaseIterable {
 
 /// Which address of its own the controller uses.
 public enum OwnAddressType: UInt8, Hashable, Sendable, CaseIterable {
+    /// 0: the public device address.
     case `public` = 0
+    /// 1: the random device address that the host has set.
     case random = 1
     /// A resolvable private address made from the resolving list; the public address if the peer is not in it.
     case resolvableOrPublic = 2
@@ -30,17 +32,25 @@ public enum OwnAddressType: UInt8, Hashable, Sendable, CaseIterable {
 public struct AdvertisingChannels: OptionSet, Hashable, Sendable {
     public let rawValue: UInt8
     public init(rawValue: UInt8) { self.rawValue = rawValue }
+    /// Bit 0: channel 37, at 2402 MHz.
     public static let channel37 = AdvertisingChannels(rawValue: 1 << 0)
+    /// Bit 1: channel 38, at 2426 MHz.
     public static let channel38 = AdvertisingChannels(rawValue: 1 << 1)
+    /// Bit 2: channel 39, at 2480 MHz.
     public static let channel39 = AdvertisingChannels(rawValue: 1 << 2)
+    /// All three primary advertising channels: bits 0 to 2.
     public static let all: AdvertisingChannels = [.channel37, .channel38, .channel39]
 }
 
 /// Whose requests an advertiser answers.
 public enum AdvertisingFilterPolicy: UInt8, Hashable, Sendable, CaseIterable {
+    /// 0: scan requests and connection requests are answered from any device.
     case anyone = 0
+    /// 1: scan requests from the filter accept list only; connection requests from any device.
     case scansFromAcceptList = 1
+    /// 2: connection requests from the filter accept list only; scan requests from any device.
     case connectionsFromAcceptList = 2
+    /// 3: scan requests and connection requests from the filter accept list only.
     case acceptListOnly = 3
 }
 
@@ -50,13 +60,19 @@ public enum AdvertisingFilterPolicy: UInt8, Hashable, Sendable, CaseIterable {
 public struct AdvertisingEventProperties: OptionSet, Hashable, Sendable {
     public let rawValue: UInt16
     public init(rawValue: UInt16) { self.rawValue = rawValue }
+    /// Bit 0: initiators can connect.
     public static let connectable = AdvertisingEventProperties(rawValue: 1 << 0)
+    /// Bit 1: scanners can ask for a scan response.
     public static let scannable = AdvertisingEventProperties(rawValue: 1 << 1)
+    /// Bit 2: the advertising is for one peer.
     public static let directed = AdvertisingEventProperties(rawValue: 1 << 2)
+    /// Bit 3: directed, connectable, and with a high duty cycle: at most 3.75 ms between advertising events.
     public static let highDutyCycleDirected = AdvertisingEventProperties(rawValue: 1 << 3)
     /// Legacy advertising packets are used.
     public static let legacy = AdvertisingEventProperties(rawValue: 1 << 4)
+    /// Bit 5: the advertiser's address is left out of all packets.
     public static let anonymous = AdvertisingEventProperties(rawValue: 1 << 5)
+    /// Bit 6: the advertising packets tell the transmit power.
     public static let includesTxPower = AdvertisingEventProperties(rawValue: 1 << 6)
 }
 
@@ -86,9 +102,13 @@ extension AdvertisingHandle: ExpressibleByIntegerLiteral {
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.8.54.
 public enum FragmentOperation: UInt8, Hashable, Sendable, CaseIterable {
+    /// 0: a fragment between the first and the last.
     case intermediate = 0
+    /// 1: the first fragment of new data.
     case first = 1
+    /// 2: the last fragment.
     case last = 2
+    /// 3: all of the data in one command.
     case complete = 3
     /// The data stays as it is; only the identifier that scanners compare changes.
     case unchanged = 4
@@ -96,7 +116,9 @@ public enum FragmentOperation: UInt8, Hashable, Sendable, CaseIterable {
 
 /// Whether the controller may split advertising data over several packets.
 public enum FragmentPreference: UInt8, Hashable, Sendable, CaseIterable {
+    /// 0: the controller may fragment the data.
     case mayFragment = 0
+    /// 1: the controller should not fragment the data, or as little as possible.
     case shouldNotFragment = 1
 }
 

@@ -11,6 +11,7 @@ public struct CompletedPacketsList: Hashable, Sendable {
         /// How many packets.
         public var count: UInt16
 
+        /// Makes the entry of one connection.
         public init(handle: ConnectionHandle, count: UInt16) {
             self.handle = handle
             self.count = count

@@ -20,6 +20,7 @@ public struct ConnectionParameters: Hashable, Sendable {
     /// The most connection events that a peripheral may skip.
     public static let maximumLatency: UInt16 = 499
 
+    /// Makes parameters of any values: `areValid` says whether the Core allows them. Event lengths are 0 unless given.
     public init(
         intervalMinimum: ConnectionInterval,
         intervalMaximum: ConnectionInterval,
@@ -65,25 +66,37 @@ public struct ConnectionParameters: Hashable, Sendable {
 
 /// Whether an initiator connects to one peer or to any in the filter accept list.
 public enum InitiatorFilterPolicy: UInt8, Hashable, Sendable, CaseIterable {
+    /// 0: the initiator connects to the peer that the command names.
     case peerAddress = 0
+    /// 1: the initiator connects to any device in the filter accept list, and ignores the peer that the command names.
     case acceptList = 1
 }
 
 /// Which side of a connection this device is.
 public enum ConnectionRole: UInt8, Hashable, Sendable, CaseIterable {
+    /// 0: the device that initiated the connection.
     case central = 0
+    /// 1: the device that advertised.
     case peripheral = 1
 }
 
 /// How precise the central's clock is, in parts per million; only a peripheral is told.
 public enum ClockAccuracy: UInt8, Hashable, Sendable, CaseIterable {
+    /// 0: at most 500 ppm, which is 0.5 ms a second.
     case ppm500 = 0
+    /// 1: at most 250 ppm.
     case ppm250 = 1
+    /// 2: at most 150 ppm.
     case ppm150 = 2
+    /// 3: at most 100 ppm.
     case ppm100 = 3
+    /// 4: at most 75 ppm.
     case ppm75 = 4
+    /// 5: at most 50 ppm.
     case ppm50 = 5
+    /// 6: at most 30 ppm.
     case ppm30 = 6
+    /// 7: at most 20 ppm.
     case ppm20 = 7
 }
 
@@ -101,6 +114,7 @@ public struct DataLength: Hashable, Sendable {
     /// The most there is, long enough for the coded PHY.
     public static let maximum = DataLength(octets: 251, timeMicroseconds: 17040)
 
+    /// Makes a data length of any values: the ranges are not checked.
     public init(octets: UInt16, timeMicroseconds: UInt16) {
         self.octets = octets
         self.timeMicroseconds = timeMicroseconds
@@ -119,6 +133,8 @@ public struct DataLength: Hashable, Sendable {
 
 /// How a connection hops between channels.
 public enum ChannelSelectionAlgorithm: UInt8, Hashable, Sendable, CaseIterable {
+    /// 0: Channel Selection Algorithm #1, which adds the same hop increment each time.
     case algorithm1 = 0
+    /// 1: Channel Selection Algorithm #2, which hops pseudo-randomly. Both sides must support it.
     case algorithm2 = 1
 }

@@ -4,12 +4,19 @@
 public struct EventMask: OptionSet, Hashable, Sendable {
     public let rawValue: UInt64
     public init(rawValue: UInt64) { self.rawValue = rawValue }
+    /// Bit 4: Disconnection Complete.
     public static let disconnectionComplete = EventMask(rawValue: 1 << 4)
+    /// Bit 7: Encryption Change, version 1.
     public static let encryptionChange = EventMask(rawValue: 1 << 7)
+    /// Bit 11: Read Remote Version Information Complete.
     public static let readRemoteVersionInformationComplete = EventMask(rawValue: 1 << 11)
+    /// Bit 15: Hardware Error.
     public static let hardwareError = EventMask(rawValue: 1 << 15)
+    /// Bit 25: Data Buffer Overflow.
     public static let dataBufferOverflow = EventMask(rawValue: 1 << 25)
+    /// Bit 47: Encryption Key Refresh Complete.
     public static let encryptionKeyRefreshComplete = EventMask(rawValue: 1 << 47)
+    /// Bit 61: LE Meta, without which no LE event is sent.
     public static let leMeta = EventMask(rawValue: 1 << 61)
     /// What a controller sends after a reset.
     public static let initial = EventMask(rawValue: 0x0000_1FFF_FFFF_FFFF)
@@ -21,6 +28,7 @@ public struct EventMask: OptionSet, Hashable, Sendable {
 public struct EventMaskPage2: OptionSet, Hashable, Sendable {
     public let rawValue: UInt64
     public init(rawValue: UInt64) { self.rawValue = rawValue }
+    /// Bit 25: Encryption Change, version 2.
     public static let encryptionChangeV2 = EventMaskPage2(rawValue: 1 << 25)
 }
 

@@ -4,18 +4,32 @@
 public struct LEFeatures: OptionSet, Hashable, Sendable {
     public let rawValue: UInt64
     public init(rawValue: UInt64) { self.rawValue = rawValue }
+    /// Bit 0, LE Encryption: links can be encrypted.
     public static let encryption = LEFeatures(rawValue: 1 << 0)
+    /// Bit 1, Connection Parameters Request Procedure: either side can ask for other connection parameters.
     public static let connectionParametersRequest = LEFeatures(rawValue: 1 << 1)
+    /// Bit 2, Extended Reject Indication: a refusal names the request that it refuses.
     public static let extendedRejectIndication = LEFeatures(rawValue: 1 << 2)
+    /// Bit 3, Peripheral-initiated Features Exchange: a peripheral can ask the central for its features too.
     public static let peripheralInitiatedFeaturesExchange = LEFeatures(rawValue: 1 << 3)
+    /// Bit 4, LE Ping: a side can check that the peer still has the key of an encrypted link.
     public static let ping = LEFeatures(rawValue: 1 << 4)
+    /// Bit 5, LE Data Packet Length Extension: a packet can carry more than 27 octets.
     public static let dataPacketLengthExtension = LEFeatures(rawValue: 1 << 5)
+    /// Bit 6, LL Privacy: the controller resolves and makes private addresses.
     public static let linkLayerPrivacy = LEFeatures(rawValue: 1 << 6)
+    /// Bit 7, Extended Scanner Filter Policies: scanning can also report directed advertisements whose target is a
+    /// private address that cannot be resolved.
     public static let extendedScannerFilterPolicies = LEFeatures(rawValue: 1 << 7)
+    /// Bit 8: the LE 2M PHY.
     public static let le2MPHY = LEFeatures(rawValue: 1 << 8)
+    /// Bit 11: the LE Coded PHY.
     public static let leCodedPHY = LEFeatures(rawValue: 1 << 11)
+    /// Bit 12: extended advertising.
     public static let extendedAdvertising = LEFeatures(rawValue: 1 << 12)
+    /// Bit 13: periodic advertising.
     public static let periodicAdvertising = LEFeatures(rawValue: 1 << 13)
+    /// Bit 14: Channel Selection Algorithm #2.
     public static let channelSelectionAlgorithm2 = LEFeatures(rawValue: 1 << 14)
 }
 
@@ -25,7 +39,9 @@ public struct LEFeatures: OptionSet, Hashable, Sendable {
 public struct LMPFeatures: OptionSet, Hashable, Sendable {
     public let rawValue: UInt64
     public init(rawValue: UInt64) { self.rawValue = rawValue }
+    /// Bit 37, BR/EDR Not Supported: the controller has LE only.
     public static let brEDRNotSupported = LMPFeatures(rawValue: 1 << 37)
+    /// Bit 38, LE Supported (Controller): the controller has LE.
     public static let leSupported = LMPFeatures(rawValue: 1 << 38)
 }
 

@@ -14,9 +14,13 @@ public enum PHY: UInt8, Hashable, Sendable, CaseIterable {
 public struct PHYSet: OptionSet, Hashable, Sendable {
     public let rawValue: UInt8
     public init(rawValue: UInt8) { self.rawValue = rawValue }
+    /// Bit 0: LE 1M.
     public static let le1M = PHYSet(rawValue: 1 << 0)
+    /// Bit 1: LE 2M.
     public static let le2M = PHYSet(rawValue: 1 << 1)
+    /// Bit 2: LE Coded.
     public static let leCoded = PHYSet(rawValue: 1 << 2)
+    /// All three PHYs: bits 0 to 2.
     public static let all: PHYSet = [.le1M, .le2M, .leCoded]
 }
 
@@ -29,6 +33,7 @@ public struct PHYPreferences: Hashable, Sendable {
     /// The PHYs to receive on; nil for no preference.
     public var receive: PHYSet?
 
+    /// Makes preferences for the two directions; nil leaves the choice to the controller.
     public init(transmit: PHYSet?, receive: PHYSet?) {
         self.transmit = transmit
         self.receive = receive

@@ -11,6 +11,7 @@ public struct SupportedCommands: Hashable, Sendable {
         /// Which bit of the octet: 0 to 7.
         public var bit: UInt8
 
+        /// Makes the place of a bit. Octet and bit are not checked: one that is out of range stands for no command.
         public init(octet: Int, bit: UInt8) {
             self.octet = octet
             self.bit = bit
