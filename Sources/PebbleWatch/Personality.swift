@@ -17,6 +17,7 @@ public struct Personality: Sendable {
 
     /// What the Generic Attribute service has besides Service Changed.
     public enum Caching: Sendable, Equatable {
+        /// Nothing: a phone that keeps what it found relies on Service Changed alone.
         case none
         /// The features of server and client.
         case features
@@ -31,15 +32,22 @@ public struct Personality: Sendable {
 
     /// What stands before the four digits in its name.
     public let namePrefix: String
+    /// The company whose number is in the scan response and whose name is in Device Information.
     public let company: WatchIdentity.Company
+    /// The board by its number, as in the scan response and in firmware metadata.
     public let hardware: HardwarePlatform
+    /// The board by its name, as in the version response and as Device Information's Model Number.
     public let boardName: String
+    /// The case's colour, as in the scan response.
     public let color: WatchColor
+    /// The firmware that the watch says it runs, until it is updated.
     public let firmware: WatchIdentity.FirmwareVersion
+    /// The firmware that the watch says it recovers with, until that is updated.
     public let recoveryFirmware: WatchIdentity.FirmwareVersion
 
     // MARK: How it is found
 
+    /// The Flags in its advertisement.
     public let flags: AdvertisingFlags
     /// How it advertises unless it is told otherwise.
     public let advertising: AdvertisingProfile
@@ -50,6 +58,7 @@ public struct Personality: Sendable {
     public let appearance: UInt16
     /// GAP's Peripheral Preferred Connection Parameters, if it has any.
     public let preferredParameters: [UInt8]?
+    /// What helps phones to keep the database that they found, besides Service Changed.
     public let caching: Caching
     /// The characteristics of Device Information in their order.
     public let deviceInformation: [BluetoothUUID]
@@ -61,7 +70,9 @@ public struct Personality: Sendable {
     public let notifiesSubscribers: Bool
     /// Whether a phone that unsubscribes from Connectivity has its Pebble app woken, which seems to have ended.
     public let wakesUnsubscribers: Bool
+    /// Whether it has the Battery Service.
     public let hasBattery: Bool
+    /// Which PPoGATT service it hosts; nil for none, so that only the phone's own service carries the Pebble Protocol.
     public let reversedTransport: ReversedTransport?
     /// The streams that phones can open; no real watch has any.
     public let streams: Set<WatchStream>
@@ -72,6 +83,7 @@ public struct Personality: Sendable {
     public let maximumMTU: Int
     /// The ATT MTU from which its PPoGATT receive window follows.
     public let windowMTU: Int
+    /// The timers, limits and habits of its PPoGATT.
     public let transportRules: PPoGATTRules
 
     // MARK: What it uses of phones

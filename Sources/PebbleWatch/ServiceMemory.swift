@@ -55,14 +55,19 @@ public struct ServiceMemory: Sendable, Equatable {
 
 /// The images of a firmware update; the numbers are those of the uploads.
 public enum FirmwarePart: UInt8, Sendable, CaseIterable {
+    /// The firmware that normally runs.
     case firmware = 1
+    /// The firmware that the watch recovers with.
     case recoveryFirmware = 2
+    /// The firmware's resources, such as its fonts. New firmware is started only together with them.
     case systemResources = 3
 }
 
 /// An image of a firmware update: all of it, or what has come so far.
 public struct StoredFirmwareImage: Sendable, Equatable {
+    /// The image from its beginning: all of it once it is committed, before that what has come.
     public var bytes: [UInt8]
+    /// Whether the image is whole, and whether the next boot starts it.
     public var progress: Progress
 
     /// How far the image is.
@@ -86,13 +91,18 @@ public struct StoredFirmwareImage: Sendable, Equatable {
 
 /// Names one of the uploads that make an app.
 public struct AppPart: Hashable, Sendable {
+    /// The app that it is a part of.
     public var application: PebbleUUID
+    /// Which part it is.
     public var kind: Kind
 
     /// The parts of an app; the numbers are those of the uploads.
     public enum Kind: UInt8, Sendable, CaseIterable {
+        /// The resource pack. Every app needs it.
         case resources = 4
+        /// The executable with its header. Every app needs it.
         case binary = 5
+        /// The background worker. An app needs it if its flags say so.
         case worker = 7
     }
 

@@ -8,6 +8,7 @@ public struct ServiceModel: Sendable {
     public let isRecovery: Bool
     /// What the watch says it can do.
     public let capabilities: Capabilities
+    /// What the watch's clock shows, and the zone if a phone has set it.
     public let clock: WatchClock
     /// Everything in the databases.
     public let databases: BlobDatabases
@@ -21,7 +22,9 @@ public struct ServiceModel: Sendable {
     public let appOrder: [PebbleUUID]
     /// What is shown, oldest first: neither dismissed nor removed.
     public let notifications: [TimelineItem]
+    /// What plays on the phone.
     public let music: MusicService
+    /// The calls that go on, and those that were missed.
     public let phoneControl: PhoneControlService
     /// What apps have logged and the phone does not have.
     public let logging: [LoggingSessionID: LoggingSpool]
@@ -33,6 +36,7 @@ public struct ServiceModel: Sendable {
     public let isUploading: Bool
     /// What the watch has logged of itself.
     public let log: SystemLog
+    /// What the watch left behind when it was last told to dump its core; nil if there is none.
     public let coreDump: CoreDump?
 }
 

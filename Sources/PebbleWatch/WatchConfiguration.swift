@@ -19,11 +19,15 @@ public enum AddressPrivacy: Sendable, Equatable {
 
 /// Everything that is decided about a watch before it starts.
 public struct WatchConfiguration: Sendable {
+    /// What the watch says it is, with its name, serial number and address.
     public var identity: WatchIdentity
     /// What phones take the watch for.
     public let personality: Personality
+    /// Whether the Pebble transport asks for an encrypted link.
     public var linkSecurity: LinkSecurityPolicy
+    /// Who may pair, and whether keys are kept.
     public var pairing: PairingPolicy
+    /// Which address the watch shows on the air. A watch that is not bondable shows its own in any case.
     public var privacy: AddressPrivacy
     /// What is on the air when, and how often.
     public var advertising: AdvertisingProfile

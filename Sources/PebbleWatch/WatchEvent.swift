@@ -74,6 +74,8 @@ public enum WatchEvent: Sendable {
 
 /// Which way a message went.
 public enum MessageDirection: Sendable {
+    /// The watch received it.
     case fromPhone
+    /// The watch sent it.
     case toPhone
 }

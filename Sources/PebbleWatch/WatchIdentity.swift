@@ -8,8 +8,11 @@ import PebbleProtocol
 public struct WatchIdentity: Sendable, Equatable {
     /// A firmware version as `v4.9.100` or `v4.9.100-suffix`, the only forms that every client parses.
     public struct FirmwareVersion: Sendable, Equatable, CustomStringConvertible {
+        /// The first number, 4 in `v4.9.100`.
         public let major: UInt8
+        /// The second number, 9 in `v4.9.100`.
         public let minor: UInt8
+        /// The third number, 100 in `v4.9.100`.
         public let patch: UInt8
         /// What follows the hyphen, if anything.
         public let suffix: String?
@@ -50,13 +53,17 @@ public struct WatchIdentity: Sendable, Equatable {
     public var serialNumber: String
     /// The identity address, of which the Pebble Protocol reports the octets.
     public var address: LEAddress
+    /// The company whose number is in the scan response and whose name is in Device Information.
     public var company: Company
+    /// The board by its number, as in the scan response and in firmware metadata. It decides what the screen is like.
     public var hardware: HardwarePlatform
     /// The board's name, at most nine ASCII characters.
     public var boardName: String
     /// The case's colour, as manufacturing numbers it. It must go with the hardware: companions choose the pairing path by it.
     public var color: WatchColor
+    /// The normal firmware's version, as in the scan response, in Device Information and in the version response.
     public var firmware: FirmwareVersion
+    /// The recovery firmware's version, as in the version response.
     public var recoveryFirmware: FirmwareVersion
     /// When the firmware was built, seconds since 1970.
     public var firmwareTimestamp: UInt32
@@ -95,8 +102,11 @@ public struct WatchIdentity: Sendable, Equatable {
 
     /// Why an identity cannot be used; the text is for the person who configured it.
     public enum Invalid: Error, Equatable, Sendable, CustomStringConvertible {
+        /// The name has this many bytes of UTF-8; 1 to ``WatchIdentity/maximumNameLength`` are allowed.
         case nameLength(Int)
+        /// The name begins as those of dual-mode watches do, `Pebble-LE ` or `Pebble Time LE `.
         case nameReserved(String)
+        /// The serial number is not twelve ASCII letters or digits.
         case serialNumber(String)
 
         public var description: String {

@@ -25,6 +25,7 @@ public struct WatchMemory: Sendable, Equatable {
 
 /// A phone that has paired, what it knows of the watch's database, and what the watch knows of its services.
 public struct RememberedPhone: Sendable, Equatable {
+    /// Who it is, and the keys that encrypt its links.
     public var bond: Bond
     /// Its subscriptions and what it said about caching.
     public var client: GATTClientState

@@ -6,9 +6,11 @@ import PebbleProtocol
 public struct WatchStatus: Sendable {
     /// A phone on a link.
     public struct Link: Sendable, Equatable {
+        /// The link's handle, by which events name it.
         public let connection: ConnectionHandle
         /// Who it is: its identity if it is bonded, else the address that it uses.
         public let phone: LEAddress
+        /// Whether the link is encrypted, and how well.
         public let security: LinkSecurity
         /// The MTU of its ATT bearer.
         public let mtu: Int
@@ -18,8 +20,11 @@ public struct WatchStatus: Sendable {
 
     /// A companion's session.
     public struct Session: Sendable, Equatable {
+        /// The session's number, by which events name it.
         public let id: SessionID
+        /// Whether it is the Pebble app's, another app's, or serves all apps.
         public let kind: SessionKind
+        /// What carries it now.
         public let transport: SessionTransport
         /// The watchapp that the companion belongs to.
         public let application: PebbleUUID
@@ -27,7 +32,9 @@ public struct WatchStatus: Sendable {
 
     /// A phone that is remembered.
     public struct Phone: Sendable, Equatable {
+        /// Its public or static random address, the one that its bond is stored under.
         public let identity: LEAddress
+        /// Whether a link is there on which it has proved that it is this phone.
         public let isConnected: Bool
         /// Whether its bond would survive a power cut now.
         public let isStored: Bool
@@ -37,13 +44,17 @@ public struct WatchStatus: Sendable {
 
     /// A pairing that waits for a person.
     public struct WaitingPairing: Sendable, Equatable {
+        /// The link that is being paired.
         public let connection: ConnectionHandle
+        /// The phone's identity if it is known, else the address that it uses.
         public let phone: LEAddress
+        /// What the person is asked, or shown.
         public let question: PairingPrompt.Kind
     }
 
     /// Who may pair.
     public struct Pairing: Sendable, Equatable {
+        /// The rules that the watch was configured with.
         public let policy: PairingPolicy
         /// Whether keys are kept.
         public let isBondable: Bool
@@ -57,6 +68,7 @@ public struct WatchStatus: Sendable {
         public let refused: RefusedPairing?
     }
 
+    /// What the watch really is: its own name, serial number and address, also while it hides them on the air.
     public let identity: WatchIdentity
     /// Whether the controller is ready.
     public let isReady: Bool
@@ -68,14 +80,19 @@ public struct WatchStatus: Sendable {
     public let strangersTurnedAway: Int
     /// What is on the air, why, and for how long.
     public let onAir: OnAir
+    /// The phones that are connected, in the order of their handles.
     public let links: [Link]
+    /// The Pebble Protocol sessions that are open, oldest first.
     public let sessions: [Session]
     /// The streams that phones can open, and their PSMs.
     public let streams: [WatchStream: SPSM]
+    /// The phones that are bonded, in the order of their addresses.
     public let phones: [Phone]
+    /// Who may pair, and which pairing waits.
     public let pairing: Pairing
     /// The app that runs.
     public let runningApp: RunningApp
+    /// What the sensors said last.
     public let sensors: WatchSensors
     /// The buttons that are down.
     public let heldButtons: Set<WatchButton>
@@ -84,7 +101,9 @@ public struct WatchStatus: Sendable {
 
     /// The app that runs.
     public struct RunningApp: Sendable, Equatable {
+        /// Its UUID, by which companions and commands name it.
         public let uuid: PebbleUUID
+        /// What the launcher calls it.
         public let name: String
     }
 }

@@ -40,11 +40,14 @@ public struct AppScript: Sendable, Equatable {
 
     /// A tuple to send.
     public struct Tuple: Sendable, Equatable {
+        /// The tuple's key in the dictionary that is sent.
         public var key: UInt32
+        /// Where its value comes from: the script itself, or the dictionary that is being answered.
         public var source: Source
 
         /// Where its value comes from.
         public enum Source: Sendable, Equatable {
+            /// This value, of this type, every time.
             case value(AppMessageValue)
             /// The value that the received dictionary has under a key; the tuple is left out if it has none.
             case received(UInt32)
@@ -61,6 +64,7 @@ public struct AppScript: Sendable, Equatable {
     public struct Rule: Sendable, Equatable {
         /// What must be there; other keys may be too. Numbers are compared as numbers, whatever their width.
         public var conditions: [Condition]
+        /// What is done then, in this order. The actions answer the dictionary that met the conditions.
         public var actions: [Action]
 
         /// A rule.
@@ -72,16 +76,23 @@ public struct AppScript: Sendable, Equatable {
 
     /// Something that a received dictionary must have.
     public enum Condition: Sendable, Equatable {
+        /// There is a tuple with this key, whatever its value.
         case has(UInt32)
+        /// The first tuple with this key has this value: numbers are compared whatever their width, texts as texts, bytes as
+        /// bytes.
         case equals(UInt32, AppMessageValue)
     }
 
     /// Largest dictionaries, in bytes; nil for as large as the phone allows.
     public var inboxSize: Int?
+    /// The largest dictionary that the app sends, in bytes; nil for as large as the phone allows, zero for none at all.
     public var outboxSize: Int?
+    /// What is done when the app starts, in this order; there is no received dictionary then.
     public var onLaunch: [Action]
     /// The first rule whose conditions are met is carried out, and no other.
     public var rules: [Rule]
+    /// What is done when a button goes down; a button without an entry does nothing. An entry for the back button has no
+    /// effect: that button ends the app.
     public var onButton: [WatchButton: [Action]]
 
     /// A script; without arguments one that takes everything and says nothing.

@@ -7,10 +7,15 @@ public struct GolfApp: WatchApp {
 
     /// What the tuples of its messages are. All but the command are texts from the companion.
     public enum Key {
+        /// The distance to the front of the green.
         public static let front: UInt32 = 0
+        /// The distance to the middle of the green.
         public static let mid: UInt32 = 1
+        /// The distance to the back of the green.
         public static let back: UInt32 = 2
+        /// The number of the hole.
         public static let hole: UInt32 = 3
+        /// The par of the hole.
         public static let par: UInt32 = 4
         /// To the companion: see ``Command``.
         public static let command: UInt32 = 5
@@ -18,8 +23,11 @@ public struct GolfApp: WatchApp {
 
     /// What the player asks for.
     public enum Command: UInt8, Sendable {
+        /// The hole before: the up button.
         case previous = 1
+        /// The hole after: the down button.
         case next = 2
+        /// The select button; the companion decides what it means.
         case select = 3
     }
 

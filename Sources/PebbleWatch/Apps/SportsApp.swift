@@ -9,6 +9,7 @@ public struct SportsApp: WatchApp {
     public static let identifier = PebbleUUID(upperHalf: 0x4DAB_81A6_D2FC_458A, lowerHalf: 0x992C_7A1F_3B96_A970)
     /// Bytes of dictionary that it takes and gives, as on the watch.
     public static let inboxSize = 114
+    /// The largest dictionary that it sends, in bytes; it only ever sends the state.
     public static let outboxSize = 16
 
     /// What the tuples of its messages are.
@@ -35,9 +36,13 @@ public struct SportsApp: WatchApp {
 
     /// What the activity does.
     public enum ActivityState: UInt8, Sendable {
+        /// The activity has not begun.
         case initial = 0
+        /// The activity goes on; the select button pauses it.
         case running = 1
+        /// The activity is paused; the select button continues it.
         case paused = 2
+        /// The activity is over. Only the companion says so; the select button begins it again.
         case ended = 3
     }
 

@@ -80,6 +80,8 @@ extension WatchApp {
 
 /// A button of the watch.
 public enum WatchButton: String, Sendable, CaseIterable {
+    /// Back is on the left side of the watch; up, select and down are on the right, from the top. Back ends the running app,
+    /// unless the app keeps that button. The raw values are the names that commands and scripts use.
     case back, up, select, down
 
     /// Whether it says yes to a pairing, or no: up and down, as on the real watch; select and back are what else people

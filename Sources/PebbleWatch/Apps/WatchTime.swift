@@ -1,5 +1,6 @@
 /// A moment as a clock on the wall shows it, in the watch's own time zone.
 public struct WatchTime: Hashable, Sendable {
+    /// Of the Gregorian calendar, such as 2026.
     public let year: Int
     /// 1 to 12.
     public let month: Int
@@ -7,8 +8,11 @@ public struct WatchTime: Hashable, Sendable {
     public let day: Int
     /// 0 is Sunday.
     public let weekday: Int
+    /// 0 to 23.
     public let hour: Int
+    /// 0 to 59.
     public let minute: Int
+    /// 0 to 59.
     public let second: Int
 
     /// The time so many seconds after the beginning of 1970, in the proleptic Gregorian calendar.
@@ -41,11 +45,17 @@ public struct TickUnits: OptionSet, Hashable, Sendable {
 
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
+    /// The second has changed (`SECOND_UNIT`).
     public static let second = TickUnits(rawValue: 1 << 0)
+    /// The minute has changed (`MINUTE_UNIT`).
     public static let minute = TickUnits(rawValue: 1 << 1)
+    /// The hour has changed (`HOUR_UNIT`).
     public static let hour = TickUnits(rawValue: 1 << 2)
+    /// The day of the month has changed (`DAY_UNIT`).
     public static let day = TickUnits(rawValue: 1 << 3)
+    /// The month has changed (`MONTH_UNIT`).
     public static let month = TickUnits(rawValue: 1 << 4)
+    /// The year has changed (`YEAR_UNIT`).
     public static let year = TickUnits(rawValue: 1 << 5)
 
     /// What differs between two times.

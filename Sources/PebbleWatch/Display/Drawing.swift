@@ -5,10 +5,13 @@ import PebbleProtocol
 public enum Drawing: Sendable, Equatable {
     /// The whole screen.
     case clear(PebbleColor)
+    /// One or more lines of text.
     case text(DrawnText)
+    /// All of a rectangle in this colour, or only its edge, one pixel wide. Without width or height, nothing.
     case rectangle(PixelRectangle, PebbleColor, isFilled: Bool)
     /// Both ends included, one pixel wide.
     case line(from: PixelPoint, to: PixelPoint, PebbleColor)
+    /// A picture that the script holds itself.
     case bitmap(DrawnBitmap)
     /// Every colour becomes its opposite; nil for the whole screen.
     case invert(PixelRectangle?)
@@ -16,9 +19,12 @@ public enum Drawing: Sendable, Equatable {
 
 /// A place on the screen, or outside of it: in pixels from the top left corner.
 public struct PixelPoint: Sendable, Hashable {
+    /// To the right; negative on the left of the screen.
     public var x: Int
+    /// Down; negative above the screen.
     public var y: Int
 
+    /// A place, which need not be on the screen.
     public init(x: Int, y: Int) {
         self.x = x
         self.y = y
@@ -27,11 +33,16 @@ public struct PixelPoint: Sendable, Hashable {
 
 /// A part of the screen, in pixels.
 public struct PixelRectangle: Sendable, Hashable {
+    /// Its left column, from the screen's left edge.
     public var x: Int
+    /// Its top row, from the screen's top edge.
     public var y: Int
+    /// How many columns it has; zero or less for none.
     public var width: Int
+    /// How many rows it has; zero or less for none.
     public var height: Int
 
+    /// A rectangle, which need not be on the screen.
     public init(x: Int, y: Int, width: Int, height: Int) {
         self.x = x
         self.y = y
@@ -44,6 +55,7 @@ public struct PixelRectangle: Sendable, Hashable {
 public struct DrawnText: Sendable, Equatable {
     /// Where the text comes from.
     public enum Source: Sendable, Equatable {
+        /// This text, every time.
         case text(String)
         /// What the received dictionary has under a key: text as it is, a number in decimal digits. Nothing for what is neither, or
         /// not there.
@@ -63,6 +75,7 @@ public struct DrawnText: Sendable, Equatable {
     /// The most that text is enlarged.
     public static let largestScale = 64
 
+    /// The text, or the key under which the received dictionary has it.
     public var source: Source
     /// Nil for the screen's left edge, middle or right edge, by the alignment.
     public var x: Int?
@@ -70,9 +83,12 @@ public struct DrawnText: Sendable, Equatable {
     public var y: Int
     /// How many pixels a pixel of the font becomes, each way.
     public var scale: Int
+    /// Which part of a line stands at `x`.
     public var alignment: Alignment
+    /// The colour of the characters; the pixels between them stay as they are.
     public var color: PebbleColor
 
+    /// A text; without more arguments white, not enlarged, at the top left.
     public init(
         _ source: Source,
         x: Int? = nil,
@@ -94,14 +110,18 @@ public struct DrawnText: Sendable, Equatable {
 public struct DrawnBitmap: Sendable, Equatable {
     /// From the top; they may differ in length.
     public var rows: [[Bool]]
+    /// The left edge, in pixels from the screen's; it may be outside of the screen.
     public var x: Int
+    /// The top edge, in pixels from the screen's; it may be outside of the screen.
     public var y: Int
+    /// How many pixels a pixel of the picture becomes, each way.
     public var scale: Int
     /// Of what is set.
     public var color: PebbleColor
     /// Of what is not; nil leaves it alone.
     public var background: PebbleColor?
 
+    /// A picture; with rows alone white, not enlarged, at the top left, with nothing drawn where nothing is set.
     public init(
         rows: [[Bool]],
         x: Int = 0,

@@ -2,6 +2,7 @@ import PebbleProtocol
 
 /// What the watch's screen shows: apps draw into it, and a screenshot is its bytes.
 public struct FrameBuffer: Sendable, Equatable {
+    /// The screen: how large it is, and whether a pixel is a byte or a bit.
     public let display: Display
     /// Rows from top to bottom, as a screenshot sends them: one byte a pixel, `aarrggbb`, or one bit a pixel, bit 0 of a
     /// byte leftmost, 1 for white. On a round display the corners are there too.

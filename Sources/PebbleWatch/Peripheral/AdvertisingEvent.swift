@@ -65,12 +65,19 @@ public enum AdvertisingEvent: Hashable, Sendable {
 
 /// Why the watch advertises as it does: what began the schedule that is on the air.
 public enum AdvertisingReason: Hashable, Sendable {
+    /// Somebody has the watch in hand, or its controller was started.
     case activity(WatchActivity)
+    /// A person or a program asked for it.
     case command
+    /// A link ended, in this way.
     case disconnected(LinkEnd)
+    /// A phone was bonded, and the watch waits for it.
     case bondAdded
+    /// The last bond was removed, and the watch can be discovered again.
     case bondRemoved
+    /// The pairing window was opened.
     case pairingWindow
+    /// Strangers are about, so the bonded phone is waited for at the shortest interval.
     case strangers
     /// The beacon's own.
     case noPhoneConnected

@@ -30,7 +30,10 @@ public struct AdvertisingPolicy: Sendable {
 
     /// Something to connect to.
     public struct Connectable: Hashable, Sendable {
+        /// Which phones it is for. Where one advertisement serves both purposes, the one whose interval is shorter; discovery
+        /// if they are the same.
         public let purpose: Purpose
+        /// How often it is sent.
         public let interval: AdvertisingInterval
 
         /// Names a purpose and how often it is advertised.

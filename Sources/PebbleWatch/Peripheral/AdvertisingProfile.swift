@@ -2,7 +2,9 @@ import BluetoothHCI
 
 /// One stretch of advertising: at this interval, for so long on the air.
 public struct AdvertisingStep: Hashable, Sendable {
+    /// How often the watch advertises in this step.
     public let interval: AdvertisingInterval
+    /// How long the step lasts, counted only while it is on the air.
     public let duration: Duration
 
     /// Names an interval and how long it is kept.
@@ -14,7 +16,9 @@ public struct AdvertisingStep: Hashable, Sendable {
 /// Steps one after the other, and the interval that is kept for ever after them: a watch that waits for a phone never
 /// falls silent.
 public struct AdvertisingSchedule: Hashable, Sendable {
+    /// The steps, first to last; empty for one interval all the time.
     public let steps: [AdvertisingStep]
+    /// The interval after the last step, kept for ever.
     public let last: AdvertisingInterval
 
     /// Lists the steps and what follows them.
@@ -54,6 +58,7 @@ public struct AdvertisingProfile: Hashable, Sendable {
     public var discovery: AdvertisingSchedule
     /// To be found again by the phone that does.
     public var reconnection: AdvertisingSchedule
+    /// What the advertisement says while the watch waits for its bonded phone.
     public var reconnectionPayload: ReconnectionPayload
     /// With both to do: how long each is on the air before the other. Nil: one advertisement serves both, at the shorter
     /// of their intervals.
@@ -65,6 +70,7 @@ public struct AdvertisingProfile: Hashable, Sendable {
     public var restartsAfter: Set<LinkEnd>
     /// After which ends of a link the first, fast step is left out, unless there is a beacon to be answered.
     public var staysSlowAfter: Set<LinkEnd>
+    /// How often waiting for the phone may begin with the first, fast step; nil for no limit.
     public var churnGuard: ChurnGuard?
     /// While the beacon is out, no interval is longer: whoever it wakes has ten seconds to find the watch.
     public var slowestWithBeacon: AdvertisingInterval

@@ -10,6 +10,7 @@ public struct Beacon: Hashable, Sendable {
     public var uuid: PebbleUUID
     /// Two numbers to tell beacons of one region apart.
     public var major: UInt16
+    /// The second of the two numbers; by Apple's use, beacons of the same major number differ in it.
     public var minor: UInt16
     /// How strongly an iPhone receives it from one metre away, in dBm.
     public var measuredPower: Int8

@@ -50,10 +50,15 @@ public struct ConnectionParameterRules: Sendable, Equatable {
     public enum Violation: Error, Hashable, Sendable {
         /// The Core does not allow such parameters, whoever asks.
         case notAllowedByCore
+        /// The shorter bound of the interval is below this.
         case intervalTooShort(minimum: Duration)
+        /// The shorter bound of the interval is not a multiple of this.
         case intervalOffGrid(ConnectionInterval)
+        /// The bounds of the interval are less than this apart, and are not both the shortest interval where that is allowed.
         case intervalSpreadTooNarrow(minimum: Duration)
+        /// The latency is above this, in connection events that the peripheral may leave out.
         case latencyTooHigh(maximum: UInt16)
+        /// The supervision timeout is not in this range, whose ends are allowed.
         case supervisionTimeoutOutOfRange(ClosedRange<Duration>)
         /// The longest interval times the events from one attended to the next is more than two seconds.
         case silenceTooLong

@@ -27,7 +27,9 @@ public struct OnAir: Hashable, Sendable {
 
     /// One advertisement.
     public struct Entry: Hashable, Sendable {
+        /// Who is to hear it, and whether they can connect.
         public let role: Role
+        /// How often it is sent now.
         public let interval: AdvertisingInterval
         /// The address that it comes from.
         public let address: LEAddress
@@ -35,6 +37,7 @@ public struct OnAir: Hashable, Sendable {
         public let data: [UInt8]
         /// AD structures for whoever asks.
         public let scanResponse: [UInt8]
+        /// What began the schedule that it is on.
         public let reason: AdvertisingReason
         /// When it began at this interval.
         public let since: Duration
@@ -45,6 +48,7 @@ public struct OnAir: Hashable, Sendable {
         public let next: AdvertisingInterval?
         /// How long it is on the air before something else has its turn; nil if it does not share.
         public let turn: Duration?
+        /// Whether the controller sends it at this moment.
         public let state: State
 
         /// What it tells those who hear it, in words.
@@ -56,8 +60,11 @@ public struct OnAir: Hashable, Sendable {
 
     /// Why nothing is.
     public enum Silence: String, Hashable, Sendable {
+        /// The controller is not there, or has not been started.
         case controllerNotReady
+        /// A phone is connected, and no other is waited for beside it.
         case connected
+        /// The watch is about to take another private address, and is silent for a moment in between.
         case changingAddress
     }
 

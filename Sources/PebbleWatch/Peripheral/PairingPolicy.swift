@@ -36,6 +36,7 @@ public struct PairingPolicy: Sendable, Equatable {
         case no
     }
 
+    /// Which phones are answered yes, asked about, or answered no.
     public var mode: Mode
     /// Whether the watch keeps keys at all. If not, its database never changes and has no Service Changed.
     public var isBondable: Bool

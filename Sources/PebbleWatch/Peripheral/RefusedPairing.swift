@@ -17,6 +17,7 @@ public struct RefusedPairing: Sendable, Equatable {
 
     /// The phone's identity if its address is a known one, else the address that it uses.
     public let phone: LEAddress
+    /// Why it was refused, which decides the advice.
     public let reason: Reason
     /// When.
     public let time: Duration

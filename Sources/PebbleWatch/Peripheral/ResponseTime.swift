@@ -3,8 +3,11 @@ import PebbleProtocol
 
 /// How soon the two sides of a link hear each other, in the firmware's three steps. Speed costs both batteries.
 public enum ResponseTime: UInt8, Sendable, Comparable, CaseIterable {
+    /// What a link has while no consumer needs speed.
     case slow = 0
+    /// Between the two. No consumer on the watch wants it, but a phone can ask for it.
     case middle = 1
+    /// What a link has while a consumer needs speed: in the watch's own profiles the shortest interval, and no latency.
     case fast = 2
 
     public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }

@@ -8,14 +8,19 @@ public enum SensorReading: Sendable, Equatable {
     case tap(QEMUMessage.Axis, direction: Int8)
     /// A full turn is 0x10000.
     case compass(heading: UInt32, QEMUMessage.Calibration)
+    /// Samples, the newest last; an empty list changes nothing.
     case accelerometer([QEMUMessage.AccelerometerSample])
     /// What apps are told of the link to the phone; the link itself stays as it is.
     case phoneConnection(isConnected: Bool)
+    /// Whether the time is to be shown with 24 hours, or with 12.
     case timeFormat(is24Hour: Bool)
+    /// Whether the timeline's next event is to cover the bottom of a watchface.
     case timelinePeek(isShown: Bool)
     /// 0 small to 3 extra large.
     case contentSize(UInt8)
+    /// The latest count of one metric, in the unit of its name.
     case health(QEMUMessage.HealthMetric, value: Int32)
+    /// Beats a minute, and how good the measurement is, as the emulator's tools number it: the number is passed on as it is.
     case heartRate(beatsPerMinute: UInt8, quality: Int8)
 }
 
@@ -23,6 +28,7 @@ public enum SensorReading: Sendable, Equatable {
 public struct WatchSensors: Sendable, Equatable {
     /// A tap on the watch.
     public struct Tap: Sendable, Equatable {
+        /// The axis along which the watch was tapped.
         public let axis: QEMUMessage.Axis
         /// 1 or -1.
         public let direction: Int8
@@ -32,31 +38,41 @@ public struct WatchSensors: Sendable, Equatable {
     public struct Heading: Sendable, Equatable {
         /// A full turn is 0x10000.
         public let angle: UInt32
+        /// How far the angle can be trusted.
         public let calibration: QEMUMessage.Calibration
     }
 
     /// What a heart rate monitor measured.
     public struct HeartRate: Sendable, Equatable {
+        /// Beats a minute.
         public let beatsPerMinute: UInt8
+        /// How good the measurement is, as the emulator's tools number it.
         public let quality: Int8
     }
 
     /// Charge in percent.
     public internal(set) var batteryPercent: UInt8
+    /// Whether the charger is connected; false until a reading says so.
     public internal(set) var isCharging = false
     /// How often the watch was tapped.
     public internal(set) var tapCount = 0
+    /// The latest tap; nil if there was none.
     public internal(set) var lastTap: Tap?
+    /// The latest heading; nil if the compass has said nothing.
     public internal(set) var heading: Heading?
     /// The newest sample.
     public internal(set) var acceleration: QEMUMessage.AccelerometerSample?
     /// What apps are told of the link to the phone, if somebody has said so; nil means the truth.
     public internal(set) var phoneConnectionOverride: Bool?
+    /// Whether the time is to be shown with 24 hours; false until a reading says so.
     public internal(set) var is24HourStyle = false
+    /// Whether the timeline's next event is to cover the bottom of a watchface; false until a reading says so.
     public internal(set) var showsTimelinePeek = false
     /// 0 small to 3 extra large; the real watch starts at 1, medium.
     public internal(set) var contentSize: UInt8 = 1
+    /// The latest count of each metric, in the unit of its name; a metric without a reading is not there.
     public internal(set) var health: [QEMUMessage.HealthMetric: Int32] = [:]
+    /// The latest measurement; nil if there was none.
     public internal(set) var heartRate: HeartRate?
 
     init(batteryPercent: UInt8) { self.batteryPercent = batteryPercent }

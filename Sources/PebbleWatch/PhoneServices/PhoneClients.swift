@@ -12,8 +12,11 @@ public enum PhoneServiceKind: String, Sendable, CaseIterable {
 
 /// What went wrong with one of them.
 public enum PhoneServiceProblem: Error, Equatable, Sendable, CustomStringConvertible {
+    /// The Apple Notification Center Service did not work, and how.
     case notifications(ANCSProblem)
+    /// The Apple Media Service did not work, and how.
     case media(AMSProblem)
+    /// The Current Time Service did not work, and how.
     case time(CurrentTimeProblem)
 
     /// Whose problem it is.

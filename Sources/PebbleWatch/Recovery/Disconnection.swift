@@ -47,6 +47,7 @@ public struct Disconnection: Sendable, Hashable {
     public let time: Duration
     /// How long it had lasted.
     public let linkDuration: Duration
+    /// What the watch did then; `none` until the advertising policy has decided.
     public internal(set) var remedy = Remedy.none
     /// How long the phone was away; nil while it is.
     public internal(set) var absence: Duration?

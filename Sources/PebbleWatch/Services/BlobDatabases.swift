@@ -4,6 +4,7 @@ import PebbleProtocol
 public struct BlobDatabases: Sendable, Equatable {
     /// A key's value.
     public struct Record: Sendable, Equatable {
+        /// The value as the phone or the watch wrote it; its layout is the database's.
         public var value: [UInt8]
         /// When it was last changed, in seconds since 1970: of use in the settings only, which both sides change.
         public var timestamp: UInt32
@@ -110,8 +111,11 @@ public struct BlobDatabases: Sendable, Equatable {
 
 /// A record, as it is remembered.
 public struct StoredRecord: Sendable, Equatable {
+    /// The database that it is in.
     public var database: BlobDBDatabase
+    /// Its key, as the database has it.
     public var key: [UInt8]
+    /// Its value, when that was last changed, and whether the phone knows.
     public var record: BlobDatabases.Record
 
     /// A record.

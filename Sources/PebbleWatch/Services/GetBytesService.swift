@@ -67,6 +67,7 @@ struct GetBytesService: Sendable {
 /// What a watch leaves behind that was told to dump its core: here the lines that it has logged, as text, since it has no
 /// memory whose image would mean anything.
 public struct CoreDump: Sendable, Equatable {
+    /// Text in UTF-8: a line about the watch, then one for each line that it had logged since it booted.
     public var bytes: [UInt8]
     /// Whether a phone has had it.
     public var isRead: Bool

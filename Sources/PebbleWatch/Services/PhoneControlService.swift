@@ -5,15 +5,18 @@ import PebbleProtocol
 public struct PhoneControlService: Sendable, Equatable {
     /// A call that goes on.
     public struct Call: Sendable, Equatable {
+        /// Names the call: the Pebble app's cookie, or the number of the notification that tells of it.
         public let id: PhoneControlMessage.Call
         /// Who calls; nil for a call that the user makes.
         public var caller: PhoneControlMessage.Caller?
+        /// How far the call is, as the phone told last.
         public var state: State
         /// The notification that tells of it; nil for a call that the Pebble app told of.
         var notification: AppleNotificationService.Source?
 
         /// How far a call is.
         public enum State: Sendable {
+            /// Incoming: the phone rings. Outgoing: the user calls somebody. Active: the call was accepted.
             case incoming, outgoing, active
         }
 

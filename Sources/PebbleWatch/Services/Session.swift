@@ -3,6 +3,7 @@ import PebbleProtocol
 
 /// Names one Pebble Protocol session for as long as the watch runs; numbers are not used again.
 public struct SessionID: Hashable, Sendable, CustomStringConvertible {
+    /// Counted from 1; a restart of the watch begins with 1 again.
     public let number: UInt64
 
     public var description: String { "session \(number)" }

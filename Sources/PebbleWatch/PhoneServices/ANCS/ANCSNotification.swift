@@ -18,17 +18,29 @@ public struct ANCSCategory: RawRepresentable, Hashable, Sendable, CustomStringCo
 
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
+    /// What fits no other category.
     public static let other = ANCSCategory(rawValue: 0)
+    /// A call that rings.
     public static let incomingCall = ANCSCategory(rawValue: 1)
+    /// A call that was not answered.
     public static let missedCall = ANCSCategory(rawValue: 2)
+    /// A recorded message of a caller.
     public static let voicemail = ANCSCategory(rawValue: 3)
+    /// News of people: messages, posts.
     public static let social = ANCSCategory(rawValue: 4)
+    /// A calendar's event, a reminder, an alarm.
     public static let schedule = ANCSCategory(rawValue: 5)
+    /// A mail.
     public static let email = ANCSCategory(rawValue: 6)
+    /// News of the world.
     public static let news = ANCSCategory(rawValue: 7)
+    /// About the user's body and training.
     public static let healthAndFitness = ANCSCategory(rawValue: 8)
+    /// About work and money.
     public static let businessAndFinance = ANCSCategory(rawValue: 9)
+    /// About a place, such as the way there.
     public static let location = ANCSCategory(rawValue: 10)
+    /// About games, music, films and the like.
     public static let entertainment = ANCSCategory(rawValue: 11)
 
     private static let names = [
@@ -48,11 +60,15 @@ public struct ANCSEventFlags: OptionSet, Hashable, Sendable {
 
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
+    /// The phone makes no sound for it (EventFlagSilent). The watch does not use it.
     public static let silent = ANCSEventFlags(rawValue: 0x01)
+    /// The phone marks it as important (EventFlagImportant). The watch does not use it.
     public static let important = ANCSEventFlags(rawValue: 0x02)
     /// It was there before the watch subscribed.
     public static let preExisting = ANCSEventFlags(rawValue: 0x04)
+    /// It has a positive action, whose name can be asked for (EventFlagPositiveAction).
     public static let positiveAction = ANCSEventFlags(rawValue: 0x08)
+    /// It has a negative action, whose name can be asked for (EventFlagNegativeAction).
     public static let negativeAction = ANCSEventFlags(rawValue: 0x10)
 }
 
@@ -97,22 +113,29 @@ struct ANCSSourceEvent: Hashable, Sendable {
 
 /// A notification of the phone, with what it says.
 public struct ANCSNotification: Equatable, Sendable {
+    /// The phone's number for it, by which an action is asked for.
     public let uid: ANCSNotificationUID
     /// Whether it is another form of one that came before.
     public let isModified: Bool
+    /// How it is to be shown, and which actions it has.
     public let flags: ANCSEventFlags
+    /// What kind of thing it tells.
     public let category: ANCSCategory
     /// Such as `com.apple.MobileSMS`.
     public let appIdentifier: String
     /// What the phone calls the app; nil if it did not say.
     public let appName: String?
+    /// Its title, of which the watch asks for as many bytes as ``Personality/notificationTitleLimit``; empty if it has none.
     public let title: String
+    /// Its subtitle, of which the watch asks for 40 bytes at most; empty if it has none.
     public let subtitle: String
+    /// Its text, of which the watch asks for 200 bytes at most; empty if it has none.
     public let message: String
     /// The phone's local time; nil if it gave none that makes sense.
     public let date: ANCSDate?
     /// What the actions are called; nil for those that there are not.
     public let positiveActionLabel: String?
+    /// What the negative action is called; nil if there is none, empty if the phone does not name it.
     public let negativeActionLabel: String?
 }
 
@@ -145,6 +168,7 @@ public struct ANCSDate: Hashable, Sendable {
     /// The date's length.
     static let length = 15
 
+    /// A date by what a clock on the wall shows.
     public init(localSeconds: UInt32) { self.localSeconds = localSeconds }
 
     /// Nil for anything else than a date from 1970 to 2105; iOS itself sends other things.
