@@ -11,6 +11,7 @@ public struct SetEventMask: HCICommandWithReturn {
     /// The events wanted.
     public var mask: EventMask
 
+    /// Makes the command with these parameters.
     public init(mask: EventMask) {
         self.mask = mask
     }
@@ -33,6 +34,7 @@ public struct SetEventMaskPage2: HCICommandWithReturn {
     /// The events wanted.
     public var mask: EventMaskPage2
 
+    /// Makes the command with these parameters.
     public init(mask: EventMaskPage2) {
         self.mask = mask
     }
@@ -52,6 +54,7 @@ public struct SetEventMaskPage2: HCICommandWithReturn {
 public struct Reset: HCICommandWithReturn, HCICommandWithoutParameters {
     public static let id = HCICommandID("Reset", .controllerAndBaseband, 0x0003, bit: (5, 7))
 
+    /// Makes the command, which has no parameters.
     public init() {}
 }
 
@@ -70,6 +73,7 @@ public struct ReadTransmitPowerLevel: HCICommandWithReturn {
         /// The level in dBm.
         public var powerDBm: Int8
 
+        /// Makes return parameters with these values.
         public init(handle: ConnectionHandle, powerDBm: Int8) {
             self.handle = handle
             self.powerDBm = powerDBm
@@ -91,6 +95,7 @@ public struct ReadTransmitPowerLevel: HCICommandWithReturn {
     /// Which level.
     public var type: TransmitPowerLevelType
 
+    /// Makes the command with these parameters.
     public init(handle: ConnectionHandle, type: TransmitPowerLevelType) {
         self.handle = handle
         self.type = type
@@ -116,6 +121,7 @@ public struct SetControllerToHostFlowControl: HCICommandWithReturn {
     /// For which data.
     public var flowControl: ControllerToHostFlowControl
 
+    /// Makes the command with these parameters.
     public init(flowControl: ControllerToHostFlowControl) {
         self.flowControl = flowControl
     }
@@ -147,6 +153,7 @@ public struct HostBufferSize: HCICommandWithReturn {
     /// How many synchronous packets the host can hold.
     public var synchronousPacketCount: UInt16
 
+    /// Makes the command with these parameters.
     public init(
         aclDataLength: UInt16,
         synchronousDataLength: UInt8,
@@ -184,6 +191,7 @@ public struct HostNumberOfCompletedPackets: HCICommandWithReturn {
     /// How many packets of which connection.
     public var packets: CompletedPacketsList
 
+    /// Makes the command with these parameters.
     public init(packets: CompletedPacketsList) {
         self.packets = packets
     }
@@ -208,6 +216,7 @@ public struct WriteLEHostSupport: HCICommandWithReturn {
     /// Reserved; 0 when sent.
     public var simultaneousHost: UInt8
 
+    /// Makes the command with these parameters.
     public init(isSupported: Bool, simultaneousHost: UInt8) {
         self.isSupported = isSupported
         self.simultaneousHost = simultaneousHost

@@ -23,6 +23,7 @@ public struct ReadLocalVersionInformation: HCICommandWithReturn, HCICommandWitho
         /// The manufacturer's subversion of the link layer.
         public var lmpSubversion: UInt16
 
+        /// Makes return parameters with these values.
         public init(
             hciVersion: CoreVersion,
             hciRevision: UInt16,
@@ -54,6 +55,7 @@ public struct ReadLocalVersionInformation: HCICommandWithReturn, HCICommandWitho
         }
     }
 
+    /// Makes the command, which has no parameters.
     public init() {}
 }
 
@@ -70,6 +72,7 @@ public struct ReadLocalSupportedCommands: HCICommandWithReturn, HCICommandWithou
         /// The commands.
         public var commands: SupportedCommands
 
+        /// Makes return parameters with these values.
         public init(commands: SupportedCommands) {
             self.commands = commands
         }
@@ -83,6 +86,7 @@ public struct ReadLocalSupportedCommands: HCICommandWithReturn, HCICommandWithou
         }
     }
 
+    /// Makes the command, which has no parameters.
     public init() {}
 }
 
@@ -99,6 +103,7 @@ public struct ReadLocalSupportedFeatures: HCICommandWithReturn, HCICommandWithou
         /// The features.
         public var features: LMPFeatures
 
+        /// Makes return parameters with these values.
         public init(features: LMPFeatures) {
             self.features = features
         }
@@ -114,6 +119,7 @@ public struct ReadLocalSupportedFeatures: HCICommandWithReturn, HCICommandWithou
         }
     }
 
+    /// Makes the command, which has no parameters.
     public init() {}
 }
 
@@ -136,6 +142,7 @@ public struct ReadBufferSize: HCICommandWithReturn, HCICommandWithoutParameters 
         /// How many synchronous packets the controller can hold.
         public var synchronousPacketCount: UInt16
 
+        /// Makes return parameters with these values.
         public init(
             aclDataLength: UInt16,
             synchronousDataLength: UInt8,
@@ -163,6 +170,7 @@ public struct ReadBufferSize: HCICommandWithReturn, HCICommandWithoutParameters 
         }
     }
 
+    /// Makes the command, which has no parameters.
     public init() {}
 }
 
@@ -179,6 +187,7 @@ public struct ReadBDADDR: HCICommandWithReturn, HCICommandWithoutParameters {
         /// The address.
         public var address: DeviceAddress
 
+        /// Makes return parameters with these values.
         public init(address: DeviceAddress) {
             self.address = address
         }
@@ -192,6 +201,7 @@ public struct ReadBDADDR: HCICommandWithReturn, HCICommandWithoutParameters {
         }
     }
 
+    /// Makes the command, which has no parameters.
     public init() {}
 }
 
@@ -210,6 +220,7 @@ public struct ReadRSSI: HCICommandWithReturn {
         /// The strength in dBm; nil if it is not available.
         public var rssiDBm: Int8?
 
+        /// Makes return parameters with these values.
         public init(handle: ConnectionHandle, rssiDBm: Int8?) {
             self.handle = handle
             self.rssiDBm = rssiDBm
@@ -229,6 +240,7 @@ public struct ReadRSSI: HCICommandWithReturn {
     /// Which connection.
     public var handle: ConnectionHandle
 
+    /// Makes the command with these parameters.
     public init(handle: ConnectionHandle) {
         self.handle = handle
     }

@@ -15,6 +15,7 @@ public struct LEReadFilterAcceptListSize: HCICommandWithReturn, HCICommandWithou
         /// How many.
         public var size: UInt8
 
+        /// Makes return parameters with these values.
         public init(size: UInt8) {
             self.size = size
         }
@@ -28,6 +29,7 @@ public struct LEReadFilterAcceptListSize: HCICommandWithReturn, HCICommandWithou
         }
     }
 
+    /// Makes the command, which has no parameters.
     public init() {}
 }
 
@@ -37,6 +39,7 @@ public struct LEReadFilterAcceptListSize: HCICommandWithReturn, HCICommandWithou
 public struct LEClearFilterAcceptList: HCICommandWithReturn, HCICommandWithoutParameters {
     public static let id = HCICommandID("LEClearFilterAcceptList", .lowEnergy, 0x0010, bit: (26, 7))
 
+    /// Makes the command, which has no parameters.
     public init() {}
 }
 
@@ -49,6 +52,7 @@ public struct LEAddDeviceToFilterAcceptList: HCICommandWithReturn {
     /// The device.
     public var device: LEAddress
 
+    /// Makes the command with these parameters.
     public init(device: LEAddress) {
         self.device = device
     }
@@ -71,6 +75,7 @@ public struct LERemoveDeviceFromFilterAcceptList: HCICommandWithReturn {
     /// The device.
     public var device: LEAddress
 
+    /// Makes the command with these parameters.
     public init(device: LEAddress) {
         self.device = device
     }
@@ -97,6 +102,7 @@ public struct LEAddDeviceToResolvingList: HCICommandWithReturn {
     /// Our identity resolving key towards it; 0 for none.
     public var localIRK: UInt128
 
+    /// Makes the command with these parameters.
     public init(peer: LEAddress, peerIRK: UInt128, localIRK: UInt128) {
         self.peer = peer
         self.peerIRK = peerIRK
@@ -125,6 +131,7 @@ public struct LERemoveDeviceFromResolvingList: HCICommandWithReturn {
     /// The device's identity address.
     public var peer: LEAddress
 
+    /// Makes the command with these parameters.
     public init(peer: LEAddress) {
         self.peer = peer
     }
@@ -144,6 +151,7 @@ public struct LERemoveDeviceFromResolvingList: HCICommandWithReturn {
 public struct LEClearResolvingList: HCICommandWithReturn, HCICommandWithoutParameters {
     public static let id = HCICommandID("LEClearResolvingList", .lowEnergy, 0x0029, bit: (34, 5))
 
+    /// Makes the command, which has no parameters.
     public init() {}
 }
 
@@ -160,6 +168,7 @@ public struct LEReadResolvingListSize: HCICommandWithReturn, HCICommandWithoutPa
         /// How many.
         public var size: UInt8
 
+        /// Makes return parameters with these values.
         public init(size: UInt8) {
             self.size = size
         }
@@ -173,6 +182,7 @@ public struct LEReadResolvingListSize: HCICommandWithReturn, HCICommandWithoutPa
         }
     }
 
+    /// Makes the command, which has no parameters.
     public init() {}
 }
 
@@ -189,6 +199,7 @@ public struct LEReadPeerResolvableAddress: HCICommandWithReturn {
         /// Its private address.
         public var address: DeviceAddress
 
+        /// Makes return parameters with these values.
         public init(address: DeviceAddress) {
             self.address = address
         }
@@ -205,6 +216,7 @@ public struct LEReadPeerResolvableAddress: HCICommandWithReturn {
     /// The device's identity address.
     public var peer: LEAddress
 
+    /// Makes the command with these parameters.
     public init(peer: LEAddress) {
         self.peer = peer
     }
@@ -231,6 +243,7 @@ public struct LEReadLocalResolvableAddress: HCICommandWithReturn {
         /// Our private address.
         public var address: DeviceAddress
 
+        /// Makes return parameters with these values.
         public init(address: DeviceAddress) {
             self.address = address
         }
@@ -247,6 +260,7 @@ public struct LEReadLocalResolvableAddress: HCICommandWithReturn {
     /// The device's identity address.
     public var peer: LEAddress
 
+    /// Makes the command with these parameters.
     public init(peer: LEAddress) {
         self.peer = peer
     }
@@ -269,6 +283,7 @@ public struct LESetAddressResolutionEnable: HCICommandWithReturn {
     /// Whether private addresses are resolved and made.
     public var isEnabled: Bool
 
+    /// Makes the command with these parameters.
     public init(isEnabled: Bool) {
         self.isEnabled = isEnabled
     }
@@ -291,6 +306,7 @@ public struct LESetResolvablePrivateAddressTimeout: HCICommandWithReturn {
     /// How long, in seconds: 1 to 3600.
     public var timeoutSeconds: UInt16
 
+    /// Makes the command with these parameters.
     public init(timeoutSeconds: UInt16) {
         self.timeoutSeconds = timeoutSeconds
     }
@@ -315,6 +331,7 @@ public struct LESetPrivacyMode: HCICommandWithReturn {
     /// Whether it may.
     public var mode: PrivacyMode
 
+    /// Makes the command with these parameters.
     public init(peer: LEAddress, mode: PrivacyMode) {
         self.peer = peer
         self.mode = mode

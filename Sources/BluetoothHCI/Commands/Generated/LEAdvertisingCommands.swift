@@ -23,6 +23,7 @@ public struct LESetAdvertisingParameters: HCICommandWithReturn {
     /// Whose requests are answered.
     public var filterPolicy: AdvertisingFilterPolicy
 
+    /// Makes the command with these parameters.
     public init(
         intervalMinimum: AdvertisingInterval,
         intervalMaximum: AdvertisingInterval,
@@ -83,6 +84,7 @@ public struct LEReadAdvertisingPhysicalChannelTxPower: HCICommandWithReturn, HCI
         /// The level in dBm.
         public var powerDBm: Int8
 
+        /// Makes return parameters with these values.
         public init(powerDBm: Int8) {
             self.powerDBm = powerDBm
         }
@@ -96,6 +98,7 @@ public struct LEReadAdvertisingPhysicalChannelTxPower: HCICommandWithReturn, HCI
         }
     }
 
+    /// Makes the command, which has no parameters.
     public init() {}
 }
 
@@ -108,6 +111,7 @@ public struct LESetAdvertisingData: HCICommandWithReturn {
     /// Up to 31 octets of AD structures.
     public var data: AdvertisingBytes
 
+    /// Makes the command with these parameters.
     public init(data: AdvertisingBytes) {
         self.data = data
     }
@@ -130,6 +134,7 @@ public struct LESetScanResponseData: HCICommandWithReturn {
     /// Up to 31 octets of AD structures.
     public var data: AdvertisingBytes
 
+    /// Makes the command with these parameters.
     public init(data: AdvertisingBytes) {
         self.data = data
     }
@@ -152,6 +157,7 @@ public struct LESetAdvertisingEnable: HCICommandWithReturn {
     /// Whether to advertise.
     public var isEnabled: Bool
 
+    /// Makes the command with these parameters.
     public init(isEnabled: Bool) {
         self.isEnabled = isEnabled
     }

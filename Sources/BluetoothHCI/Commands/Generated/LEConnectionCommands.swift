@@ -21,6 +21,7 @@ public struct LECreateConnection: HCICommand {
     /// How often the two sides meet.
     public var parameters: ConnectionParameters
 
+    /// Makes the command with these parameters.
     public init(
         scanInterval: ScanInterval,
         scanWindow: ScanInterval,
@@ -62,6 +63,7 @@ public struct LECreateConnection: HCICommand {
 public struct LECreateConnectionCancel: HCICommandWithReturn, HCICommandWithoutParameters {
     public static let id = HCICommandID("LECreateConnectionCancel", .lowEnergy, 0x000E, bit: (26, 5))
 
+    /// Makes the command, which has no parameters.
     public init() {}
 }
 
@@ -76,6 +78,7 @@ public struct LEConnectionUpdate: HCICommand {
     /// How often the two sides are to meet.
     public var parameters: ConnectionParameters
 
+    /// Makes the command with these parameters.
     public init(handle: ConnectionHandle, parameters: ConnectionParameters) {
         self.handle = handle
         self.parameters = parameters
@@ -105,6 +108,7 @@ public struct LERemoteConnectionParameterRequestReply: HCICommandWithReturn {
         /// Which connection.
         public var handle: ConnectionHandle
 
+        /// Makes return parameters with these values.
         public init(handle: ConnectionHandle) {
             self.handle = handle
         }
@@ -123,6 +127,7 @@ public struct LERemoteConnectionParameterRequestReply: HCICommandWithReturn {
     /// The parameters accepted.
     public var parameters: ConnectionParameters
 
+    /// Makes the command with these parameters.
     public init(handle: ConnectionHandle, parameters: ConnectionParameters) {
         self.handle = handle
         self.parameters = parameters
@@ -160,6 +165,7 @@ public struct LERemoteConnectionParameterRequestNegativeReply: HCICommandWithRet
         /// Which connection.
         public var handle: ConnectionHandle
 
+        /// Makes return parameters with these values.
         public init(handle: ConnectionHandle) {
             self.handle = handle
         }
@@ -180,6 +186,7 @@ public struct LERemoteConnectionParameterRequestNegativeReply: HCICommandWithRet
     /// Why.
     public var reason: HCIStatus
 
+    /// Makes the command with these parameters.
     public init(handle: ConnectionHandle, reason: HCIStatus) {
         self.handle = handle
         self.reason = reason
@@ -205,6 +212,7 @@ public struct LEReadRemoteFeatures: HCICommand {
     /// Which connection.
     public var handle: ConnectionHandle
 
+    /// Makes the command with these parameters.
     public init(handle: ConnectionHandle) {
         self.handle = handle
     }

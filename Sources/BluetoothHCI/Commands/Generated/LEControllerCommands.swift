@@ -11,6 +11,7 @@ public struct LESetEventMask: HCICommandWithReturn {
     /// The events wanted.
     public var mask: LEEventMask
 
+    /// Makes the command with these parameters.
     public init(mask: LEEventMask) {
         self.mask = mask
     }
@@ -39,6 +40,7 @@ public struct LEReadBufferSize: HCICommandWithReturn, HCICommandWithoutParameter
         /// How many ACL packets the controller can hold.
         public var aclPacketCount: UInt8
 
+        /// Makes return parameters with these values.
         public init(aclDataLength: UInt16, aclPacketCount: UInt8) {
             self.aclDataLength = aclDataLength
             self.aclPacketCount = aclPacketCount
@@ -55,6 +57,7 @@ public struct LEReadBufferSize: HCICommandWithReturn, HCICommandWithoutParameter
         }
     }
 
+    /// Makes the command, which has no parameters.
     public init() {}
 }
 
@@ -77,6 +80,7 @@ public struct LEReadBufferSizeV2: HCICommandWithReturn, HCICommandWithoutParamet
         /// How many isochronous packets the controller can hold.
         public var isoPacketCount: UInt8
 
+        /// Makes return parameters with these values.
         public init(aclDataLength: UInt16, aclPacketCount: UInt8, isoDataLength: UInt16, isoPacketCount: UInt8) {
             self.aclDataLength = aclDataLength
             self.aclPacketCount = aclPacketCount
@@ -99,6 +103,7 @@ public struct LEReadBufferSizeV2: HCICommandWithReturn, HCICommandWithoutParamet
         }
     }
 
+    /// Makes the command, which has no parameters.
     public init() {}
 }
 
@@ -115,6 +120,7 @@ public struct LEReadLocalSupportedFeatures: HCICommandWithReturn, HCICommandWith
         /// The features.
         public var features: LEFeatures
 
+        /// Makes return parameters with these values.
         public init(features: LEFeatures) {
             self.features = features
         }
@@ -130,6 +136,7 @@ public struct LEReadLocalSupportedFeatures: HCICommandWithReturn, HCICommandWith
         }
     }
 
+    /// Makes the command, which has no parameters.
     public init() {}
 }
 
@@ -146,6 +153,7 @@ public struct LEReadSupportedStates: HCICommandWithReturn, HCICommandWithoutPara
         /// The combinations.
         public var states: LEStates
 
+        /// Makes return parameters with these values.
         public init(states: LEStates) {
             self.states = states
         }
@@ -159,6 +167,7 @@ public struct LEReadSupportedStates: HCICommandWithReturn, HCICommandWithoutPara
         }
     }
 
+    /// Makes the command, which has no parameters.
     public init() {}
 }
 
@@ -171,6 +180,7 @@ public struct LESetRandomAddress: HCICommandWithReturn {
     /// The address.
     public var address: DeviceAddress
 
+    /// Makes the command with these parameters.
     public init(address: DeviceAddress) {
         self.address = address
     }
@@ -199,6 +209,7 @@ public struct LEReadTransmitPower: HCICommandWithReturn, HCICommandWithoutParame
         /// The most power in dBm.
         public var maximumDBm: Int8
 
+        /// Makes return parameters with these values.
         public init(minimumDBm: Int8, maximumDBm: Int8) {
             self.minimumDBm = minimumDBm
             self.maximumDBm = maximumDBm
@@ -215,5 +226,6 @@ public struct LEReadTransmitPower: HCICommandWithReturn, HCICommandWithoutParame
         }
     }
 
+    /// Makes the command, which has no parameters.
     public init() {}
 }

@@ -15,6 +15,7 @@ public struct LESetDataLength: HCICommandWithReturn {
         /// Which connection.
         public var handle: ConnectionHandle
 
+        /// Makes return parameters with these values.
         public init(handle: ConnectionHandle) {
             self.handle = handle
         }
@@ -33,6 +34,7 @@ public struct LESetDataLength: HCICommandWithReturn {
     /// The most to transmit in one packet.
     public var transmit: DataLength
 
+    /// Makes the command with these parameters.
     public init(handle: ConnectionHandle, transmit: DataLength) {
         self.handle = handle
         self.transmit = transmit
@@ -62,6 +64,7 @@ public struct LEReadSuggestedDefaultDataLength: HCICommandWithReturn, HCICommand
         /// The most to transmit in one packet.
         public var transmit: DataLength
 
+        /// Makes return parameters with these values.
         public init(transmit: DataLength) {
             self.transmit = transmit
         }
@@ -75,6 +78,7 @@ public struct LEReadSuggestedDefaultDataLength: HCICommandWithReturn, HCICommand
         }
     }
 
+    /// Makes the command, which has no parameters.
     public init() {}
 }
 
@@ -87,6 +91,7 @@ public struct LEWriteSuggestedDefaultDataLength: HCICommandWithReturn {
     /// The most to transmit in one packet.
     public var transmit: DataLength
 
+    /// Makes the command with these parameters.
     public init(transmit: DataLength) {
         self.transmit = transmit
     }
@@ -115,6 +120,7 @@ public struct LEReadMaximumDataLength: HCICommandWithReturn, HCICommandWithoutPa
         /// The most it can receive in one packet.
         public var receive: DataLength
 
+        /// Makes return parameters with these values.
         public init(transmit: DataLength, receive: DataLength) {
             self.transmit = transmit
             self.receive = receive
@@ -131,5 +137,6 @@ public struct LEReadMaximumDataLength: HCICommandWithReturn, HCICommandWithoutPa
         }
     }
 
+    /// Makes the command, which has no parameters.
     public init() {}
 }

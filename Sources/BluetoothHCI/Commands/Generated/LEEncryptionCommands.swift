@@ -15,6 +15,7 @@ public struct LEEncrypt: HCICommandWithReturn {
         /// The encrypted block.
         public var ciphertext: UInt128
 
+        /// Makes return parameters with these values.
         public init(ciphertext: UInt128) {
             self.ciphertext = ciphertext
         }
@@ -33,6 +34,7 @@ public struct LEEncrypt: HCICommandWithReturn {
     /// The block, whose least significant octet is sent first.
     public var plaintext: UInt128
 
+    /// Makes the command with these parameters.
     public init(key: UInt128, plaintext: UInt128) {
         self.key = key
         self.plaintext = plaintext
@@ -62,6 +64,7 @@ public struct LERand: HCICommandWithReturn, HCICommandWithoutParameters {
         /// The octets.
         public var randomNumber: UInt64
 
+        /// Makes return parameters with these values.
         public init(randomNumber: UInt64) {
             self.randomNumber = randomNumber
         }
@@ -75,6 +78,7 @@ public struct LERand: HCICommandWithReturn, HCICommandWithoutParameters {
         }
     }
 
+    /// Makes the command, which has no parameters.
     public init() {}
 }
 
@@ -94,6 +98,7 @@ public struct LEEnableEncryption: HCICommand {
     /// The key.
     public var longTermKey: UInt128
 
+    /// Makes the command with these parameters.
     public init(handle: ConnectionHandle, randomNumber: UInt64, encryptedDiversifier: UInt16, longTermKey: UInt128) {
         self.handle = handle
         self.randomNumber = randomNumber
@@ -129,6 +134,7 @@ public struct LELongTermKeyRequestReply: HCICommandWithReturn {
         /// Which connection.
         public var handle: ConnectionHandle
 
+        /// Makes return parameters with these values.
         public init(handle: ConnectionHandle) {
             self.handle = handle
         }
@@ -147,6 +153,7 @@ public struct LELongTermKeyRequestReply: HCICommandWithReturn {
     /// The key.
     public var longTermKey: UInt128
 
+    /// Makes the command with these parameters.
     public init(handle: ConnectionHandle, longTermKey: UInt128) {
         self.handle = handle
         self.longTermKey = longTermKey
@@ -176,6 +183,7 @@ public struct LELongTermKeyRequestNegativeReply: HCICommandWithReturn {
         /// Which connection.
         public var handle: ConnectionHandle
 
+        /// Makes return parameters with these values.
         public init(handle: ConnectionHandle) {
             self.handle = handle
         }
@@ -192,6 +200,7 @@ public struct LELongTermKeyRequestNegativeReply: HCICommandWithReturn {
     /// Which connection.
     public var handle: ConnectionHandle
 
+    /// Makes the command with these parameters.
     public init(handle: ConnectionHandle) {
         self.handle = handle
     }

@@ -13,6 +13,7 @@ public struct LESetAdvertisingSetRandomAddress: HCICommandWithReturn {
     /// The address.
     public var address: DeviceAddress
 
+    /// Makes the command with these parameters.
     public init(set: AdvertisingHandle, address: DeviceAddress) {
         self.set = set
         self.address = address
@@ -42,6 +43,7 @@ public struct LESetExtendedAdvertisingParameters: HCICommandWithReturn {
         /// The power the controller chose, in dBm.
         public var selectedPowerDBm: Int8
 
+        /// Makes return parameters with these values.
         public init(selectedPowerDBm: Int8) {
             self.selectedPowerDBm = selectedPowerDBm
         }
@@ -84,6 +86,7 @@ public struct LESetExtendedAdvertisingParameters: HCICommandWithReturn {
     /// Whether LE Scan Request Received events are wanted.
     public var notifiesScanRequests: Bool
 
+    /// Makes the command with these parameters.
     public init(
         set: AdvertisingHandle,
         properties: AdvertisingEventProperties,
@@ -179,6 +182,7 @@ public struct LESetExtendedAdvertisingData: HCICommandWithReturn {
     /// Up to 251 octets.
     public var data: AdvertisingFragment
 
+    /// Makes the command with these parameters.
     public init(
         set: AdvertisingHandle,
         operation: FragmentOperation,
@@ -224,6 +228,7 @@ public struct LESetExtendedScanResponseData: HCICommandWithReturn {
     /// Up to 251 octets.
     public var data: AdvertisingFragment
 
+    /// Makes the command with these parameters.
     public init(
         set: AdvertisingHandle,
         operation: FragmentOperation,
@@ -267,6 +272,7 @@ public struct LEReadMaximumAdvertisingDataLength: HCICommandWithReturn, HCIComma
         /// How much, in octets.
         public var length: UInt16
 
+        /// Makes return parameters with these values.
         public init(length: UInt16) {
             self.length = length
         }
@@ -280,6 +286,7 @@ public struct LEReadMaximumAdvertisingDataLength: HCICommandWithReturn, HCIComma
         }
     }
 
+    /// Makes the command, which has no parameters.
     public init() {}
 }
 
@@ -296,6 +303,7 @@ public struct LEReadNumberOfSupportedAdvertisingSets: HCICommandWithReturn, HCIC
         /// How many.
         public var count: UInt8
 
+        /// Makes return parameters with these values.
         public init(count: UInt8) {
             self.count = count
         }
@@ -309,6 +317,7 @@ public struct LEReadNumberOfSupportedAdvertisingSets: HCICommandWithReturn, HCIC
         }
     }
 
+    /// Makes the command, which has no parameters.
     public init() {}
 }
 
@@ -321,6 +330,7 @@ public struct LERemoveAdvertisingSet: HCICommandWithReturn {
     /// Which set.
     public var set: AdvertisingHandle
 
+    /// Makes the command with these parameters.
     public init(set: AdvertisingHandle) {
         self.set = set
     }
@@ -340,5 +350,6 @@ public struct LERemoveAdvertisingSet: HCICommandWithReturn {
 public struct LEClearAdvertisingSets: HCICommandWithReturn, HCICommandWithoutParameters {
     public static let id = HCICommandID("LEClearAdvertisingSets", .lowEnergy, 0x003D, bit: (37, 1))
 
+    /// Makes the command, which has no parameters.
     public init() {}
 }

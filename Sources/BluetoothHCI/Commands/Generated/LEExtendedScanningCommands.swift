@@ -17,6 +17,7 @@ public struct LESetExtendedScanEnable: HCICommandWithReturn {
     /// The time between scans that have a duration; zero for a single one.
     public var period: ScanPeriod
 
+    /// Makes the command with these parameters.
     public init(isEnabled: Bool, duplicateFilter: DuplicateFilter, duration: EnableDuration, period: ScanPeriod) {
         self.isEnabled = isEnabled
         self.duplicateFilter = duplicateFilter

@@ -19,6 +19,7 @@ public struct LEReadPHY: HCICommandWithReturn {
         /// What this side receives on.
         public var receive: PHY
 
+        /// Makes return parameters with these values.
         public init(handle: ConnectionHandle, transmit: PHY, receive: PHY) {
             self.handle = handle
             self.transmit = transmit
@@ -41,6 +42,7 @@ public struct LEReadPHY: HCICommandWithReturn {
     /// Which connection.
     public var handle: ConnectionHandle
 
+    /// Makes the command with these parameters.
     public init(handle: ConnectionHandle) {
         self.handle = handle
     }
@@ -63,6 +65,7 @@ public struct LESetDefaultPHY: HCICommandWithReturn {
     /// The PHYs wanted.
     public var preferences: PHYPreferences
 
+    /// Makes the command with these parameters.
     public init(preferences: PHYPreferences) {
         self.preferences = preferences
     }
@@ -89,6 +92,7 @@ public struct LESetPHY: HCICommand {
     /// How the coded PHY is to be coded.
     public var options: PHYOptions
 
+    /// Makes the command with these parameters.
     public init(handle: ConnectionHandle, preferences: PHYPreferences, options: PHYOptions) {
         self.handle = handle
         self.preferences = preferences

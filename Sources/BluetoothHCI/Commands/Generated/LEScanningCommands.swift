@@ -19,6 +19,7 @@ public struct LESetScanParameters: HCICommandWithReturn {
     /// Whose advertisements are reported.
     public var filterPolicy: ScanFilterPolicy
 
+    /// Makes the command with these parameters.
     public init(
         type: ScanType,
         interval: ScanInterval,
@@ -61,6 +62,7 @@ public struct LESetScanEnable: HCICommandWithReturn {
     /// Whether each advertiser is reported only once.
     public var filtersDuplicates: Bool
 
+    /// Makes the command with these parameters.
     public init(isEnabled: Bool, filtersDuplicates: Bool) {
         self.isEnabled = isEnabled
         self.filtersDuplicates = filtersDuplicates

@@ -13,6 +13,7 @@ public struct Disconnect: HCICommand {
     /// What the peer is told, usually `.remoteUserTerminatedConnection`.
     public var reason: HCIStatus
 
+    /// Makes the command with these parameters.
     public init(handle: ConnectionHandle, reason: HCIStatus) {
         self.handle = handle
         self.reason = reason
@@ -38,6 +39,7 @@ public struct ReadRemoteVersionInformation: HCICommand {
     /// Which connection.
     public var handle: ConnectionHandle
 
+    /// Makes the command with these parameters.
     public init(handle: ConnectionHandle) {
         self.handle = handle
     }
