@@ -92,7 +92,7 @@ public struct LEExtendedAdvertisingReport: LEEventParameters {
         }
     }
 
-    /// The advertisements; as many as fit an event are sent.
+    /// The advertisements. Together they must fit one event, whose parameters take at most 255 bytes.
     public var reports: [Report]
 
     /// Makes the event of these reports, which must fit one event.

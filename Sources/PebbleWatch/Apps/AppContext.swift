@@ -104,7 +104,7 @@ extension AppContext {
 // MARK: - Time, screen and log
 
 extension AppContext {
-    /// Has the app told when one of these parts of the time of day changes; nothing ends it.
+    /// Has the app told when one of these parts of the time of day changes, instead of those asked for before; none ends that.
     public mutating func subscribeToTicks(_ units: TickUnits) { state.tickUnits = units }
 
     /// Has ``WatchApp/timerFired(_:_:)`` called after a while.

@@ -1,7 +1,7 @@
 import DequeModule
 import PebbleProtocol
 
-/// Names one Pebble Protocol session for as long as the watch runs; numbers are not used again.
+/// Names one Pebble Protocol session. Numbers are not used again until the watch restarts.
 public struct SessionID: Hashable, Sendable, CustomStringConvertible {
     /// Counted from 1; a restart of the watch begins with 1 again.
     public let number: UInt64
