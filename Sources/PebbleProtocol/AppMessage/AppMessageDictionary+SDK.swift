@@ -3,10 +3,16 @@
 
 /// How a dictionary call of the SDK went, with the SDK's numbers.
 public enum DictionaryResult: Int, Sendable, Equatable, Error {
+    /// `DICT_OK`: the call succeeded.
     case ok = 0
+    /// `DICT_NOT_ENOUGH_STORAGE`: the tuple needs more bytes than the dictionary has left.
     case notEnoughStorage = 2
+    /// `DICT_INVALID_ARGS`: an argument cannot be used, such as a value whose length does not fit into two bytes.
     case invalidArguments = 4
+    /// `DICT_INTERNAL_INCONSISTENCY`: the count and the lengths in a dictionary do not fit its tuples. No call here results in
+    /// it.
     case internalInconsistency = 8
+    /// `DICT_MALLOC_FAILED`: there was no memory for the call. No call here results in it.
     case mallocFailed = 16
 }
 

@@ -18,7 +18,9 @@ public struct ProcessHeader: Equatable, Sendable {
     public var entryOffset: UInt32
     /// ``LegacyChecksum`` of what is loaded after this header.
     public var crc: UInt32
+    /// What the app is called. The field holds 32 bytes at most; it ends at the first NUL.
     public var name: String
+    /// Who made the app. The field holds 32 bytes at most; it ends at the first NUL.
     public var company: String
     /// A resource.
     public var iconResourceID: UInt32
@@ -26,6 +28,7 @@ public struct ProcessHeader: Equatable, Sendable {
     public var flags: AppFlags
     /// Of four bytes each.
     public var relocationCount: UInt32
+    /// Names the app. ``init(checking:)`` refuses one that is not ``PebbleUUID/isLaunchable``.
     public var uuid: PebbleUUID
     /// Of the resource pack's content; zero for none.
     public var resourceCRC: UInt32

@@ -7,6 +7,7 @@ import ByteCoding
 public struct ResourcePack: Equatable, Sendable {
     /// A resource.
     public struct Entry: Equatable, Sendable {
+        /// The number by which the app asks for the resource; the first has 1.
         public var id: UInt32
         /// In the content.
         public var offset: UInt32
@@ -18,12 +19,15 @@ public struct ResourcePack: Equatable, Sendable {
 
     /// How many entries a table has room for.
     public enum Kind: Int, Sendable {
+        /// An app's pack: 256 entries, so that the content begins at byte 4108.
         case app = 256
+        /// The system's own pack: 768 entries, so that the content begins at byte 12300.
         case system = 768
     }
 
     /// ``LegacyChecksum`` of the content.
     public var contentCRC: UInt32
+    /// The entries that are in use, in the table's order; the empty ones behind them are left out.
     public var entries: [Entry]
 
     private static let headerLength = 12

@@ -46,8 +46,11 @@ public struct AppFetchRequest: EndpointMessage {
 public enum AppFetchResponse: UInt8, EndpointMessage {
     /// The upload starts. libpebble3 also says this when it has no data.
     case starting = 1
+    /// The phone is busy with something else; no upload follows.
     case busy = 2
+    /// The phone knows no app of this UUID; no upload follows.
     case invalidUUID = 3
+    /// The phone does not have the app's binary; no upload follows.
     case noData = 4
 
     public static var endpoint: Endpoint { .appFetch }

@@ -50,9 +50,13 @@ public struct AppOrderRequest: EndpointMessage {
 
 /// Endpoint 0xABCD, watch to phone: one byte. libpebble3 does not wait for it.
 public enum AppOrderResponse: UInt8, EndpointMessage {
+    /// `01`: the order is stored.
     case success = 0x01
+    /// `02`: the command does not exist, or the order could not be stored.
     case failure = 0x02
+    /// `03`: the length leaves a part of a UUID, or the count is not the number of UUIDs.
     case invalid = 0x03
+    /// `04`: too many orders wait to be stored; the phone may send this one again.
     case retryLater = 0x04
 
     public static var endpoint: Endpoint { .appOrder }

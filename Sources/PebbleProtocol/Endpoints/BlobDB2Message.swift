@@ -49,6 +49,7 @@ public struct BlobDB2Message: EndpointMessage {
 
     /// What follows the status of an answer.
     public enum Detail: Equatable, Sendable {
+        /// Nothing follows. So it is in refusals, and in the answers to all commands but the two below.
         case none
         /// To ``Command/dirtyDatabases``.
         case databases([BlobDBDatabase])
@@ -58,12 +59,19 @@ public struct BlobDB2Message: EndpointMessage {
 
     /// The commands' numbers.
     public enum Command {
+        /// Phone to watch: which databases have changes? Carries no more than the token.
         public static let dirtyDatabases: UInt8 = 0x06
+        /// Phone to watch: write the changes of one database.
         public static let startSync: UInt8 = 0x07
+        /// Watch to phone: a record that has changed.
         public static let write: UInt8 = 0x08
+        /// Watch to phone: a record that has changed, as part of the sync of its whole database.
         public static let writeBack: UInt8 = 0x09
+        /// Watch to phone: all changes of one database were written.
         public static let syncDone: UInt8 = 0x0A
+        /// Phone to watch: which version of this protocol do you have? Carries no more than the token.
         public static let version: UInt8 = 0x0B
+        /// Phone to watch: every record of one database counts as changed.
         public static let markAllDirty: UInt8 = 0x0C
     }
 

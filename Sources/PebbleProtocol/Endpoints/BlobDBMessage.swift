@@ -17,18 +17,31 @@ public struct BlobDBDatabase: RawRepresentable, Hashable, Sendable {
 
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
+    /// 0: for tests of the firmware itself. A released firmware does not have it, and answers ``BlobDBStatus/dataStale``.
     public static let test = BlobDBDatabase(rawValue: 0)
+    /// 1: the timeline's pins. The value is a ``TimelineItem``; the key is a UUID, not always the item's.
     public static let pins = BlobDBDatabase(rawValue: 1)
+    /// 2: the installed apps. The value is an ``AppMetadata``; the key is the app's UUID.
     public static let apps = BlobDBDatabase(rawValue: 2)
+    /// 3: reminders. The value is a ``TimelineItem``; the key is a UUID, not always the item's.
     public static let reminders = BlobDBDatabase(rawValue: 3)
+    /// 4: notifications. The value is a ``TimelineItem``; the key is a UUID, not always the item's.
     public static let notifications = BlobDBDatabase(rawValue: 4)
+    /// 5: the weather of places. The key is the place's UUID.
     public static let weather = BlobDBDatabase(rawValue: 5)
+    /// 6: how notifications of single apps are treated, and canned messages. The key is a text.
     public static let cannedMessages = BlobDBDatabase(rawValue: 6)
+    /// 7: the preferences, those of health among them. The key is a name in ASCII without NUL.
     public static let healthPreferences = BlobDBDatabase(rawValue: 7)
+    /// 8: contacts. The key is the contact's UUID.
     public static let contacts = BlobDBDatabase(rawValue: 8)
+    /// 9: the preferences of the firmware's own apps. The key is `weatherApp`, `sendTextApp` or `remindersApp`.
     public static let watchAppPreferences = BlobDBDatabase(rawValue: 9)
+    /// 10: statistics of health. The key is a name with `_`; the value is whole words of 4 bytes.
     public static let healthStatistics = BlobDBDatabase(rawValue: 10)
+    /// 11: what apps say in the launcher. The key is the app's UUID.
     public static let appGlances = BlobDBDatabase(rawValue: 11)
+    /// 12: the settings, of which changes on the watch are written back to the phone. The key is a name in ASCII.
     public static let settings = BlobDBDatabase(rawValue: 12)
     /// No database; libpebble3 does clear it.
     public static let invalid = BlobDBDatabase(rawValue: 0xFF)
@@ -36,16 +49,27 @@ public struct BlobDBDatabase: RawRepresentable, Hashable, Sendable {
 
 /// How a database command ended.
 public enum BlobDBStatus: UInt8, Sendable {
+    /// The command was carried out.
     case success = 0x01
+    /// The command failed for a reason that has no number below, such as a store that could not write.
     case generalFailure = 0x02
+    /// The command does not exist, or is not one for this side.
     case invalidOperation = 0x03
+    /// No database has this number.
     case invalidDatabase = 0x04
+    /// The message is malformed, or the database does not take this key or this value.
     case invalidData = 0x05
+    /// There is no record under the key, or none of what the record belongs to, such as the app of a glance.
     case keyDoesNotExist = 0x06
+    /// There is no room for the record.
     case databaseFull = 0x07
+    /// The record is too old, or the database does not do what was asked. libpebble3 takes it for a success.
     case dataStale = 0x08
+    /// The command is not for this database: only ``BlobDBDatabase/settings`` can count as changed, for example.
     case notSupported = 0x09
+    /// The database cannot be changed now. The firmware knows the number, and does not send it.
     case locked = 0x0A
+    /// The watch is busy; the phone may send the command again.
     case tryLater = 0x0B
 
     init(reading reader: inout ByteReader, _ field: String) throws(ByteDecodingError) {

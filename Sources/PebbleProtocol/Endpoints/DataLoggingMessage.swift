@@ -63,8 +63,11 @@ public enum DataLoggingMessage: EndpointMessage {
 
     /// What an item is.
     public enum ItemType: UInt8, Sendable {
+        /// An array of bytes, as long as the session's item size says.
         case bytes = 0
+        /// An unsigned integer of 1, 2 or 4 bytes, as the session's item size says.
         case unsigned = 2
+        /// A signed integer of 1, 2 or 4 bytes, as the session's item size says.
         case signed = 3
     }
 

@@ -24,9 +24,13 @@ public struct FirmwareMetadata: Equatable, Sendable {
 
         public init(rawValue: UInt8) { self.rawValue = rawValue }
 
+        /// Bit 0: the image is recovery firmware.
         public static let recovery = Flags(rawValue: 1 << 0)
+        /// Bit 1: the image is firmware for Bluetooth LE.
         public static let bleFirmware = Flags(rawValue: 1 << 1)
+        /// Bit 2: the board keeps two images of its firmware, in slots 0 and 1.
         public static let dualSlot = Flags(rawValue: 1 << 2)
+        /// Bit 3: the image is built for slot 0. Without it, an image with ``dualSlot`` is for slot 1.
         public static let slot0 = Flags(rawValue: 1 << 3)
     }
 

@@ -26,10 +26,15 @@ public struct GetBytesMessage: EndpointMessage {
 
     /// Whether anything will come.
     public enum Status: UInt8, Sendable {
+        /// The bytes follow, in as many data messages as they need.
         case ok = 0
+        /// The request cannot be read, or lacks what it needs, such as a file's name.
         case malformedRequest = 1
+        /// Another transfer goes on; it is not disturbed.
         case alreadyInProgress = 2
+        /// The watch does not have what was asked for.
         case doesNotExist = 3
+        /// The watch has what was asked for, but it is damaged.
         case corrupted = 4
     }
 

@@ -1,5 +1,8 @@
 /// The kind of watch that an app binary is built for.
 public enum AppPlatform: String, Hashable, Sendable, CaseIterable {
+    /// The kinds of watches by the SDK's names: aplite is Pebble and Pebble Steel, basalt Pebble Time and Time Steel, chalk
+    /// Pebble Time Round, diorite Pebble 2, emery Pebble Time 2, flint Pebble 2 Duo, gabbro Pebble Round 2. The raw value is
+    /// also the name of the folder in a `.pbw` bundle that holds the kind's binary.
     case aplite, basalt, chalk, diorite, emery, flint, gabbro
 }
 
@@ -12,6 +15,7 @@ public struct HardwarePlatform: RawRepresentable, Hashable, Sendable {
 
     private init(_ rawValue: UInt8) { self.rawValue = rawValue }
 
+    /// The board is not known.
     public static let unknown = HardwarePlatform(0)
     /// Pebble.
     public static let tintinV15 = HardwarePlatform(5)

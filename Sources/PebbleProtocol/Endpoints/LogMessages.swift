@@ -6,11 +6,17 @@ public struct LogLevel: RawRepresentable, Hashable, Sendable {
 
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
+    /// 0: a line that is wanted at every level.
     public static let always = LogLevel(rawValue: 0)
+    /// 1: something failed.
     public static let error = LogLevel(rawValue: 1)
+    /// 50: something is wrong, and the watch goes on.
     public static let warning = LogLevel(rawValue: 50)
+    /// 100: what is good to know.
     public static let info = LogLevel(rawValue: 100)
+    /// 200: what helps to find a fault.
     public static let debug = LogLevel(rawValue: 200)
+    /// 255: everything else.
     public static let verbose = LogLevel(rawValue: 255)
 }
 

@@ -15,12 +15,19 @@ public enum MusicMessage: EndpointMessage {
 
     /// What the watch asks for.
     public enum Command: UInt8, Sendable {
+        /// Pauses what plays, or plays what is paused.
         case playOrPause = 0x01
+        /// Pauses.
         case pause = 0x02
+        /// Plays on.
         case play = 0x03
+        /// Goes to the next track.
         case next = 0x04
+        /// Goes to the previous track.
         case previous = 0x05
+        /// Makes the volume higher; by how much is up to the phone.
         case volumeUp = 0x06
+        /// Makes the volume lower; by how much is up to the phone.
         case volumeDown = 0x07
         /// Tell everything about what plays.
         case getAll = 0x08
@@ -79,25 +86,37 @@ public enum MusicMessage: EndpointMessage {
 
         /// What a player does.
         public enum State: UInt8, Sendable {
+            /// The player is paused.
             case paused = 0
+            /// The player plays.
             case playing = 1
+            /// The player moves back in the track.
             case rewinding = 2
+            /// The player moves forward in the track.
             case fastForwarding = 3
+            /// The player did not say. Numbers without a name are read as this, too.
             case unknown = 4
         }
 
         /// Whether the order is random.
         public enum Shuffle: UInt8, Sendable {
+            /// The player did not say. Numbers without a name are read as this, too.
             case unknown = 0
+            /// Tracks play in the list's order.
             case off = 1
+            /// Tracks play in a random order.
             case on = 2
         }
 
         /// What is repeated.
         public enum Repetition: UInt8, Sendable {
+            /// The player did not say. Numbers without a name are read as this, too.
             case unknown = 0
+            /// The list ends with its last track.
             case off = 1
+            /// The track is repeated.
             case one = 2
+            /// The list is repeated.
             case all = 3
         }
 

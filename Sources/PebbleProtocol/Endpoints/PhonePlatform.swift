@@ -12,11 +12,17 @@ public struct PhonePlatform: RawRepresentable, Hashable, Sendable {
 
     /// The systems that have a number.
     public enum OperatingSystem: UInt32, Sendable {
+        /// The system is not known. Numbers without a name are read as this, too.
         case unknown = 0
+        /// Apple's iOS.
         case iOS = 1
+        /// Android.
         case android = 2
+        /// Apple's macOS; it was called OS X when it got its number.
         case macOS = 3
+        /// Linux.
         case linux = 4
+        /// Microsoft's Windows.
         case windows = 5
     }
 
@@ -26,13 +32,21 @@ public struct PhonePlatform: RawRepresentable, Hashable, Sendable {
 
         public init(rawValue: UInt32) { self.rawValue = rawValue }
 
+        /// Bit 4: the phone can make calls.
         public static let telephony = Features(rawValue: 0x10)
+        /// Bit 5: the phone can send text messages.
         public static let sms = Features(rawValue: 0x20)
+        /// Bit 6: the phone has GPS.
         public static let gps = Features(rawValue: 0x40)
+        /// Bit 7: the phone has Bluetooth LE.
         public static let bluetoothLE = Features(rawValue: 0x80)
+        /// Bit 8: the phone has a camera on its back.
         public static let rearCamera = Features(rawValue: 0x100)
+        /// Bit 9: the phone has an accelerometer.
         public static let accelerometer = Features(rawValue: 0x200)
+        /// Bit 10: the phone has a gyroscope.
         public static let gyroscope = Features(rawValue: 0x400)
+        /// Bit 11: the phone has a compass.
         public static let compass = Features(rawValue: 0x800)
     }
 

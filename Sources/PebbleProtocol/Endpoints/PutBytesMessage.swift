@@ -128,12 +128,19 @@ public struct PutBytesObject: Equatable, Sendable {
 
     /// The kinds of objects.
     public enum Kind: UInt8, Sendable {
+        /// The firmware that the watch is to run.
         case firmware = 1
+        /// The recovery firmware.
         case recoveryFirmware = 2
+        /// The resources of the firmware, a pack of the kind ``ResourcePack/Kind/system``.
         case systemResources = 3
+        /// The resources of an app, a pack of the kind ``ResourcePack/Kind/app``.
         case appResources = 4
+        /// The executable of an app; its first bytes are a ``ProcessHeader``.
         case appBinary = 5
+        /// A file of the name that the target gives, such as `lang` for a language pack.
         case file = 6
+        /// The executable of an app's background worker.
         case appWorker = 7
     }
 
@@ -213,7 +220,9 @@ public struct PutBytesObject: Equatable, Sendable {
 
 /// Endpoint 0xBEEF, watch to phone: one answer for every request. Layout: `01` or `02`, token.
 public enum PutBytesResponse: EndpointMessage {
+    /// `01`: the request was carried out.
     case acknowledgement(PutBytesToken)
+    /// `02`: the request was refused. The token is 0 where there is none to name.
     case negativeAcknowledgement(PutBytesToken)
 
     public static var endpoint: Endpoint { .putBytes }

@@ -9,9 +9,11 @@ public struct RemoteInputResponse: EndpointMessage {
 
     /// What becomes of a command.
     public enum Status: UInt8, Sendable {
+        /// The command was accepted.
         case ok = 0
         /// Another one goes on.
         case busy = 1
+        /// The command does not exist, is malformed, or cannot be carried out.
         case invalid = 2
     }
 

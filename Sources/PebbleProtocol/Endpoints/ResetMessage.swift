@@ -2,9 +2,11 @@ import ByteCoding
 
 /// Endpoint 0x07D3, phone to watch, one byte, never answered: the link closes once the watch has acted.
 public enum ResetMessage: UInt8, EndpointMessage {
+    /// Reboots.
     case reboot = 0x00
     /// Writes a core dump, then reboots.
     case dumpCore = 0x01
+    /// Forgets everything, phones too, then reboots.
     case factoryReset = 0xFE
     /// Reboots into recovery firmware.
     case rebootIntoRecovery = 0xFF

@@ -37,9 +37,13 @@ public struct ScreenshotHeader: EndpointMessage {
 
     /// Whether there is a picture.
     public enum Status: UInt8, Sendable {
+        /// The picture follows, as large as the header says.
         case ok = 0
+        /// The request cannot be read.
         case malformedRequest = 1
+        /// The watch had no memory for the picture.
         case outOfMemory = 2
+        /// Another screenshot is being sent; it is not disturbed.
         case alreadyInProgress = 3
     }
 

@@ -43,10 +43,13 @@ public enum SystemMessage: EndpointMessage {
 
     /// The watch's answer to the start of an update.
     public enum FirmwareUpdateStatus: UInt8, Sendable {
+        /// No update is under way.
         case stopped = 0
         /// Accepted.
         case running = 1
+        /// The update was broken off.
         case cancelled = 2
+        /// The update failed.
         case failed = 3
     }
 

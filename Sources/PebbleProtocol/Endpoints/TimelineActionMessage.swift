@@ -45,7 +45,9 @@ public enum TimelineActionMessage: EndpointMessage {
             /// From 0x0F on, codes open follow-ups.
             public init(rawValue: UInt8) { self.rawValue = rawValue }
 
+            /// The action succeeded.
             public static let acknowledgement = Code(rawValue: 0)
+            /// The action failed.
             public static let negativeAcknowledgement = Code(rawValue: 1)
         }
 

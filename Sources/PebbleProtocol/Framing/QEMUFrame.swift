@@ -55,18 +55,31 @@ public struct QEMUProtocol: RawRepresentable, Hashable, Sendable {
 
     /// The Pebble Protocol's stream.
     public static let spp = QEMUProtocol(rawValue: 1)
+    /// To the watch: somebody tapped it, ``QEMUMessage/tap(_:direction:)``.
     public static let tap = QEMUProtocol(rawValue: 2)
+    /// To the watch: whether the phone counts as connected, ``QEMUMessage/bluetoothConnection(isConnected:)``.
     public static let bluetoothConnection = QEMUProtocol(rawValue: 3)
+    /// To the watch: where its compass points, ``QEMUMessage/compass(heading:_:)``.
     public static let compass = QEMUProtocol(rawValue: 4)
+    /// To the watch: how full its battery is, ``QEMUMessage/battery(percent:isCharging:)``.
     public static let battery = QEMUProtocol(rawValue: 5)
+    /// To the watch: samples, ``QEMUMessage/accelerometer(_:)``. From the watch: ``QEMUMessage/accelerometerSpace(_:)``.
     public static let accelerometer = QEMUProtocol(rawValue: 6)
+    /// From the watch: whether it vibrates, ``QEMUMessage/vibration(isOn:)``.
     public static let vibration = QEMUProtocol(rawValue: 7)
+    /// To the watch: which buttons are held down, ``QEMUMessage/buttons(_:)``.
     public static let button = QEMUProtocol(rawValue: 8)
+    /// To the watch: how it is to show the time, ``QEMUMessage/timeFormat(is24Hour:)``.
     public static let timeFormat = QEMUProtocol(rawValue: 9)
+    /// To the watch: whether the timeline's preview is shown, ``QEMUMessage/timelinePeek(isShown:)``.
     public static let timelinePeek = QEMUProtocol(rawValue: 10)
+    /// To the watch: how large its texts are, ``QEMUMessage/contentSize(_:)``.
     public static let contentSize = QEMUProtocol(rawValue: 11)
+    /// To the watch: what it has counted, ``QEMUMessage/healthMetric(_:value:)``.
     public static let healthMetric = QEMUProtocol(rawValue: 12)
+    /// To the watch: a measured heart rate, ``QEMUMessage/heartRate(beatsPerMinute:quality:)``.
     public static let heartRate = QEMUProtocol(rawValue: 13)
+    /// Both ways: for tests; ``QEMUMessage`` does not read it.
     public static let rebbleTest = QEMUProtocol(rawValue: 100)
 
     /// Whether it is one of these: no tool sends another.

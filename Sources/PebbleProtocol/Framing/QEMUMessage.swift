@@ -3,12 +3,15 @@ import ByteCoding
 /// What an emulator's frames say, apart from the Pebble Protocol's stream: what happens to the watch, and what the
 /// watch does. Big-endian.
 public enum QEMUMessage: Equatable, Sendable {
+    /// Somebody tapped the watch along an axis; the direction is 1 or -1. Layout: axis, direction (Int8).
     case tap(Axis, direction: Int8)
     /// Seen by apps only; the stream goes on.
     case bluetoothConnection(isConnected: Bool)
     /// 0x10000 is a full turn.
     case compass(heading: UInt32, Calibration)
+    /// The battery's charge, 0 to 100 percent, and whether the charger is connected. Layout: one byte each.
     case battery(percent: UInt8, isCharging: Bool)
+    /// What the accelerometer measured; at most 255 samples are sent. Layout: count (UInt8), then x, y and z (Int16) of each.
     case accelerometer([AccelerometerSample])
     /// Watch to host: how many samples it can take.
     case accelerometerSpace(UInt16)
@@ -16,24 +19,35 @@ public enum QEMUMessage: Equatable, Sendable {
     case vibration(isOn: Bool)
     /// The buttons that are held down.
     case buttons(Buttons)
+    /// Whether the time is shown in 24 hours rather than in 12. Layout: one byte, 0 or 1.
     case timeFormat(is24Hour: Bool)
+    /// Whether the timeline's preview (Timeline Peek) is shown on the watchface. Layout: one byte, 0 or 1.
     case timelinePeek(isShown: Bool)
     /// 0 small to 3 extra large.
     case contentSize(UInt8)
+    /// What the watch has counted, in the metric's unit. Layout: metric, value (Int32).
     case healthMetric(HealthMetric, value: Int32)
+    /// A measured heart rate. The firmware's scale of quality goes from 0, the worst, to 4, excellent; -1 is a watch that is
+    /// not worn. Layout: one byte each.
     case heartRate(beatsPerMinute: UInt8, quality: Int8)
 
     /// Of the accelerometer.
     public enum Axis: UInt8, Sendable {
+        /// Across the face, to the right.
         case x = 0
+        /// Along the face, to the top.
         case y = 1
+        /// Out of the face.
         case z = 2
     }
 
     /// How far the compass is calibrated.
     public enum Calibration: UInt8, Sendable {
+        /// The heading means nothing yet.
         case uncalibrated = 0
+        /// The heading can be used, and gets better.
         case refining = 1
+        /// The heading is as good as it gets.
         case calibrated = 2
     }
 
@@ -60,20 +74,31 @@ public enum QEMUMessage: Equatable, Sendable {
 
         public init(rawValue: UInt8) { self.rawValue = rawValue }
 
+        /// Bit 0: the button on the left.
         public static let back = Buttons(rawValue: 1)
+        /// Bit 1: the upper button on the right.
         public static let up = Buttons(rawValue: 2)
+        /// Bit 2: the middle button on the right.
         public static let select = Buttons(rawValue: 4)
+        /// Bit 3: the lower button on the right.
         public static let down = Buttons(rawValue: 8)
     }
 
     /// What is counted.
     public enum HealthMetric: UInt8, Sendable {
+        /// How many steps the user took.
         case steps = 0
+        /// The time in which the user was active, in seconds.
         case activeSeconds = 1
+        /// The energy that the body burned at rest, in kilocalories.
         case restingKilocalories = 2
+        /// The energy that the user burned by being active, in kilocalories.
         case activeKilocalories = 3
+        /// The distance that the user has gone, in metres.
         case distanceMeters = 4
+        /// The time that the user slept, in seconds.
         case sleepSeconds = 5
+        /// The part of that time in which sleep was restful, in seconds.
         case restfulSleepSeconds = 6
     }
 

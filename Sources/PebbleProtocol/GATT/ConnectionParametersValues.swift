@@ -9,11 +9,16 @@ import ByteCoding
 /// | 3 | 2 | latency, connection events |
 /// | 5 | 2 | supervision timeout, 10 ms units |
 public struct ConnectionParametersStatus: Equatable, Sendable {
+    /// Whether packets can be made longer than 27 bytes (LE Data Packet Length Extension).
     public var supportsLongPackets: Bool
+    /// The connection interval, in units of 1.25 ms.
     public var interval: UInt16
+    /// How many connection events the watch may leave out in a row.
     public var latency: UInt16
+    /// The supervision timeout, in units of 10 ms.
     public var supervisionTimeout: UInt16
 
+    /// A status by its fields, in the characteristic's units.
     public init(supportsLongPackets: Bool, interval: UInt16, latency: UInt16, supervisionTimeout: UInt16) {
         self.supportsLongPackets = supportsLongPackets
         self.interval = interval
@@ -33,11 +38,16 @@ public struct ConnectionParametersStatus: Equatable, Sendable {
 public enum ConnectionParametersCommand: Equatable, Sendable {
     /// Parameters that a phone wants a watch to ask for, in the units of the status.
     public struct ParameterSet: Equatable, Sendable {
+        /// The shortest connection interval, in units of 1.25 ms; 6 to 3200 in a set that was read.
         public var intervalMinimum: UInt16
+        /// The longest connection interval, in units of 1.25 ms; the shortest one to 3200 in a set that was read.
         public var intervalMaximum: UInt16
+        /// How many connection events the watch may leave out in a row; 0 to 255 in a set that was read.
         public var latency: UInt16
+        /// The supervision timeout, in units of 10 ms; 12 to 765 in a set that was read.
         public var supervisionTimeout: UInt16
 
+        /// A set by its fields, in the status's units. Ranges are not checked.
         public init(intervalMinimum: UInt16, intervalMaximum: UInt16, latency: UInt16, supervisionTimeout: UInt16) {
             self.intervalMinimum = intervalMinimum
             self.intervalMaximum = intervalMaximum
@@ -48,10 +58,14 @@ public enum ConnectionParametersCommand: Equatable, Sendable {
 
     /// The sets of the three response times.
     public struct ParameterSets: Equatable, Sendable {
+        /// What the watch asks for while no need is there: response time 0.
         public var slow: ParameterSet
+        /// What the watch asks for at response time 1.
         public var middle: ParameterSet
+        /// What the watch asks for while speed is needed: response time 2.
         public var fast: ParameterSet
 
+        /// The sets by their response times.
         public init(slow: ParameterSet, middle: ParameterSet, fast: ParameterSet) {
             self.slow = slow
             self.middle = middle
@@ -70,13 +84,21 @@ public enum ConnectionParametersCommand: Equatable, Sendable {
 
     /// Why a command is refused: the ATT error that answers it.
     public enum Refusal: UInt8, Error, Sendable {
+        /// The value has fewer bytes than its command needs: Invalid Attribute Value Length.
         case tooShort = 0x0D
+        /// The first byte is no command.
         case unknownCommand = 0x80
+        /// The response time is 3, which does not exist.
         case noSuchResponseTime = 0x81
+        /// The shortest interval of a set is below 7.5 ms.
         case intervalMinimumTooShort = 0x82
+        /// The shortest interval of a set is above 4 s.
         case intervalMinimumTooLong = 0x83
+        /// The longest interval of a set is above 4 s.
         case intervalMaximumTooLong = 0x84
+        /// The supervision timeout of a set is below 100 ms.
         case supervisionTimeoutTooShort = 0x85
+        /// Packets are to be made longer, and the watch's controller cannot do that.
         case longPacketsNotSupported = 0x86
     }
 

@@ -12,9 +12,13 @@ import ByteCoding
 /// | 0 | 5 | reversed PPoGATT of the first form is active |
 /// | 3 | all | reason of the last failed pairing on this link, 0 for none |
 public struct ConnectivityStatus: Equatable, Sendable {
+    /// Whether the watch has stored the keys of the phone that reads.
     public var isBonded: Bool
+    /// Whether this link is encrypted.
     public var isEncrypted: Bool
+    /// Whether the watch has a bond with some phone, this one or another.
     public var hasGateway: Bool
+    /// Whether this phone and the watch use reversed PPoGATT of the first form.
     public var isReversedPPoGATT: Bool
     /// The Security Manager's Pairing Failed reason.
     public var lastPairingResult: UInt8

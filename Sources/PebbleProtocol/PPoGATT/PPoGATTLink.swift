@@ -38,7 +38,9 @@ public struct PPoGATTLink: Sendable {
 
     /// Who asked for a reset.
     public enum ResetInitiator: Equatable, Sendable {
+        /// This side: it sends a Reset Request, and waits for the other's Reset Complete.
         case local
+        /// The other side: its Reset Request is answered with a Reset Complete, and its own Reset Complete is awaited.
         case remote
     }
 
