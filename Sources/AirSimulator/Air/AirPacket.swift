@@ -8,9 +8,13 @@ public struct AirPacket: Hashable, Sendable {
         case advertising(channel: Int)
         /// The auxiliary packet of an extended advertising event; `fragment` counts those that are chained to it.
         case auxiliaryAdvertising(fragment: Int)
+        /// A scanner asks an advertiser for its scan response: SCAN_REQ, or AUX_SCAN_REQ after an auxiliary packet.
         case scanRequest
+        /// The advertiser answers: SCAN_RSP, or AUX_SCAN_RSP and each packet that is chained to it.
         case scanResponse
+        /// An initiator connects to an advertiser: CONNECT_IND, or AUX_CONNECT_REQ after an auxiliary packet.
         case connectRequest
+        /// The advertiser answers AUX_CONNECT_REQ: AUX_CONNECT_RSP. CONNECT_IND gets no answer.
         case connectResponse
         /// A packet of a connection.
         case connection(ConnectionPacket)
@@ -22,6 +26,7 @@ public struct AirPacket: Hashable, Sendable {
         public var connection: UInt64
         /// The number of the connection event.
         public var event: Int64
+        /// Whether the central sent it, rather than the peripheral.
         public var isFromCentral: Bool
         /// SN.
         public var sequenceNumber: Bool
@@ -31,11 +36,13 @@ public struct AirPacket: Hashable, Sendable {
         public var moreData: Bool
     }
 
+    /// What kind of packet it is.
     public var kind: Kind
     /// Nil for the end of a connection that is not there any more.
     public var sender: ControllerID?
     /// When its preamble begins.
     public var start: Duration
+    /// The PHY that it was sent on.
     public var phy: PHY
     /// The payload, with the integrity check of an encrypted one, in octets.
     public var payloadLength: Int

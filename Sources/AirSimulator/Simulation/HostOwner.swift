@@ -5,6 +5,7 @@ import BluetoothHCI
 /// A watch whose changes are stored, say, or a phone that says something as soon as it is connected. Whoever conforms writes
 /// `settle(at:)`, and those functions of `HCIHost` in which it does more than hand on.
 public protocol HostOwner: HCIHost {
+    /// The type of the host that is owned.
     associatedtype Host: HCIHost
     /// The host that is owned.
     var host: Host { get set }

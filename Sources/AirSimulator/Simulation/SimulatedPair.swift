@@ -4,7 +4,9 @@ import BluetoothHCI
 public struct SimulatedPair<Watch: HostOwner, Phone: HostOwner> {
     /// Both of them, and whoever else was put on the same air.
     public var simulation: Simulation
+    /// What the watch is called in `simulation`; `onWatch` uses the watch itself.
     public let watch: Simulation.HostID<Watch>
+    /// What the phone is called in `simulation`; `onPhone` uses the phone itself.
     public let phone: Simulation.HostID<Phone>
 
     /// Two hosts that start when time passes next, the watch first.

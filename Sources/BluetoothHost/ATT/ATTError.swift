@@ -120,6 +120,7 @@ public struct ATTErrorResponse: Error, Hashable, Sendable, CustomStringConvertib
     /// Why it was refused.
     public let error: ATTError
 
+    /// A refusal of the request with this opcode. `handle` is `.none` when the error is about no attribute.
     public init(requestOpcode: UInt8, handle: AttributeHandle, error: ATTError) {
         self.requestOpcode = requestOpcode
         self.handle = handle

@@ -49,6 +49,7 @@ public struct AttributeHandleRange: Hashable, Sendable, CustomStringConvertible 
     /// One handle.
     public init?(_ handle: AttributeHandle) { self.init(handle, handle) }
 
+    /// Whether `handle` lies in the range, whose both ends belong to it. The reserved handle never does.
     public func contains(_ handle: AttributeHandle) -> Bool { handle >= start && handle <= end }
 
     /// What is left of the range behind `handle`; nil when that is nothing.

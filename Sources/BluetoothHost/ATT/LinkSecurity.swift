@@ -11,6 +11,7 @@ public struct LinkSecurity: Hashable, Sendable {
     /// Length in bytes of the key in use, 7 to 16; 0 while the link is not encrypted.
     public var keySize: Int
 
+    /// A fresh link to a stranger, unless told otherwise. `keySize` is in bytes: 7 to 16, or 0 without encryption.
     public init(
         isEncrypted: Bool = false,
         isAuthenticated: Bool = false,

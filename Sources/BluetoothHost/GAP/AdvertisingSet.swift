@@ -43,6 +43,10 @@ public struct AdvertisingSet: Hashable, Sendable {
     /// leaves it in any case.
     public var endsOnConnection = false
 
+    /// A set of one's own.
+    /// - Parameters:
+    ///   - interval: the shortest time between advertising events.
+    ///   - intervalMaximum: the longest; nil for no longer than the shortest.
     public init(
         id: AdvertisingSetID,
         kind: Kind,

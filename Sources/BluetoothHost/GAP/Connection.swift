@@ -58,6 +58,7 @@ public struct AcceptableParameters: Hashable, Sendable {
         maximumLatency: ConnectionParameters.maximumLatency
     )
 
+    /// Limits of one's own. `intervalMinimum` must not be longer than `intervalMaximum`, which is not checked.
     public init(intervalMinimum: ConnectionInterval, intervalMaximum: ConnectionInterval, maximumLatency: UInt16) {
         self.intervalMinimum = intervalMinimum
         self.intervalMaximum = intervalMaximum

@@ -19,6 +19,7 @@ public struct AccessRequirement: Hashable, Sendable {
     /// Whether the peer must also have been authorized.
     public var needsAuthorization: Bool
 
+    /// A requirement; `minimumKeySize` is in bytes, 7 to 16, and counts only when encryption is asked for.
     public init(_ encryption: Encryption = .none, minimumKeySize: Int = 7, needsAuthorization: Bool = false) {
         self.encryption = encryption
         self.minimumKeySize = minimumKeySize
@@ -82,6 +83,7 @@ public struct AttributePermissions: Hashable, Sendable {
     /// what clients are told (Core 5.4, Vol 3, Part G, 3.3.1.1).
     public var operations: AttributeOperations?
 
+    /// A requirement for each use, of which none asks for anything unless told otherwise.
     public init(
         read: AccessRequirement = .open,
         write: AccessRequirement = .open,

@@ -7,13 +7,21 @@ public struct CharacteristicProperties: OptionSet, Hashable, Sendable {
 
     public init(rawValue: UInt16) { self.rawValue = rawValue }
 
+    /// The value can be broadcast as the server characteristic configuration says. This layer does not broadcast.
     public static let broadcast = CharacteristicProperties(rawValue: 0x0001)
+    /// The value can be read.
     public static let read = CharacteristicProperties(rawValue: 0x0002)
+    /// The value can be written with a Write Command, which gets no answer.
     public static let writeWithoutResponse = CharacteristicProperties(rawValue: 0x0004)
+    /// The value can be written with a Write Request, or in parts with prepared writes.
     public static let write = CharacteristicProperties(rawValue: 0x0008)
+    /// The value can be sent without confirmation to a client that has subscribed to `Subscription.notifications`.
     public static let notify = CharacteristicProperties(rawValue: 0x0010)
+    /// The value can be sent and confirmed, with a client that has subscribed to `Subscription.indications`.
     public static let indicate = CharacteristicProperties(rawValue: 0x0020)
+    /// The value can be written with a Signed Write Command. This layer ignores every one.
     public static let authenticatedSignedWrites = CharacteristicProperties(rawValue: 0x0040)
+    /// The extended properties descriptor is there. With the two below, the layer sets this bit itself.
     public static let extendedProperties = CharacteristicProperties(rawValue: 0x0080)
     /// Several values can be written in one reliable write.
     public static let reliableWrite = CharacteristicProperties(rawValue: 0x0100)
@@ -56,7 +64,9 @@ public struct Subscription: OptionSet, Hashable, Sendable {
 
     public init(rawValue: UInt16) { self.rawValue = rawValue }
 
+    /// Values are to be sent as notifications, which the client does not confirm.
     public static let notifications = Subscription(rawValue: 0x0001)
+    /// Values are to be sent as indications, each of which the client confirms before the next is sent.
     public static let indications = Subscription(rawValue: 0x0002)
     /// The bits that the specification gives a meaning to.
     static let known: Subscription = [.notifications, .indications]

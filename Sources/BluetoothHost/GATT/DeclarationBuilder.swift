@@ -1,16 +1,24 @@
 /// Collects the declarations written between braces, with `if`, `switch` and `for` where they help.
 @resultBuilder
 public enum DeclarationBuilder<Element> {
+    /// One declaration on a line of its own.
     public static func buildExpression(_ element: Element) -> [Element] { [element] }
+    /// All that stands between the braces, in its order.
     public static func buildBlock(_ parts: [Element]...) -> [Element] { parts.flatMap(\.self) }
+    /// All that the rounds of a `for` loop declare, in their order.
     public static func buildArray(_ parts: [[Element]]) -> [Element] { parts.flatMap(\.self) }
+    /// What an `if` without `else` declares; nil, and so nothing, when its condition does not hold.
     public static func buildOptional(_ part: [Element]?) -> [Element] { part ?? [] }
+    /// What an `if` with `else` or a `switch` declares, from one of its branches.
     public static func buildEither(first part: [Element]) -> [Element] { part }
+    /// What an `if` with `else` or a `switch` declares, from another of its branches.
     public static func buildEither(second part: [Element]) -> [Element] { part }
 }
 
 extension DeclarationBuilder where Element == ServiceMember {
+    /// One include on a line of its own.
     public static func buildExpression(_ include: Include) -> [ServiceMember] { [.include(include)] }
+    /// One characteristic on a line of its own.
     public static func buildExpression(_ characteristic: Characteristic) -> [ServiceMember] {
         [.characteristic(characteristic)]
     }

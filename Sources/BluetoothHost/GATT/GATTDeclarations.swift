@@ -3,6 +3,7 @@
 public struct AttributeName: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
     public let description: String
 
+    /// A name with this text. Two names are the same if their texts are.
     public init(_ text: String) { description = text }
     public init(stringLiteral text: String) { description = text }
 }
@@ -24,6 +25,9 @@ public struct Service: Sendable {
     public var isPublished: Bool
     var members: [ServiceMember]
 
+    /// A service that is primary, published, and lies behind the service that is declared before, unless told otherwise.
+    /// Nothing is checked here: `GATTDatabase` throws a `GATTDatabaseError` if the service cannot be put into it.
+    /// - Parameter members: its includes and characteristics.
     public init(
         _ uuid: BluetoothUUID,
         name: AttributeName? = nil,
@@ -46,7 +50,9 @@ public struct Service: Sendable {
 /// What a service can be made of. Includes get their handles in front of all characteristics
 /// (Core 5.4, Vol 3, Part G, 3).
 public enum ServiceMember: Sendable {
+    /// A reference to another service.
     case include(Include)
+    /// A characteristic with its value and its descriptors.
     case characteristic(Characteristic)
 }
 
@@ -57,6 +63,7 @@ public struct Include: Sendable {
     /// The handle of the include declaration; nil for the next one in the service.
     public var handle: AttributeHandle?
 
+    /// An include of the service of this name. `GATTDatabase` throws `unknownService` if none is declared with it.
     public init(_ service: AttributeName, at handle: AttributeHandle? = nil) {
         self.service = service
         self.handle = handle
@@ -90,6 +97,9 @@ public struct Characteristic: Sendable {
     public var addsDescriptors: Bool
     var descriptors: [Descriptor]
 
+    /// A characteristic with an empty value that the database keeps, and that asks nothing of the link, unless told otherwise.
+    /// Nothing is checked here: `GATTDatabase` throws a `GATTDatabaseError` if the characteristic cannot be put into it.
+    /// - Parameter descriptors: those that are written down, in their order.
     public init(
         _ uuid: BluetoothUUID,
         _ properties: CharacteristicProperties,

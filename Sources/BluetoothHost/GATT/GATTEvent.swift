@@ -82,11 +82,14 @@ extension IgnoredPDU: CustomStringConvertible {
 
 /// A value that a client wrote and that needs no answer.
 public struct AttributeWrite: Hashable, Sendable {
+    /// The connection of the client that wrote.
     public let connection: ConnectionHandle
+    /// The attribute that was written: a characteristic value or a descriptor.
     public let handle: AttributeHandle
     /// What was written, in the storage of the PDU that brought it where there was only one.
     public let value: ArraySlice<UInt8>
 
+    /// A write by the client of `connection`.
     public init(connection: ConnectionHandle, handle: AttributeHandle, value: ArraySlice<UInt8>) {
         self.connection = connection
         self.handle = handle
@@ -96,6 +99,7 @@ public struct AttributeWrite: Hashable, Sendable {
 
 /// A notification or an indication that did not leave.
 public struct UnsentValue: Hashable, Sendable {
+    /// The connection of the client that does not get the value.
     public let connection: ConnectionHandle
     /// The characteristic value's handle.
     public let handle: AttributeHandle
@@ -117,13 +121,16 @@ public struct UnsentValue: Hashable, Sendable {
 
 /// A value that a server sent by itself.
 public struct ReceivedValue: Hashable, Sendable {
+    /// The connection to the server that sent the value.
     public let connection: ConnectionHandle
+    /// The characteristic value's handle in the server's database.
     public let handle: AttributeHandle
     /// The value, in the storage of the PDU that brought it.
     public let value: ArraySlice<UInt8>
     /// Whether it was indicated, and so confirmed, rather than notified.
     public let isIndication: Bool
 
+    /// A value from the server of `connection`.
     public init(
         connection: ConnectionHandle,
         handle: AttributeHandle,
@@ -159,6 +166,7 @@ public struct GATTRequestID: Hashable, Sendable {
 public struct ReadRequest: GATTRequest, Hashable {
     public let connection: ConnectionHandle
     public let id: GATTRequestID
+    /// The attribute to be read: a characteristic value or a descriptor, declared with `AttributeValue.askOwner`.
     public let handle: AttributeHandle
     /// Where in the value the client goes on reading; the owner answers with the whole value all the same.
     public let offset: Int
@@ -170,6 +178,7 @@ public struct ReadRequest: GATTRequest, Hashable {
 public struct WriteRequest: GATTWriteRequest, Hashable {
     public let connection: ConnectionHandle
     public let id: GATTRequestID
+    /// The attribute to be written: a characteristic value or a descriptor, declared with `AttributeValue.askOwner`.
     public let handle: AttributeHandle
     /// The whole new value, in the storage of the PDU that brought it where it was one.
     public let value: ArraySlice<UInt8>
@@ -194,7 +203,10 @@ public struct SubscriptionChange: GATTWriteRequest, Hashable {
     public let id: GATTRequestID
     /// The characteristic value.
     public let handle: AttributeHandle
+    /// What the client was subscribed to before; empty if to nothing.
     public let previous: Subscription
+    /// What the client is subscribed to now; empty if to nothing.
     public let current: Subscription
+    /// Why the subscription changed. Only `requested` waits for an answer.
     public let cause: Cause
 }

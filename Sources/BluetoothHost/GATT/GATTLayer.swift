@@ -17,6 +17,7 @@ public struct GATTLayer: Sendable {
         /// When the owner answers clients' requests.
         public var ownerAnswers: OwnerAnswers
 
+        /// The largest MTU, room for 32 notifications and commands a connection, and 10 s to answer, unless told otherwise.
         public init(
             maximumMTU: Int = ATT.maximumMTU,
             queueLimit: Int = 32,
@@ -63,6 +64,7 @@ public struct GATTLayer: Sendable {
     /// The latest time that the layer was told.
     private var latest = Duration.zero
 
+    /// A layer without connections. An MTU outside 23 to 517 becomes the nearest one that is inside.
     public init(database: GATTDatabase, configuration: Configuration = Configuration()) {
         self.database = database
         ownMTU = min(max(configuration.maximumMTU, ATT.defaultMTU), ATT.maximumMTU)
@@ -334,6 +336,7 @@ public struct GATTClientState: Hashable, Sendable {
     /// Whether the client knows the database as it is.
     public var isChangeAware: Bool
 
+    /// The state of a client that has subscribed to nothing and knows the database, unless told otherwise.
     public init(
         subscriptions: [AttributeHandle: Subscription] = [:],
         supportedFeatures: UInt8 = 0,

@@ -46,9 +46,12 @@ public enum GATTProcedure: Hashable, Sendable {
 
 /// A value and the handle of the attribute that has it, or is to have it.
 public struct HandleValue: Hashable, Sendable {
+    /// The attribute's handle in the server's database.
     public let handle: AttributeHandle
+    /// The attribute's value. A value that was read is only its beginning if the response had no room for more.
     public let value: ArraySlice<UInt8>
 
+    /// A value of the attribute with this handle.
     public init(_ handle: AttributeHandle, _ value: ArraySlice<UInt8>) {
         self.handle = handle
         self.value = value
@@ -62,8 +65,11 @@ public struct GATTProcedureID: Hashable, Sendable {
 
 /// How a procedure ended.
 public struct GATTProcedureResult: Sendable {
+    /// The connection to the server.
     public let connection: ConnectionHandle
+    /// Which procedure it was: what `GATTLayer.start` returned.
     public let id: GATTProcedureID
+    /// What the procedure found out or did, or why it did not reach its end.
     public let result: Result<GATTResponse, GATTProcedureError>
 }
 
@@ -71,22 +77,31 @@ public struct GATTProcedureResult: Sendable {
 public enum GATTResponse: Hashable, Sendable {
     /// The MTU in force now.
     case mtu(Int)
+    /// Services in the order of their handles; empty if there are none.
     case services([DiscoveredService])
+    /// Includes in the order of their declarations' handles; empty if there are none.
     case includedServices([DiscoveredInclude])
+    /// Characteristics in the order of their declarations' handles; empty if there are none.
     case characteristics([DiscoveredCharacteristic])
+    /// Attributes in the order of their handles; empty if there are none.
     case descriptors([DiscoveredDescriptor])
     /// A value, in the storage of the PDU that brought it where it was one.
     case value(ArraySlice<UInt8>)
+    /// Values with their handles, in the order of the handles or, of `readMultipleVariable`, in the order asked for. There may
+    /// be fewer than were asked for.
     case values([HandleValue])
+    /// The server has taken what was written.
     case written
 }
 
 /// A service of the other side.
 public struct DiscoveredService: Hashable, Sendable {
+    /// The service's UUID, which says what kind of service it is.
     public let uuid: BluetoothUUID
     /// The handles of the service declaration and of everything that belongs to it.
     public let range: AttributeHandleRange
 
+    /// A service whose handles are those of `range`.
     public init(uuid: BluetoothUUID, range: AttributeHandleRange) {
         self.uuid = uuid
         self.range = range
@@ -100,6 +115,7 @@ public struct DiscoveredInclude: Hashable, Sendable {
     /// The included service.
     public let service: DiscoveredService
 
+    /// An include declaration at `handle`, and the service that it refers to.
     public init(handle: AttributeHandle, service: DiscoveredService) {
         self.handle = handle
         self.service = service
@@ -108,13 +124,16 @@ public struct DiscoveredInclude: Hashable, Sendable {
 
 /// A characteristic of the other side.
 public struct DiscoveredCharacteristic: Hashable, Sendable {
+    /// The characteristic's UUID, which is also the type of its value.
     public let uuid: BluetoothUUID
+    /// What can be done with the value, as the declaration says. The bits of the extended properties are not among it.
     public let properties: CharacteristicProperties
     /// The characteristic declaration.
     public let declaration: AttributeHandle
     /// The characteristic value.
     public let value: AttributeHandle
 
+    /// A characteristic whose `value` handle lies behind that of its `declaration`.
     public init(
         uuid: BluetoothUUID,
         properties: CharacteristicProperties,
@@ -130,9 +149,12 @@ public struct DiscoveredCharacteristic: Hashable, Sendable {
 
 /// An attribute of the other side, of which no more is known than its type.
 public struct DiscoveredDescriptor: Hashable, Sendable {
+    /// The attribute's type, as a UUID.
     public let uuid: BluetoothUUID
+    /// The attribute's handle in the server's database.
     public let handle: AttributeHandle
 
+    /// An attribute of type `uuid` at `handle`.
     public init(uuid: BluetoothUUID, handle: AttributeHandle) {
         self.uuid = uuid
         self.handle = handle

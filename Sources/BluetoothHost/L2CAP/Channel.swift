@@ -79,6 +79,8 @@ public struct ChannelParameters: Hashable, Sendable {
     /// How much may have been written without having been sent, in bytes. There is always room for one SDU.
     public var transmitLimit: Int
 
+    /// A stream of bytes with an MTU of 8192 bytes, and 32768 bytes of room each way, unless told otherwise.
+    /// An MTU or an MPS that is not allowed is refused when it is used, with `ChannelError.invalidParameters`.
     public init(
         face: ChannelFace = .bytes,
         mtu: Int = 8192,
@@ -103,6 +105,7 @@ public struct ChannelListener: Hashable, Sendable {
     /// How many channels to the service one connection may have.
     public var maximumChannels: Int
 
+    /// A service that needs an encrypted link and takes 8 channels a connection, unless told otherwise.
     public init(
         requirement: AccessRequirement = .encrypted,
         parameters: ChannelParameters = ChannelParameters(),

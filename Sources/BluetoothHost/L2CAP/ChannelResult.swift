@@ -89,6 +89,7 @@ public struct ReconfigurationResult: RawRepresentable, Hashable, Sendable {
     public let rawValue: UInt16
     public init(rawValue: UInt16) { self.rawValue = rawValue }
 
+    /// The new MTU and MPS are in force on all channels of the request.
     public static let success = ReconfigurationResult(rawValue: 0x0000)
     /// The MTU may not become smaller.
     public static let mtuReduced = ReconfigurationResult(rawValue: 0x0001)

@@ -15,6 +15,7 @@ public struct ControllerQuirks: Sendable {
         /// Commands that they say they understand, and do not carry out.
         public var missingCommands: [HCICommandID]
 
+        /// An entry for the controllers of one company: for those with these subversions, or for all if they are nil.
         public init(
             name: String,
             company: CompanyIdentifier,

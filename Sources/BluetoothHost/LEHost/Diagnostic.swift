@@ -21,9 +21,13 @@ public struct Diagnostic: Hashable, Sendable, CustomStringConvertible {
         case hci
         /// Advertising, scanning and connections.
         case gap
+        /// Signaling, credit-based channels, and frames that are put together from packets.
         case l2cap
+        /// Pairing, bonds and encryption: the Security Manager Protocol.
         case smp
+        /// PDUs that were refused, ignored or not answered: the Attribute Protocol.
         case att
+        /// Services, values and procedures: the Generic Attribute Profile.
         case gatt
         /// The Pebble transport over GATT.
         case ppogatt
@@ -42,6 +46,7 @@ public struct Diagnostic: Hashable, Sendable, CustomStringConvertible {
     /// What happened.
     public var message: String
 
+    /// A diagnostic whose message is for people to read.
     public init(severity: Severity, layer: Layer, message: String) {
         self.severity = severity
         self.layer = layer

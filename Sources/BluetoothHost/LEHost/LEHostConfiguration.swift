@@ -23,6 +23,8 @@ extension LEHost {
         /// a random one, by which a peer without a key could know this device again.
         public var handsOutFirstSPSMs = false
 
+        /// A host that does not pair, leaves PHYs to the controller and accepts all connection parameters that the Core
+        /// allows, unless told otherwise. It knows the quirks of controllers, and scans all the time while it connects.
         public init(
             ownAddress: LEAddress,
             gatt: GATTLayer.Configuration = GATTLayer.Configuration(),

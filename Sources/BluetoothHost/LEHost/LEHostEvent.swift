@@ -20,32 +20,51 @@ public enum LEHostEvent: Sendable {
     /// A set was to leave the air, and the controller refused: it may still be there. `stopAdvertising` tries again.
     case advertisingNotStopped(AdvertisingSetID, HCIStatus)
 
+    /// Scanning has begun. It begins again, with this event, after new parameters and after a restart of the
+    /// controller.
     case scanningStarted
+    /// The controller refused to listen for advertisements, and does not. If the parameters are not valid it is not
+    /// asked: the status is `.invalidHCICommandParameters` then, and scanning that was on goes on.
     case scanningFailed(HCIStatus)
+    /// Scanning has ended, by `stopScanning` or by the controller. A controller that refused to stop is a matter for
+    /// the log, and this event comes all the same.
     case scanningEnded
+    /// An advertisement or a scan response was heard. While too many events wait for the owner, reports are dropped,
+    /// which `LEHostCounters.lostEvents` counts.
     case advertisingReport(AdvertisingReport)
 
+    /// A connection is there, in either role. What changes later is in `LEHost.connection(_:)`.
     case connected(Connection)
     /// What `connect` asked for came to nothing; `.operationCancelledByHost` if it was cancelled.
     case connectionFailed(LEAddress, HCIStatus)
     /// What is to be kept of a bonded client's subscriptions; `disconnected` follows.
     case clientStateToKeep(ConnectionHandle, GATTClientState)
+    /// A connection is gone, and why. The reason is `.hardwareFailure` if the controller was lost or is started again.
     case disconnected(ConnectionHandle, HCIStatus)
 
     /// What the peer's link layer can do, once a connection; nil if that cannot be found out.
     case remoteFeaturesRead(ConnectionHandle, LEFeatures?)
+    /// Interval, latency and supervision timeout were set, by either side's wish; `LEHost.connection(_:)` has them.
     case parametersUpdated(ConnectionHandle)
+    /// A change of connection parameters came to nothing, and why: one that this side asked for, or granted to the
+    /// peer.
     case parametersUpdateFailed(ConnectionHandle, ParameterUpdateFailure)
+    /// The PHYs that a connection uses now, by either side's wish, or why a change came to nothing.
     case phyUpdated(ConnectionHandle, HCIOutcome<LinkPHYs>)
+    /// How much a link layer packet of a connection may carry has changed; `LEHost.connection(_:)` has the lengths.
     case dataLengthUpdated(ConnectionHandle)
     /// How strongly the peer is received, in dBm; nil if that is not known.
     case rssi(ConnectionHandle, dBm: Int8?)
     /// What is known about the security of a link changed.
     case securityChanged(ConnectionHandle, LinkSecurity)
+    /// The Security Manager has something to say, other than a change of security: that is `securityChanged`.
     case security(SecurityEvent)
+    /// The GATT layer has something to say: a request to answer, a value, a result.
     case gatt(GATTEvent)
     /// Something happened to a credit-based channel.
     case channel(ChannelEvent)
+    /// There is something for the log. While too many events wait for the owner, diagnostics are dropped as reports
+    /// are.
     case diagnostic(Diagnostic)
 
     /// Whether it may be left out while too many others wait: a peer can cause as many of these as it likes.

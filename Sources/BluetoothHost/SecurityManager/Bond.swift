@@ -11,6 +11,7 @@ public struct LongTermKeyName: Hashable, Sendable {
     /// Rand.
     public var randomNumber: UInt64
 
+    /// A name as a peer sends it: EDIV of 2 octets and Rand of 8.
     public init(encryptedDiversifier: UInt16, randomNumber: UInt64) {
         self.encryptedDiversifier = encryptedDiversifier
         self.randomNumber = randomNumber
@@ -39,6 +40,7 @@ public struct LegacyLongTermKey: Hashable, Sendable {
     /// Its name.
     public var name: LongTermKeyName
 
+    /// A key, and the name by which a central refers to it when it starts encryption.
     public init(key: LongTermKey, name: LongTermKeyName) {
         self.key = key
         self.name = name
@@ -66,6 +68,8 @@ public struct Bond: Hashable, Sendable {
         /// Bits that mean something to the owner.
         public var flags: OwnerFlags
 
+        /// No name and no flags, unless told otherwise. Of a name, at most `maximumNameSize` octets of UTF-8 are
+        /// stored.
         public init(name: String = "", flags: OwnerFlags = []) {
             self.name = name
             self.flags = flags
@@ -95,6 +99,8 @@ public struct Bond: Hashable, Sendable {
     /// What the owner keeps with the bond.
     public var metadata: Metadata
 
+    /// A bond, whose `identity` must be a public or static random address: with another one, `init(reading:)` refuses
+    /// what `encode(to:)` makes of it. That the controller resolved the address is not kept.
     public init(
         identity: LEAddress,
         keys: Keys,

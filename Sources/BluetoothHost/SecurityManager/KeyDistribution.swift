@@ -7,6 +7,7 @@ public struct LocalIdentity: Hashable, Sendable {
     /// What makes its private addresses, and is given to peers so that they can resolve them.
     public var identityResolvingKey: IdentityResolvingKey
 
+    /// An identity. That the controller resolved its address is not kept.
     public init(address: LEAddress, identityResolvingKey: IdentityResolvingKey) {
         self.address = address.withoutIdentityType
         self.identityResolvingKey = identityResolvingKey

@@ -67,6 +67,7 @@ public struct OutOfBandData: Secret {
     /// What proves that this was received (LE Secure Connections Random Value).
     public let random: UInt128
 
+    /// What came out of band: two numbers of 128 bits.
     public init(confirm: UInt128, random: UInt128) {
         self.confirm = confirm
         self.random = random
@@ -80,6 +81,7 @@ public struct PeerOutOfBandData: Secret {
     /// For LE legacy pairing: the key that both share.
     public var temporaryKey: TemporaryKey?
 
+    /// What is known for each kind of pairing; nil where that is nothing.
     public init(secureConnections: OutOfBandData? = nil, temporaryKey: TemporaryKey? = nil) {
         self.secureConnections = secureConnections
         self.temporaryKey = temporaryKey

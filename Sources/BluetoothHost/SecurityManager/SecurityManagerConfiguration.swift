@@ -28,6 +28,8 @@ extension SecurityManager {
         /// How long a peer whose pairings fail has to wait. Read once, at the start.
         public var repeatedAttempts = RepeatedAttemptLimits()
 
+        /// A device that can neither show nor take a number: it pairs by LE Secure Connections and Just Works. It asks
+        /// its user before, and keeps up to 16 bonds with keys of 16 octets.
         public init() {}
     }
 
