@@ -24,6 +24,7 @@ from rig import bundle, cairn
 from rig.control import Control
 from rig.controllers import controllers
 from rig.phone import Phone
+from rig.ports import free_port
 from rig.ppogatt import PhoneTransport
 from rig.process import Program
 from rig.security import pairing
@@ -391,9 +392,3 @@ async def test_javascript(bench: Bench) -> None:
     finally:
         phone.kill()
         await phone.wait_for_exit(10)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]

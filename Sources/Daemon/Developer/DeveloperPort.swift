@@ -130,7 +130,8 @@ final class DeveloperPort: LoopMember {
 
     /// Puts a tool that has begun to speak at the end of the queue.
     private func take(_ socket: consuming FileDescriptor) {
-        guard queue.count < Self.queueLimit else {
+        // The first of those who wait has the place as good as taken, if it is free.
+        guard queue.count < Self.queueLimit + (client == nil ? 1 : 0) else {
             return log.warning("a tool is turned away from the emulator's port: \(Self.queueLimit) wait already")
         }
         try? ByteStream.prepare(tcp: socket)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections import deque
 from collections.abc import Callable
 
 from bumble import att
@@ -48,6 +49,8 @@ class PebbleLESupport:
         self.may_send = asyncio.Event()
         #: How long Android takes to send an acknowledgement, when it has other things to do.
         self.acknowledgement_seconds = 0.0
+        self._acknowledgements: deque[bytes] = deque()
+        self._last_acknowledgement = 0.0
         self._sequence = 0
         self._expected = 0
         self._acknowledged = 0
@@ -81,8 +84,7 @@ class PebbleLESupport:
                 # It takes it for the next piece all the same, so that the stream is garbage from here on.
                 self._violation(f"data packet {sequence} where {self._expected} was next")
             self._expected = (sequence + 1) % SEQUENCE_NUMBERS
-            acknowledgement = bytes([header(Kind.ACK, sequence)])
-            asyncio.get_running_loop().call_later(self.acknowledgement_seconds, self.send_packet, acknowledgement)
+            self._acknowledge(bytes([header(Kind.ACK, sequence)]))
             self.on_bytes(payload)
         elif kind == Kind.ACK:
             # Gadgetbridge ignores them; the rig looks whether all of its packets have arrived.
@@ -90,6 +92,13 @@ class PebbleLESupport:
                 self._drained.set()
         elif kind != Kind.RESET_COMPLETE:
             self._violation(f"a packet of the invalid type {kind}")
+
+    def _acknowledge(self, packet: bytes) -> None:
+        """Sends an acknowledgement in time, behind those that wait already."""
+        loop = asyncio.get_running_loop()
+        self._acknowledgements.append(packet)
+        self._last_acknowledgement = max(self._last_acknowledgement, loop.time() + self.acknowledgement_seconds)
+        loop.call_at(self._last_acknowledgement, lambda: self.send_packet(self._acknowledgements.popleft()))
 
     async def drained(self, seconds: float = 10) -> None:
         """The watch has acknowledged the last packet."""
