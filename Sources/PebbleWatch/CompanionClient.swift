@@ -75,7 +75,7 @@ extension Personality {
     private var isReachedByClassic: Bool {
         switch hardware.appPlatform {
         case .aplite, .basalt, .chalk: true
-        case .diorite, .emery, .flint, .gabbro: false
+        case .diorite, .emery, .flint, .gabbro, nil: false
         }
     }
 }

@@ -140,7 +140,7 @@ extension Firmware {
         case .battery(let percent, let isCharging):
             if isCharging != wasCharging { advertiser.receive(.activity(.charger), at: now) }
             publishCharge(percent)
-        case .compass, .accelerometer, .timeFormat: break
+        case .compass, .accelerometer, .timeFormat, .timelinePeek, .contentSize, .health, .heartRate: break
         }
     }
 
