@@ -34,8 +34,9 @@ extension LEHost {
     /// Stops listening for advertisements.
     ///
     /// If scanning is on, or the controller is being told to begin, the controller is told to stop. `scanningEnded` follows
-    /// when it answers, even if it refuses. If the controller is lost or restarted before it answers, no event follows. Nor
-    /// does one if scanning is off, or still waits for the controller to be ready.
+    /// when it answers, even if it refuses. No event follows if the controller is lost or restarted before it answers, or if
+    /// so many commands wait that this one is not sent. Nor does one if scanning is off, or still waits for the controller
+    /// to be ready.
     public mutating func stopScanning() {
         switch scanning {
         case .off: return

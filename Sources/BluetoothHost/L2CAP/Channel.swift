@@ -81,7 +81,8 @@ public struct ChannelParameters: Hashable, Sendable {
     /// each SDU counts 16 bytes more than it has. With `.bytes` there is always room for two K-frames, which need not be a
     /// whole SDU.
     public var receiveLimit: Int
-    /// How much may have been written without having been sent, in bytes. There is always room for one SDU.
+    /// How many bytes may have been written without having been sent. An SDU up to the peer's MTU is taken all the same
+    /// when nothing waits.
     public var transmitLimit: Int
 
     /// A stream of bytes with an MTU of 8192 bytes, and 32768 bytes of room each way, unless told otherwise.
