@@ -26,8 +26,9 @@ public struct H4Deframer: Sendable {
 
     /// How many skipped bytes are reported at once.
     public static let maximumGarbage = 256
-    /// The longest ACL or isochronous data that a header may announce, unless told otherwise: more than any LE
-    /// controller has, and little enough for a header made of garbage not to swallow much.
+    /// The most octets that a header may announce behind itself, unless told otherwise. It applies to every packet type, but
+    /// only ACL and isochronous data can be longer: their length has more than 8 bits. It is more than any LE controller
+    /// has, and little enough for a header made of garbage not to swallow much.
     public static let defaultMaximumDataLength = 4096
 
     private let source: Source
