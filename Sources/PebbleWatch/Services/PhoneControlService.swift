@@ -7,7 +7,8 @@ public struct PhoneControlService: Sendable, Equatable {
     public struct Call: Sendable, Equatable {
         /// Names the call: the Pebble app's cookie, or the number of the notification that tells of it.
         public let id: PhoneControlMessage.Call
-        /// Who calls; nil for a call that the user makes.
+        /// Who calls. It is nil for a call that the user makes, and for one that the phone names when it rings or begins
+        /// without the watch knowing it from an earlier message.
         public var caller: PhoneControlMessage.Caller?
         /// How far the call is, as the phone told last.
         public var state: State
