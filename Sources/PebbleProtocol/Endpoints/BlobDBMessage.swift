@@ -21,7 +21,7 @@ public struct BlobDBDatabase: RawRepresentable, Hashable, Sendable {
     public static let test = BlobDBDatabase(rawValue: 0)
     /// 1: the timeline's pins. The value is a ``TimelineItem``; the key is a UUID, not always the item's.
     public static let pins = BlobDBDatabase(rawValue: 1)
-    /// 2: the installed apps. The value is an ``AppMetadata``; the key is the app's UUID.
+    /// 2: the installed apps. The value is an ``AppMetadata``, and its UUID names the app, whatever the key.
     public static let apps = BlobDBDatabase(rawValue: 2)
     /// 3: reminders. The value is a ``TimelineItem``; the key is a UUID, not always the item's.
     public static let reminders = BlobDBDatabase(rawValue: 3)
