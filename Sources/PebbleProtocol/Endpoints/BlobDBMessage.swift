@@ -29,7 +29,8 @@ public struct BlobDBDatabase: RawRepresentable, Hashable, Sendable {
     public static let notifications = BlobDBDatabase(rawValue: 4)
     /// 5: the weather of places. The key is the place's UUID.
     public static let weather = BlobDBDatabase(rawValue: 5)
-    /// 6: how notifications of single apps are treated, and canned messages. The key is a text.
+    /// 6: notification preferences, which say how notifications of single apps are treated, and canned messages. The key is
+    /// a text.
     public static let cannedMessages = BlobDBDatabase(rawValue: 6)
     /// 7: the preferences, those of health among them. The key is a name in ASCII without NUL.
     public static let healthPreferences = BlobDBDatabase(rawValue: 7)

@@ -10,7 +10,7 @@ import PebbleProtocol
 /// | notifications | 16 bytes, not looked at: a notification is known by its own id | a header, and attributes that fit into the length that it declares; the value itself may be shorter |
 /// | weather, contacts, app glances | 16 bytes | their header |
 /// | notification preferences | anything | their header |
-/// | health preferences, settings | a name that the firmware knows | of the right length (health preferences) |
+/// | preferences, settings | a name that the firmware knows | of the right length (preferences) |
 /// | watchapps' preferences | three names | a counted list |
 /// | health statistics | a name with `_` | whole words of four bytes |
 struct DatabaseRules: Sendable {
