@@ -28,8 +28,8 @@ public struct ControlAnswer: Codable, Sendable, Equatable {
     public var sequence: UInt64?
     /// To `send`: the app whose message it is.
     public var app: String?
-    /// To `send`: `sent` to its companion, which has not answered yet; `waits` until its companion is back; or `queued` until the app
-    /// is awake.
+    /// To `send`: `sent` to its companion, which has not answered yet; `waits` until its companion is back; or `queued` until
+    /// the app is awake.
     public var delivery: String?
     /// To `forget`, `forget-all` and `disconnect`: the phones that were concerned.
     public var phones: [String]?

@@ -56,7 +56,8 @@ extension Firmware {
 
     // MARK: Time
 
-    /// Ends the links that have not earned their place in time, and sees to it that the bonded phone can connect beside the others.
+    /// Ends the links that have not earned their place in time, and sees to it that the bonded phone can connect beside the
+    /// others.
     mutating func superviseLinks(at now: Duration) {
         guard !tenure.isIdle else { return }
         tenure.rules = tenureRules

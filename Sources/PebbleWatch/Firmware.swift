@@ -166,7 +166,8 @@ public struct Firmware: HCIHost, Sendable {
     /// The next thing that happened.
     public mutating func nextEvent() -> WatchEvent? { events.popFirst() }
 
-    /// Ends every connection, as a watch does that is being switched off. What is on the air stays as it is, and nothing is added.
+    /// Ends every connection, as a watch does that is being switched off. What is on the air stays as it is, and nothing is
+    /// added.
     public mutating func disconnectAll(at now: Duration) {
         host.advance(to: now)
         isSwitchedOff = true

@@ -19,8 +19,8 @@ extension LEHost {
         public var connectScanInterval = ScanInterval.milliseconds(60)
         /// ...for this long.
         public var connectScanWindow = ScanInterval.milliseconds(60)
-        /// Whether channels are handed out from the first dynamic SPSM on, as by every other device that does so, instead of from
-        /// a random one, by which a peer without a key could know this device again.
+        /// Whether channels are handed out from the first dynamic SPSM on, as by every other device that does so, instead of
+        /// from a random one, by which a peer without a key could know this device again.
         public var handsOutFirstSPSMs = false
 
         /// A host that does not pair, leaves PHYs to the controller and accepts all connection parameters that the Core

@@ -248,8 +248,8 @@ extension DataLoggingService {
         toOpen = sessions.keys.sorted()
     }
 
-    /// The phone asks for what there is. Data that it was sent a while ago, and did not acknowledge, it has not taken: libpebble2
-    /// overlooks what comes while it waits for openings.
+    /// The phone asks for what there is. Data that it was sent a while ago, and did not acknowledge, it has not taken:
+    /// libpebble2 overlooks what comes while it waits for openings.
     private mutating func wanted(_ id: LoggingSessionID, in context: ServiceContext) {
         sessions[id]?.isFlushing = true
         guard case .sending(_, by: let deadline) = sessions[id]?.link,
