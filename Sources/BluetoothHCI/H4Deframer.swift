@@ -122,7 +122,7 @@ public struct H4Deframer: Sendable {
         case .event:
             let code = try reader.readUInt8("event.code")
             let length = try reader.readUInt8("event.length")
-            // Codes above the Core's last and below the manufacturers' are nobody's.
+            // Codes above the Core's last and below the manufacturers' are not used.
             let isVendor = code == HCIEventCode.vendor.rawValue
             return (Int(length), code != 0 && (code < firstUnusedEventCode || isVendor))
         case .acl:

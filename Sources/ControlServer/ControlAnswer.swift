@@ -5,7 +5,7 @@ import PebbleWatch
 
 /// What the watch says to a request: one JSON object on one line.
 public struct ControlAnswer: Codable, Sendable, Equatable {
-    /// Why a request came to nothing.
+    /// Why a request failed.
     public struct Failure: Codable, Sendable, Equatable {
         /// For programs: a name that does not change.
         public let code: String

@@ -128,7 +128,7 @@ public final class SQLiteStore: WatchStore {
         }
     }
 
-    /// Says in the words of whoever runs the watch what went wrong; never what was stored.
+    /// Says what went wrong, in the words of the person who runs the watch; never what was stored.
     static func describe(_ error: any Error, path: String) -> WatchStoreError {
         switch error {
         case let error as WatchStoreError: error

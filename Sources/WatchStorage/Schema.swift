@@ -55,7 +55,7 @@ enum Schema {
         guard found <= version else { throw WatchStoreError.newer(path: path, found: found, known: version) }
     }
 
-    /// Makes what an older program wrote, or nobody yet, into tables of this program's version.
+    /// Makes what an older program wrote, or an empty file, into tables of this program's version.
     static func migrate(_ writer: some DatabaseWriter) throws {
         try migrator.migrate(writer)
         try writer.write { database in

@@ -3,7 +3,7 @@ import BluetoothHCI
 extension LEHost {
     /// What can be chosen about a host.
     public struct Configuration: Sendable {
-        /// The address to be known by: a static random one, or `.public`, whose value is the controller's own affair.
+        /// The address to be known by: a static random one, or `.public`, whose value the controller decides.
         public var ownAddress: LEAddress
         /// What can be chosen about the GATT layer.
         public var gatt: GATTLayer.Configuration

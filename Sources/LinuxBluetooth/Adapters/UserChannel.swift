@@ -24,7 +24,7 @@ public enum UserChannel {
     /// still, and then a board with 512 MB has it to spare.
     static let receiveBuffer: Int32 = 32 << 20
 
-    /// Opens an adapter: turns its radio on and switches it off first if need be, but takes it from nobody.
+    /// Opens an adapter: turns its radio on and switches it off first if need be, but takes it from no other program.
     /// - Parameter reclaims: this process had the adapter before. BlueZ's daemon takes whatever is plugged in, so what comes
     ///   back is taken back.
     public static func open(
@@ -72,7 +72,7 @@ public enum UserChannel {
 }
 
 extension AdapterControl {
-    /// The same as `init`, for whoever wants words.
+    /// The same as `init`, for a caller that wants words.
     static func opened() throws(AdapterProblem) -> AdapterControl {
         do {
             return try AdapterControl()
@@ -81,7 +81,7 @@ extension AdapterControl {
         }
     }
 
-    /// The same as `adapters`, for whoever wants words.
+    /// The same as `adapters`, for a caller that wants words.
     func listed() throws(AdapterProblem) -> [Adapter] {
         do {
             return try adapters()

@@ -82,7 +82,7 @@ public struct PPoGATTLink: Sendable {
     var metaReadCount = 0
     /// The meta value of an earlier connection that the link began with, until it is read again.
     var unconfirmedMeta: [UInt8]?
-    /// A Reset Complete that came before the meta value was read again: until then nobody knows whose session it opens.
+    /// A Reset Complete that came before the meta value was read again: until then it is not known whose session it opens.
     var heldReset: PendingReset?
     var resetRequestCount = 0
     private var acknowledgementTimeoutCount = 0

@@ -1,5 +1,5 @@
-/// When a watch that hides its address takes another one, so that whoever hears it before and after cannot tell that it is the
-/// same.
+/// When a watch that hides its address takes another one, so that a listener that hears it before and after cannot tell that it
+/// is the same.
 ///
 /// An address that vanishes and another one that appears at that moment belong to one watch. So all watches change theirs
 /// around the same moments, the multiples of an address's lifetime since 1970; each falls silent at a random time before that

@@ -23,7 +23,7 @@ struct LinkTenure: Sendable {
     /// What becomes of a link that has just been made.
     enum Verdict: Sendable {
         case admitted
-        /// It is to be ended at once, and nobody is told of it.
+        /// It is to be ended at once, and no event tells of it.
         case turnedAway
     }
 
@@ -167,7 +167,7 @@ struct LinkTenure: Sendable {
     ///
     /// A link that the watch ends is there until its phone has acknowledged that, and a phone that has gone never does: the
     /// controller keeps a place for it until the supervision timeout, which is up to 32 s and the phone's choice. Only a reset
-    /// of the controller makes room at once, and costs nobody anything whom the watch would keep.
+    /// of the controller makes room at once, and no phone that the watch would keep loses by it.
     var holdsGhosts: Bool {
         guard rules.isOwnerAwaited, canWaitBeside else { return false }
         var areThere = false

@@ -68,7 +68,7 @@ struct WatchReference: ParsableArguments {
         try ControlClient(address ?? .service)
     }
 
-    /// Has one thing done, and says what came of it.
+    /// Has one thing done, and prints the result.
     /// - Parameters:
     ///   - fields: the request, as an object's fields.
     ///   - describe: what to print, if anything.
