@@ -26,8 +26,9 @@ public struct H4Deframer: Sendable {
 
     /// How many skipped bytes are reported at once.
     public static let maximumGarbage = 256
-    /// The longest ACL or isochronous data that a header may announce, unless told otherwise: more than any LE
-    /// controller has, and little enough for a header made of garbage not to swallow much.
+    /// The most octets that a header may announce behind itself, unless told otherwise. It applies to every packet type, but
+    /// only ACL and isochronous data can be longer: their length has more than 8 bits. It is more than any LE controller
+    /// has, and little enough for a header made of garbage not to swallow much.
     public static let defaultMaximumDataLength = 4096
 
     private let source: Source
@@ -121,7 +122,7 @@ public struct H4Deframer: Sendable {
         case .event:
             let code = try reader.readUInt8("event.code")
             let length = try reader.readUInt8("event.length")
-            // Codes above the Core's last and below the manufacturers' are nobody's.
+            // Codes above the Core's last and below the manufacturers' are not used.
             let isVendor = code == HCIEventCode.vendor.rawValue
             return (Int(length), code != 0 && (code < firstUnusedEventCode || isVendor))
         case .acl:

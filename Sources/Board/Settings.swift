@@ -30,7 +30,7 @@ public struct Setting: Sendable {
         case commandLine
         case environment(variable: String)
         case file(path: String, line: Int)
-        /// Nobody has said anything.
+        /// No file, variable or option sets it.
         case standard
 
         public var description: String {
@@ -58,7 +58,7 @@ public struct SettingLayers: Sendable {
     public var environment: [String: String] = [:]
     /// The board file, if there is one.
     public var file: BoardFile?
-    /// What holds if nobody says anything.
+    /// The values that hold if no file, variable or option sets them.
     public var standard: [SettingKey: [String]] = [:]
 
     /// No layer at all.

@@ -1,6 +1,6 @@
 /// Packets waiting to leave, first in, first out, in buffers that are used again.
 ///
-/// A machine writes each packet into the queue; whoever drains it brings a buffer, which is swapped for the
+/// A machine writes each packet into the queue; the code that drains it brings a buffer, which is swapped for the
 /// packet's own. Once as many buffers are in circulation as packets have ever waited at once, neither side
 /// allocates.
 public struct PacketQueue: Sendable {

@@ -5,7 +5,7 @@ import PebbleWatch
 
 /// What the watch says to a request: one JSON object on one line.
 public struct ControlAnswer: Codable, Sendable, Equatable {
-    /// Why a request came to nothing.
+    /// Why a request failed.
     public struct Failure: Codable, Sendable, Equatable {
         /// For programs: a name that does not change.
         public let code: String
@@ -28,8 +28,8 @@ public struct ControlAnswer: Codable, Sendable, Equatable {
     public var sequence: UInt64?
     /// To `send`: the app whose message it is.
     public var app: String?
-    /// To `send`: `sent` to its companion, which has not answered yet; `waits` until its companion is back; or `queued` until the app
-    /// is awake.
+    /// To `send`: `sent` to its companion, which has not answered yet; `waits` until its companion is back; or `queued` until
+    /// the app is awake.
     public var delivery: String?
     /// To `forget`, `forget-all` and `disconnect`: the phones that were concerned.
     public var phones: [String]?

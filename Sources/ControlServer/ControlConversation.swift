@@ -23,7 +23,7 @@ public struct ControlConversation: Sendable {
     /// A conversation in which nothing has been said.
     public init() {}
 
-    /// How many bytes wait to be dealt with: whoever reads stops while there are whole lines.
+    /// How many bytes wait to be dealt with: the owner reads no more while there are whole lines.
     public var waitingByteCount: Int { inbound.count - start }
 
     /// Takes bytes; then call `nextItem` until it returns nil.

@@ -21,7 +21,7 @@ public struct ControlEvent: Encodable, Sendable {
         at = now.inSeconds
     }
 
-    /// The event for programs; nil for what only matters to whoever looks for a fault.
+    /// The event for programs; nil for what only matters to a person who looks for a fault.
     /// - Parameter text: the event in words.
     public init?(_ event: WatchEvent, text: String, at now: Duration) {
         guard let (name, fields) = event.control(at: now) else { return nil }

@@ -1,5 +1,5 @@
-/// What happened, by name: the vocabulary of `cairn events`, `cairn wait` and the control socket. Docs/control.md has the fields of
-/// each.
+/// What happened, by name: the vocabulary of `cairn events`, `cairn wait` and the control socket. Docs/control.md has the
+/// fields of each.
 public enum ControlEventName: String, CaseIterable, Sendable {
     // The controller and the air.
     case started, failed, advertising

@@ -21,7 +21,7 @@ public enum ControlRequest: Sendable, Equatable {
     /// Everything that happens from now on, line by line, and before that what has happened after a number.
     case events(after: UInt64? = nil)
 
-    /// Why a line is no request; the text is for whoever wrote it.
+    /// Why a line is no request; the text is for its writer.
     public struct Invalid: Error, Equatable, Sendable {
         public let description: String
     }

@@ -1,7 +1,7 @@
 import PebbleWatch
 
-/// What has happened since the watch was started: everything is numbered and counted, the newest events are kept, and of each name
-/// the last. So a program that asks late misses nothing that it waits for.
+/// What has happened since the watch was started: everything is numbered and counted, the newest events are kept, and of each
+/// name the last. So a program that asks late misses nothing that it waits for.
 public struct EventHistory: Sendable {
     /// How many events are kept at most.
     static let eventLimit = 512

@@ -5,7 +5,7 @@ import PebbleProtocol
 import PebbleWatch
 
 extension WatchEvent {
-    /// What programs call the event, and what they are told of it; nil for what only matters to whoever looks for a fault.
+    /// What programs call the event, and what they are told of it; nil for what only matters to a person who looks for a fault.
     func control(at now: Duration) -> (ControlEventName, ControlFields)? {
         switch self {
         case .started(let capabilities): (.started, capabilities.controlFields)

@@ -4,8 +4,8 @@ import PrivateFiles
 
 /// Writes packets into a named pipe that Wireshark or tshark reads, without ever waiting for it.
 ///
-/// A capture begins whenever a reader opens the pipe, and ends when it closes it. Packets in between go nowhere, and those that the
-/// reader is too slow for are left out whole: the next record says how many (`cumulative drops`).
+/// A capture begins whenever a reader opens the pipe, and ends when it closes it. Packets in between go nowhere, and those that
+/// the reader is too slow for are left out whole: the next record says how many (`cumulative drops`).
 public final class BtsnoopPipe {
     /// How many bytes wait for the reader at most.
     static let bufferLimit = 256 * 1024

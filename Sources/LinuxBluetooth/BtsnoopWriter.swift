@@ -66,7 +66,7 @@ public enum Btsnoop {
 /// Writes packets into a btsnoop file.
 ///
 /// Records gather until `flush` hands them to the kernel, with one system call for all: a process that is killed leaves a
-/// readable file with every record up to then. Whoever flushes before working on a packet has that packet in the file
+/// readable file with every record up to then. A program that flushes before working on a packet has that packet in the file
 /// even if it brings the process down.
 public final class BtsnoopWriter {
     /// Why a capture file cannot be made or went wrong.

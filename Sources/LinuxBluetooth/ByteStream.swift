@@ -2,8 +2,8 @@ import Glibc
 
 /// Bytes both ways over a socket or a device, without waiting.
 ///
-/// What goes out waits in a queue until the kernel takes it; whoever sends asks `hasRoom` first, so that nobody who does
-/// not read makes it grow.
+/// What goes out waits in a queue until the kernel takes it. The sender asks `hasRoom` first, so that a peer that does not
+/// read cannot make the queue grow.
 public final class ByteStream {
     /// What carries the bytes.
     public enum Kind: Sendable {

@@ -2,7 +2,7 @@ import ByteCoding
 
 /// HCI packets both ways between a host and a controller, without waiting.
 ///
-/// Packets that go out wait in a bounded queue until the kernel takes them, and whoever sends stops when the queue is full.
+/// Packets that go out wait in a bounded queue until the kernel takes them, and the sender stops when the queue is full.
 public protocol HCIConnection: AnyObject {
     /// What to poll: for reading always, for writing when `wantsToWrite`.
     var descriptor: Int32 { get }

@@ -128,7 +128,7 @@ public final class PacketConnection: HCIConnection {
                 let error = SystemError.last
                 if error.isInterrupted { continue }
                 if error.isWouldBlock { return }
-                // A virtual adapter that nobody has switched on has nobody to tell anything, and that is no failure.
+                // A virtual adapter that is not switched on has no host to tell anything, and that is no failure.
                 guard kind == .virtualAdapter, error.code == ENXIO else { throw .failed(error) }
             }
             waitingBytes -= head.count

@@ -25,7 +25,7 @@ enum SerialPort {
             throw error.code == EBUSY ? .held : .refused(error)
         }
         guard isatty(port.number) == 1 else { throw .notASerialPort }
-        // TIOCEXCL keeps other users out but not root, flock keeps out whoever else asks for it.
+        // TIOCEXCL keeps other users out but not root, flock keeps out every other program that asks for it.
         guard flock(port.number, LOCK_EX | LOCK_NB) == 0, ioctl(port.number, UInt(TIOCEXCL)) == 0 else { throw .held }
         try configure(port, rate: rate, flow: flow)
         return port
@@ -51,7 +51,7 @@ enum SerialPort {
         guard cfsetspeed(&settings, rate.constant) == 0, tcsetattr(port.number, TCSANOW, &settings) == 0 else {
             throw .unsupportedSettings(.last)
         }
-        // tcsetattr succeeds when it could do any part of what was asked (termios(3)): ask what came of it.
+        // tcsetattr succeeds when it could do any part of what was asked (termios(3)): ask for the result.
         var actual = termios()
         guard tcgetattr(port.number, &actual) == 0 else { throw .unsupportedSettings(.last) }
         guard cfgetospeed(&actual) == rate.constant, cfgetispeed(&actual) == rate.constant,

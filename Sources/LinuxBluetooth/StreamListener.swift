@@ -77,7 +77,7 @@ public struct StreamListener: ~Copyable, Sendable {
                 return try .checking(accept4(socket.number, nil, nil, flags))
             } catch {
                 if error.isWouldBlock { return nil }
-                // A connection that died in the queue is nobody's problem: accept(2), "Error handling".
+                // A connection that died in the queue is no failure of the listener: accept(2), "Error handling".
                 if error.isInterrupted || error.code == ECONNABORTED || error.code == EPROTO { continue }
                 throw error
             }

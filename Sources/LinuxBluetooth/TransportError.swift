@@ -4,7 +4,7 @@ import Glibc
 public struct TransportError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What stood in the way.
     public enum Cause: Error, Hashable, Sendable {
-        /// Nobody knows the host's name.
+        /// No address is known for the host's name.
         case unknownHost(NameResolutionError)
         /// Nothing answered in the time allowed.
         case noAnswer

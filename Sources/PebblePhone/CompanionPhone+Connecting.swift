@@ -25,7 +25,7 @@ extension CompanionPhone {
             emit(.ready)
             if case .idle = activity, !isLeaving { startScanning() }
         case .restarting:
-            // Whatever was under way in the controller is forgotten; `ready` begins anew.
+            // Whatever was under way in the controller is forgotten; `ready` starts again.
             activity = .idle
         case .failed(let failure):
             emit(.failed("\(failure)"))

@@ -93,7 +93,7 @@ extension CompanionPhone {
         }
     }
 
-    /// A watch that has forgotten the phone is paired with anew, and one that cannot be paired with is used as it is.
+    /// A watch that has forgotten the phone is paired with again, and one that cannot be paired with is used as it is.
     private mutating func encryptionFailed(_ status: HCIStatus, at now: Duration) {
         guard status == .pinOrKeyMissing, let peer = link?.peer else {
             return securityFailed("the link could not be encrypted: \(status)", at: now)

@@ -197,7 +197,7 @@ extension CompanionPhone {
             case .disconnectRequested(let reason):
                 if let handle = link?.handle { giveUp(handle, .ppogatt, "\(reason)") }
             case .metaReadRequested, .subscriptionRequested, .failed, .spaceAvailable, .stalled:
-                // A watch's affairs; and space is looked for at every turn.
+                // These concern a watch only; and space is looked for at every turn.
                 break
             }
         }

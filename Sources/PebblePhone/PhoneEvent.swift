@@ -82,7 +82,7 @@ public enum PhoneEvent: Sendable {
     /// What became of a dictionary that the phone sent.
     case appMessageEnded(AppMessageTransactionID, AppMessageOutcome, after: Duration)
 
-    /// Something that only matters to whoever reads the log.
+    /// Something that only matters to the reader of the log.
     case diagnostic(Diagnostic)
 }
 

@@ -36,7 +36,7 @@ struct PhoneSession: Sendable {
     /// The next thing that happened.
     mutating func nextEvent() -> PhoneEvent? { events.popFirst() }
 
-    /// The session is over: what is under way comes to nothing.
+    /// The session is over: what is under way fails.
     mutating func close(at now: Duration) {
         while let push = pushes.popFirst() {
             events.append(.appMessageEnded(push.id, .cancelled, after: now - push.sentAt))

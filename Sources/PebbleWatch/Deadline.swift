@@ -1,5 +1,6 @@
 extension Duration? {
-    /// Takes another deadline if it comes earlier; nil is none. Asking for deadlines happens at every step, and costs no array so.
+    /// Takes another deadline if it comes earlier; nil is none. Deadlines are asked for at every step, and this costs
+    /// no array.
     mutating func lower(to other: Duration?) {
         guard let other else { return }
         self = self.map { min($0, other) } ?? other

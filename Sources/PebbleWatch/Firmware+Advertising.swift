@@ -41,7 +41,7 @@ extension Firmware {
         reportOnAir()
     }
 
-    /// Tells whoever listens what is on the air, if that changed by more than the passing of time.
+    /// Emits an event for what is on the air, if that changed by more than the passing of time.
     mutating func reportOnAir() {
         let onAir = advertiser.onAir.withoutTime
         guard onAir != lastOnAir else { return }

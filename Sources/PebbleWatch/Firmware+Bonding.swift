@@ -3,7 +3,7 @@ import BluetoothHost
 
 // Who is bonded, what is remembered of them, and how both reach the store.
 //
-// The firmware never waits for the store. A change is handed out, carried out by whoever owns the store, and
+// The firmware never waits for the store. A change is handed out, carried out by the owner of the store, and
 // reported back; a bond counts as stored only then, because phones are told so by Connectivity and rely on it.
 
 /// Tells one change of the memory from every other.
@@ -87,7 +87,7 @@ extension Firmware {
     }
 
     private mutating func bonded(_ bond: Bond, on connection: ConnectionHandle, at now: Duration) {
-        // Who asked for another key with the old one in use is the same phone; anybody else begins anew.
+        // A phone that asked for another key with the old one in use is the same phone; any other starts as a new one.
         let isRenewal = links[connection]?.isRestored == true && links[connection]?.identity == bond.identity
         let known = isRenewal ? phones[bond.identity] : nil
         phones[bond.identity] = RememberedPhone(

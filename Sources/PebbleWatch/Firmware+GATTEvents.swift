@@ -130,7 +130,7 @@ extension Firmware {
 }
 
 extension GATTEvent {
-    /// The connection whose peer has said something; nil if nobody has.
+    /// The connection whose peer has said something; nil if no peer has.
     fileprivate var speaker: ConnectionHandle? {
         switch self {
         case .mtuChanged(let connection, _), .pduIgnored(let connection, _), .indicationConfirmed(let connection, _),

@@ -111,7 +111,7 @@ extension Firmware {
             guard host.capabilities.supportsDataLengthExtension else { throw .longPacketsNotSupported }
             if isWanted { host.setDataLength(connection, transmit: host.capabilities.maximumTransmitLength) }
         case .stayAwake:
-            // This controller's sleep is its own affair, and costs no speed.
+            // This controller decides itself when it sleeps, and that costs no speed.
             break
         }
     }

@@ -3,7 +3,7 @@ import BluetoothHost
 
 /// Streams that send every byte back.
 extension Firmware {
-    /// Sends back as much as there is room for. The rest is not read, so that the phone gets no credits for more: whoever
+    /// Sends back as much as there is room for. The rest is not read, so that the phone gets no credits for more: a phone that
     /// does not listen cannot go on talking.
     mutating func pumpLoopbacks(of connection: ConnectionHandle, at now: Duration) {
         guard let ids = links[connection]?.loopbacks.keys, !ids.isEmpty else { return }

@@ -82,7 +82,7 @@ extension Firmware {
 // MARK: - Who may not
 
 extension Firmware {
-    /// A pairing came to nothing. The phone reads why in Connectivity.
+    /// A pairing failed. The phone reads why in Connectivity.
     mutating func pairingFailed(on connection: ConnectionHandle, _ failure: PairingFailure, at now: Duration) {
         pairingPrompts[connection] = nil
         links[connection]?.policy.release(.pairing, at: now)

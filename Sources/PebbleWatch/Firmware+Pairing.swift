@@ -122,7 +122,7 @@ extension Firmware {
         }
     }
 
-    /// Asks the phone to encrypt or to pair; a refusal to ask is the log's affair, never the phone's.
+    /// Asks the phone to encrypt or to pair; a refusal to ask is logged, and the phone is never told.
     private mutating func requestSecurity(on connection: ConnectionHandle, at now: Duration) {
         do throws(SecurityRefusal) {
             try host.security?.sendSecurityRequest(connection, at: now)

@@ -55,8 +55,8 @@ extension WatchConfiguration {
 }
 
 extension WatchIdentity {
-    /// Who the watch says that it is while it hides that: what follows from the address that it has on the air, and what all watches
-    /// of its kind have in common.
+    /// Who the watch says that it is while it hides that: what follows from the address that it has on the air, and what all
+    /// watches of its kind have in common.
     func alias(at address: LEAddress, of personality: Personality) -> WatchIdentity {
         var alias = self
         let made = WatchIdentity(address: address, personality: personality)

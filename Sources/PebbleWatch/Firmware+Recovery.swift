@@ -5,13 +5,13 @@ import PebbleProtocol
 // Links that end: why, what the watch does about it, and whether it helped.
 
 extension Firmware {
-    /// Ends a link. Why is kept for whoever asks.
+    /// Ends a link. The cause is kept, for those who ask for it.
     mutating func end(
         _ connection: ConnectionHandle,
         because cause: Disconnection.Cause,
         reason: HCIStatus = .remoteUserTerminatedConnection
     ) {
-        // Whoever wanted it first is the cause.
+        // The first cause counts.
         if links[connection]?.endCause == nil { links[connection]?.endCause = cause }
         host.disconnect(connection, reason: reason)
     }

@@ -1,7 +1,7 @@
 import BluetoothHost
 import DequeModule
 
-// The watch restarts: links end with a reason that says so, everything begins anew from what is remembered, and the
+// The watch restarts: links end with a reason that says so, everything starts again from what is remembered, and the
 // phones that were there find it again.
 
 /// A restart that waits for the links to end.
@@ -22,7 +22,7 @@ extension Firmware {
         for handle in links.keys { end(handle, because: .restart(cause), reason: .remoteDevicePowerOff) }
     }
 
-    /// Begins anew, if the time has come.
+    /// Starts the watch again, if the time has come.
     mutating func finishRestart(at now: Duration) {
         guard let restart, links.isEmpty || restart.deadline <= now else { return }
         var changes = memoryChanges
@@ -43,7 +43,7 @@ extension Firmware {
             log(.error, .watch, "the watch cannot restart: \(error)")
             return
         }
-        // The store and whoever watches see one watch.
+        // The store and the readers of events see one watch.
         reborn.memoryChanges = changes + reborn.memoryChanges
         reborn.lastMemoryChange = lastMemoryChange
         reborn.bondsBeingStored = bondsBeingStored

@@ -16,7 +16,7 @@ extension Firmware {
     // MARK: What happens
 
     /// A phone has connected.
-    /// - Returns: false if it is turned away, and nobody is to be told of it.
+    /// - Returns: false if it is turned away, and no event is to tell of it.
     mutating func admits(_ connection: Connection, at now: Duration) -> Bool {
         tenure.rules = tenureRules
         let isKnown = phones[connection.peer] != nil
@@ -42,7 +42,7 @@ extension Firmware {
 
     // MARK: Who holds the watch
 
-    /// Nobody else can connect from now on, if somebody is here for whom that is right.
+    /// No other phone can connect from now on, if a phone is here for which that is right.
     mutating func holdIfNeeded(at now: Duration) {
         guard !advertiser.policy.isConnected, tenure.isHeld(at: now) else { return }
         advertiser.receive(.connected, at: now)
@@ -56,7 +56,8 @@ extension Firmware {
 
     // MARK: Time
 
-    /// Ends the links that have not earned their place in time, and sees to it that the bonded phone can connect beside the others.
+    /// Ends the links that have not earned their place in time, and sees to it that the bonded phone can connect beside the
+    /// others.
     mutating func superviseLinks(at now: Duration) {
         guard !tenure.isIdle else { return }
         tenure.rules = tenureRules

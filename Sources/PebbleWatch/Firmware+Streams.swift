@@ -50,7 +50,7 @@ extension Firmware {
         }
     }
 
-    /// A watch that does not bond has promised that its database stays: there, a PSM of 0 says that nobody listens.
+    /// A watch that does not bond has promised that its database stays: there, a PSM of 0 says that no service listens.
     private mutating func showService(of stream: WatchStream, _ isShown: Bool) {
         guard configuration.isBondable else { return }
         publish(stream.serviceName, isShown)

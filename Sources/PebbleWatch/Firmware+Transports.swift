@@ -8,8 +8,8 @@ extension Firmware {
     /// The phone subscribed to the watch's own service, or does not listen any more.
     mutating func reversedSubscriptionChanged(_ change: SubscriptionChange, at now: Duration) {
         let isSubscribed = change.current.contains(.notifications)
-        // Subscribing once more begins anew. On V1, where the watch speaks first, a phone that only came back has to
-        // subscribe again: before that it does not listen.
+        // Subscribing once more starts the transport again. On V1, where the watch speaks first, a phone that only came back
+        // has to subscribe again: before that it does not listen.
         let wasWritten = change.cause != .restored
         let wantsTransport = isSubscribed && (wasWritten || reversedRules == .reversedV2)
         links[change.connection]?.wantsReversedTransport = wantsTransport

@@ -40,7 +40,7 @@ public struct Firmware: HCIHost, Sendable {
 
     // MARK: Recovery
 
-    /// Links that have ended and of which nobody has been told.
+    /// Links that have ended and of which no event has told.
     var endedLinks: [(disconnection: Disconnection, isStranger: Bool)] = []
     var lastDisconnection: Disconnection?
     var wasChurning = false
@@ -166,7 +166,8 @@ public struct Firmware: HCIHost, Sendable {
     /// The next thing that happened.
     public mutating func nextEvent() -> WatchEvent? { events.popFirst() }
 
-    /// Ends every connection, as a watch does that is being switched off. What is on the air stays as it is, and nothing is added.
+    /// Ends every connection, as a watch does that is being switched off. What is on the air stays as it is, and nothing is
+    /// added.
     public mutating func disconnectAll(at now: Duration) {
         host.advance(to: now)
         isSwitchedOff = true
@@ -200,7 +201,7 @@ extension Firmware {
     public mutating func receive(_ packet: ArraySlice<UInt8>, at now: Duration) {
         let unknownEvents = host.counters.unknownEvents
         host.receive(packet, at: now)
-        // An event that concerns nobody has moved nothing.
+        // An event that the host does not know has moved nothing.
         if host.counters.unknownEvents == unknownEvents { settle(at: now) }
     }
 

@@ -3,7 +3,7 @@ import PebbleProtocol
 // What a boot loader does: new firmware that was installed is what runs from now on.
 
 extension ServiceMemory {
-    /// What came of looking for new firmware.
+    /// The result of looking for new firmware.
     struct Boot: Sendable {
         /// What the store has to hear of it.
         var changes: [ServiceChange] = []

@@ -12,7 +12,8 @@ public enum ServiceCommand: Sendable, Equatable {
     case act(on: PebbleUUID, action: UInt8, text: String?)
     /// Changes a setting on the watch: a key and a value of the settings database.
     case set(String, to: [UInt8])
-    /// Logs items for an app; the time of the description is the watch's. ``ServiceEvent/dataLogged(_:byteCount:)`` tells when they are safe.
+    /// Logs items for an app; the time of the description is the watch's. ``ServiceEvent/dataLogged(_:byteCount:)`` tells when
+    /// they are safe.
     case log([UInt8], as: DataLoggingMessage.Session)
     /// Ends an app's logging under a tag.
     case finishLogging(LoggingSessionID)

@@ -6,7 +6,7 @@ public enum ServiceEvent: Sendable, Equatable {
     case uploadBegan(PutBytesObject.Kind, byteCount: Int)
     /// An upload is whole, checked and stored.
     case uploaded(PutBytesObject.Kind, byteCount: Int)
-    /// An upload came to nothing, and why.
+    /// An upload failed, and why.
     case uploadFailed(PutBytesObject.Kind, reason: String)
     /// The phone wants an upload used from now on.
     case uploadInstalled(PutBytesObject.Kind)
@@ -14,7 +14,7 @@ public enum ServiceEvent: Sendable, Equatable {
     case updateBegan
     /// The update is over, and the watch restarts.
     case updateCompleted
-    /// The update came to nothing, and why.
+    /// The update failed, and why.
     case updateFailed(reason: String)
     /// The phone installed an app, or replaced it.
     case appInstalled(AppMetadata)

@@ -72,7 +72,7 @@ extension WatchCommand {
     public static let longestPairingWindow = Duration.seconds(3600)
 }
 
-/// What came of a command that was carried out.
+/// The result of a command that was carried out.
 public enum WatchCommandResult: Sendable, Equatable {
     /// There is nothing more to say.
     case done

@@ -2,7 +2,7 @@ import BluetoothHCI
 import BluetoothHost
 import PebbleProtocol
 
-/// What happened on the watch, for logs, transcripts and whoever controls it.
+/// What happened on the watch, for logs, transcripts and the programs that control it.
 public enum WatchEvent: Sendable {
     /// The controller is ready and the watch has begun to advertise.
     case started(ControllerCapabilities)
@@ -26,7 +26,7 @@ public enum WatchEvent: Sendable {
     case keyReplaced(ConnectionHandle, LEAddress)
     /// A phone wanted to pair and may not, and what to do if it should. Told once for a link and reason.
     case pairingRefused(ConnectionHandle, RefusedPairing)
-    /// A pairing came to nothing, and why.
+    /// A pairing failed, and why.
     case pairingFailed(ConnectionHandle, PairingFailure)
     /// A phone was forgotten.
     case forgotten(LEAddress)
@@ -68,7 +68,7 @@ public enum WatchEvent: Sendable {
     case buttonPressed(WatchButton, ButtonPress)
     /// A sensor had something to say.
     case sensed(SensorReading)
-    /// Something that only matters to whoever reads the log.
+    /// Something that only matters to the reader of the log.
     case diagnostic(Diagnostic)
 }
 

@@ -49,7 +49,7 @@ public struct WatchIdentity: Sendable, Equatable {
 
     /// The name on the air, in GAP and in the settings of phones: at most 19 bytes of UTF-8.
     public var name: String
-    /// Exactly twelve ASCII characters.
+    /// Exactly twelve ASCII letters and digits.
     public var serialNumber: String
     /// The identity address, of which the Pebble Protocol reports the octets.
     public var address: LEAddress

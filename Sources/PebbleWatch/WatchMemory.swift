@@ -66,7 +66,7 @@ public enum MemoryChange: Sendable, Equatable {
     case service(ServiceChange)
 }
 
-/// Why a store could not do what it was asked; the text is for whoever runs the watch.
+/// Why a store could not do what it was asked; the text is for the person who runs the watch.
 public enum WatchStoreError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The place cannot be used at all.
     case unusable(path: String, reason: String)

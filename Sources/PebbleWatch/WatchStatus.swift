@@ -38,7 +38,7 @@ public struct WatchStatus: Sendable {
         public let isConnected: Bool
         /// Whether its bond would survive a power cut now.
         public let isStored: Bool
-        /// Whether nobody can have been in the middle when it paired.
+        /// Whether it paired with protection against a man in the middle.
         public let isAuthenticated: Bool
     }
 

@@ -87,7 +87,7 @@ extension PrivateDirectory {
     public static func checkPlace(of path: String) throws(PrivateFileError) {
         let directory = parent(of: withoutSlashes(path))
         let status = try FileStatus(directory, followsLink: true)
-        // What is no directory is the affair of whoever makes something in it.
+        // If it is no directory, the caller that makes something in it finds that out.
         guard status.kind == S_IFDIR, status.mode & S_ISVTX == 0 else { return }
         try check(status, directory)
         try checkAbove(directory)
@@ -110,7 +110,7 @@ extension PrivateDirectory {
         guard status.mode & (S_IWGRP | S_IWOTH) == 0 else { throw PrivateFileError(path, .writable(status.mode)) }
     }
 
-    /// Whoever may rename a directory above another puts any directory in its place.
+    /// A user who may rename a directory above another can put any directory in its place.
     private static func checkAbove(_ path: String) throws(PrivateFileError) {
         guard let resolved = realpath(path, nil) else { throw .last(path) }
         defer { free(resolved) }

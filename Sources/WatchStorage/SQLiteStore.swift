@@ -9,8 +9,8 @@ import PrivateFiles
 
 /// A watch's memory in one SQLite file.
 ///
-/// The directory is the owner's alone (0700) and so is the file (0600), for it holds keys; others are refused. Every change is one
-/// transaction, on the disk before `apply` returns. The latest are in a log beside the file until ``close()``.
+/// The directory is the owner's alone (0700) and so is the file (0600), for it holds keys; others are refused. Every change is
+/// one transaction, on the disk before `apply` returns. The latest are in a log beside the file until ``close()``.
 public final class SQLiteStore: WatchStore {
     /// The file's name within the state directory.
     public static let fileName = "watch.sqlite"
@@ -128,7 +128,7 @@ public final class SQLiteStore: WatchStore {
         }
     }
 
-    /// Says in the words of whoever runs the watch what went wrong; never what was stored.
+    /// Says what went wrong, in the words of the person who runs the watch; never what was stored.
     static func describe(_ error: any Error, path: String) -> WatchStoreError {
         switch error {
         case let error as WatchStoreError: error

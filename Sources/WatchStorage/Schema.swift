@@ -32,7 +32,8 @@ enum Schema {
     /// The version of the tables that this program makes: each migration makes one more.
     static var version: Int { migrator.migrations.count }
 
-    /// The version of a file's tables, which stands in it: SQLite's own place for that, and the migrations that it went through.
+    /// The version of a file's tables, which stands in it: SQLite's own place for that, and the migrations that it went
+    /// through.
     static func version(of database: Database) throws -> Int {
         let known = Set(migrator.migrations)
         let applied = try migrator.appliedIdentifiers(database)
@@ -54,7 +55,7 @@ enum Schema {
         guard found <= version else { throw WatchStoreError.newer(path: path, found: found, known: version) }
     }
 
-    /// Makes what an older program wrote, or nobody yet, into tables of this program's version.
+    /// Makes what an older program wrote, or an empty file, into tables of this program's version.
     static func migrate(_ writer: some DatabaseWriter) throws {
         try migrator.migrate(writer)
         try writer.write { database in

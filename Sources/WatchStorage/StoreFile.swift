@@ -9,7 +9,7 @@ enum StoreFile {
     /// What begins every file of SQLite's.
     private static let headerLength = 100
 
-    /// Makes a file that nobody else can read; it must not exist.
+    /// Makes a file that no other user can read; it must not exist.
     static func create(_ path: String) throws {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }

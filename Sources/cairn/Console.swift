@@ -13,8 +13,8 @@ enum Console {
         case isNoticed
     }
 
-    /// Writes a line to standard output, at once. Output that cannot be written ends the process: it would be missing from a file that
-    /// somebody trusts.
+    /// Writes a line to standard output, at once. Output that cannot be written ends the process: it would be missing from a
+    /// file that somebody trusts.
     static func print(_ line: String, lostReader: LostReader = .ends) {
         do throws(SystemError) {
             try write(line + "\n", to: STDOUT_FILENO)

@@ -78,7 +78,7 @@ struct DemoCommand: ParsableCommand {
             let linkSecurity: LinkSecurityPolicy = pair ? .required : .insecureTestLink
             var configuration = WatchDaemonConfiguration(controller: .virtual) {
                 var configuration = watch.watch(at: $0, linkSecurity: linkSecurity)
-                // A bench: whoever attaches to its radio is welcome, today and tomorrow.
+                // A demonstration: every host on its radio may pair, at any time.
                 configuration.pairing.mode = .open
                 return configuration
             }

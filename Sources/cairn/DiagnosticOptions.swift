@@ -1,7 +1,7 @@
 import ArgumentParser
 import PebbleWatch
 
-/// What a watch offers to whoever tries it out.
+/// What a watch offers to a person who tries it out.
 struct DiagnosticOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(

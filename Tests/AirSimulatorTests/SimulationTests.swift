@@ -97,7 +97,7 @@ private struct BabblingHost: HCIHost {
         let heard = simulation.withHost(phone) { $0.heard }
         #expect(heard?.last == bytes("04 05 04 00 50 00 13"))
         #expect(simulation.withHost(watch) { $0.started } == .zero)
-        // Nobody has anything more to do.
+        // No host has anything more to do.
         #expect(simulation.run(until: .seconds(100)) == .timeIsUp)
         #expect(simulation.now == .seconds(100))
     }

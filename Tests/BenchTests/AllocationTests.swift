@@ -2,7 +2,7 @@ import Testing
 
 @testable import cairn_bench
 
-/// What the hot paths may ask the heap for: a ceiling, so that nobody raises it unawares.
+/// What the hot paths may ask the heap for: a ceiling, so that no change raises it unnoticed.
 @Suite struct AllocationTests {
     #if DEBUG
         /// Without optimization, accessors and generic code allocate for themselves.

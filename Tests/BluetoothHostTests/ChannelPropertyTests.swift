@@ -5,7 +5,7 @@ import Testing
 
 @testable import BluetoothHost
 
-/// Channels under schedules that nobody thought of. A failure names its seed.
+/// Channels under random schedules. A failure names its seed.
 @Suite("Credit-based channels: any schedule")
 struct ChannelPropertyTests {
     /// The byte at a place of a stream; each direction of each channel has a stream of its own.
@@ -142,7 +142,7 @@ struct ChannelPropertyTests {
             }
         }
         schedule.checkBounds()
-        // Whoever reads and lets frames through gets everything.
+        // A side that reads and lets frames through gets everything.
         for _ in 0..<2000 where schedule.directions.contains(where: { $0.read < $0.written }) {
             schedule.pair.settle()
             schedule.checkBounds()
@@ -162,7 +162,7 @@ struct ChannelPropertyTests {
     )
     func stalling(_ number: Int) throws {
         var schedule = try Schedule(seed: UInt64(number) &+ 5000)
-        // Nobody reads: writing goes on until nothing moves.
+        // Neither side reads: writing goes on until nothing moves.
         for index in schedule.directions.indices {
             var before = -1
             while schedule.directions[index].written > before {

@@ -203,7 +203,7 @@ struct ChannelRefusalTests {
             #expect(rig.signal(answer).isEmpty)
         }
         #expect(rig.signal("14 05 0a00 8000 5000 4000 4000 0100").first?.suffix(4) == "0a00")
-        // Nobody answers: after 30 s they are free.
+        // The peer does not answer: after 30 s they are free.
         rig.rig.advance(by: .seconds(30))
         #expect(rig.signal("14 06 0a00 8000 5000 4000 4000 0100").first?.suffix(4) == "0000")
     }

@@ -249,7 +249,7 @@ struct KnownAttackTests {
         pair.user = { side, kind, _ in
             if case .displayPasskey(let passkey) = kind { shown.append(passkey) }
             guard side == .central, kind == .requestPasskey else { return nil }
-            // Whoever has overheard the last one tries that.
+            // An attacker who has overheard the last one tries that.
             return .passkey(shown.dropLast().last ?? shown.last.flatMap { Passkey($0.number ^ 1) } ?? shown[0])
         }
         for _ in 0..<12 {

@@ -157,7 +157,8 @@ struct LEHostAdvertisingTests {
         }
         #expect(rig.sent().isEmpty)
         #expect(rig.events().descriptions == ["advertisingFailed(\(Self.first), \(HCIStatus.commandDisallowed))"])
-        // It can be tried again; since nobody knows what the controller has made of it, it begins with taking it off the air.
+        // It can be tried again; since the host does not know what the controller has made of it, it begins with taking it off
+        // the air.
         rig.host.startAdvertising(Self.set())
         #expect(rig.answerCommands() == [compact("01 3920 06 00 01 00 0000 00")] + Self.extendedStart)
     }
@@ -241,7 +242,7 @@ struct LEHostAdvertisingTests {
         let events = rig.events()
         #expect(events.descriptions.first == "advertisingEnded(\(Self.first), \(AdvertisingEnd.connected(0x40)))")
         #expect(events.connections.first?.ownAddress == HostRig.ownAddress)
-        // Whoever advertises again starts from the beginning: the controller is not advertising.
+        // A set that advertises again starts from the beginning: the controller is not advertising.
         rig.host.startAdvertising(Self.set())
         #expect(rig.answerCommands() == Self.legacyStart)
     }

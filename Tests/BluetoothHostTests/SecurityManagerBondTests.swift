@@ -269,7 +269,7 @@ struct SecurityManagerBondTests {
         #expect(pair.managers[.peripheral]?.nextEvent() == .securityChanged(Side.peripheral.handle, security))
         pair.managers[.peripheral]?.bondStored(bond.identity)
         #expect(pair.managers[.peripheral]?.nextEvent() == nil)
-        // A name that nobody has is not stored.
+        // A name that no bond has is not stored.
         pair.managers[.peripheral]?.bondStored(.public(DeviceAddress(1)))
         #expect(pair.managers[.peripheral]?.bonds.count == 1)
     }

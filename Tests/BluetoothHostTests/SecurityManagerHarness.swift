@@ -259,7 +259,7 @@ struct SecurityPair {
         }
     }
 
-    // MARK: What came of it
+    // MARK: Results
 
     func summary(_ side: Side) -> PairingSummary? {
         for case .pairingCompleted(_, let summary) in events[side] ?? [] { return summary }

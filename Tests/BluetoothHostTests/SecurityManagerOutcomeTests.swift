@@ -345,7 +345,7 @@ struct SecurityManagerOutcomeTests {
             }
             return .pass
         }
-        // An encryption that nobody here chose a key for says nothing about authentication, and ends no pairing.
+        // An encryption whose key was not chosen here says nothing about authentication, and ends no pairing.
         try pair.managers[.central]?.pair(Side.central.handle, at: pair.now)
         pair.run()
         #expect(pair.summary(.peripheral) != nil)

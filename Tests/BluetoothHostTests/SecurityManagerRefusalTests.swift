@@ -45,7 +45,7 @@ struct SecurityManagerRefusalTests {
         Stray([0x09, 0x00, 1, 2, 3, 4, 5, 6], 0x08, 0x08),
         Stray(0x0A, length: 16, 0x08, 0x08), Stray(0x0C, length: 64, 0x08, 0x08),
         Stray(0x0D, length: 16, 0x08, 0x08), Stray(0x0E, length: 1, 0x08, 0x08),
-        // Nobody answers a Pairing Failed, not even a broken one.
+        // No device answers a Pairing Failed, not even a broken one.
         Stray([0x05, 0x08], nil, nil), Stray([0x05], nil, nil), Stray(0x05, length: 200, nil, nil),
         // Values out of range: IO capability, OOB flag, key size, and who can be an identity.
         Stray([0x01, 0x05, 0x00, 0x0D, 0x10, 0x03, 0x03], 0x0A, 0x0A),
@@ -179,7 +179,7 @@ struct SecurityManagerRefusalTests {
     @Test("What a Pairing Response says is what this device can do (Vol 3, Part H, 3.5.2)")
     func response() throws {
         var configuration = SecurityManager.Configuration.device(.displayYesNo, mitm: .required)
-        // No identity: the identity key cannot be given. No signature key, and no key for BR/EDR, whoever asks.
+        // No identity: the identity key cannot be given. No signature key, and no key for BR/EDR, whichever side asks.
         var pair = SecurityPair(peripheral: configuration)
         pair.deliver([0x01, 0x04, 0x00, 0xFD, 0x10, 0x0F, 0x0F], from: .central)
         #expect(pair.reply(of: .peripheral) == [0x02, 0x01, 0x00, 0x0D, 0x10, 0x03, 0x01])

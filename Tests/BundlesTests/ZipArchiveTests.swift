@@ -52,7 +52,7 @@ struct ZipArchiveTests {
         ]
     )
     func paths(name: String) {
-        // Names that end in a slash are folders, which nobody unpacks.
+        // Names that end in a slash are folders, which are not unpacked.
         #expect(problem(zip(name)) == (name == "/" ? nil : "\(BundleError.unsafePath(name))"))
     }
 

@@ -46,7 +46,7 @@ import Testing
         let manager = try #require(ServiceManager(socketPath: path, watchdogTimeout: nil))
         #expect(!manager.tell("READY=1"))
         let socket = try listener(Array(path.utf8))
-        // Nobody reads: at some point nothing more fits.
+        // No program reads: at some point nothing more fits.
         #expect((0..<100_000).contains { _ in !manager.tell("WATCHDOG=1") })
         withExtendedLifetime(socket) {}
     }

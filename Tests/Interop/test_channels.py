@@ -33,7 +33,7 @@ from watches import ADDRESS, cairn_on
 Result = l2cap.L2CAP_LE_Credit_Based_Connection_Response.Result
 EnhancedResult = l2cap.L2CAP_Credit_Based_Connection_Response.Result
 
-#: How many bytes the watch holds of what a client sends, and of what it sends to a client, before it lets nobody go on.
+#: How many bytes the watch holds of what a client sends, and of what it sends to a client, before it lets neither side go on.
 RECEIVE_LIMIT = TRANSMIT_LIMIT = 32768
 
 

@@ -91,7 +91,7 @@ async def test_a_script_has_an_app_send_and_waits_for_what_comes_of_it(tmp_path:
         async with contextlib.AsyncExitStack() as stack:
             stack.callback(waiting.cancel)
             while not waiting.done():
-                # Until the waiting program listens, what comes of a message goes to nobody; here no phone is connected.
+                # Until the waiting program listens, the result of a message is not reported to it; here no phone is connected.
                 status, _, errors = await command("send", "1=string:a=b:c", "2=bytes:00ff", "3=int8:-1", *here)
                 assert status == REFUSED and ("no companion" in errors or "under way" in errors), errors
             status, output, _ = await waiting

@@ -167,7 +167,7 @@ async def test_calls(pair: Pair) -> None:
     assert await center.actions.take(5, "the refusal") == (uid, ancs.ActionId.NEGATIVE)
     assert (await pair.until("its end", lambda services: services["calls"] == []))["notifications"] == []
 
-    # The phone counts the refused one as missed; whoever refused it knows.
+    # The phone counts the refused one as missed; the user who refused it knows.
     center.show(Notification(PHONE, "Mum", "Missed call", category=ancs.CategoryId.MISSED_CALL))
     center.show(Notification("com.example.voip", "Dad", "Missed call", category=ancs.CategoryId.MISSED_CALL))
     await pair.shown("a missed call", lambda each: [each["title"] for each in each] == ["Dad"])

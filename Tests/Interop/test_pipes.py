@@ -88,7 +88,7 @@ async def test_a_capture_through_a_pipe(tmp_path: Path) -> None:
         data = await asyncio.to_thread(read_available, reader, 16 + 24 + 4)
         assert data.startswith(header) and data[40:44] == bytes.fromhex("01030c00")
         os.close(reader)
-    # A reader that never takes anything holds up nobody: the watch answers, and ends when it is told to.
+    # A reader that never takes anything does not hold up the watch: it answers, and ends when it is told to.
     async with watch_in(tmp_path / "other", "--capture", str(pipe)) as program:
         reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
         await program.wait_for_line("the capture begins", 10)

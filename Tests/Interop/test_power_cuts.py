@@ -283,7 +283,7 @@ class Writer:
         self.facts.acknowledged("taken")
 
     async def image(self) -> None:
-        # Whatever is there is discarded when an update begins anew.
+        # Whatever is there is discarded when an update starts again.
         self.facts.image_progress = 0
         await self.say(SystemMessage(message_type=SystemMessage.Type.FirmwareUpdateStart))
         await self.session.expect(SystemMessage, "the update to begin")

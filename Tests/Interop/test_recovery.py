@@ -40,7 +40,7 @@ HARDWARE_ERROR = bytes.fromhex("04100142")
 
 #: How long after a fault is over the phone has its session again here, where links are lost without a wait.
 BACK_SECONDS = 10
-#: How long the watch may take from its start until it advertises, if nobody else used the machine.
+#: How long the watch may take from its start until it advertises, if no other program used the machine.
 ADVERTISING_SECONDS = 1.0
 #: How many commands the controller may be given until then.
 START_COMMANDS = 25

@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    /// Nobody who forgets to flush fills the memory.
+    /// A program that forgets to flush does not fill the memory.
     @Test func recordsThatGatherAreWrittenInTime() throws {
         let folder = try TemporaryFolder()
         let path = folder.file("a.btsnoop")

@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test func triesEachAddressOfAName() throws {
-        // "localhost" stands for ::1 as well on most machines, where nobody listens.
+        // "localhost" stands for ::1 as well on most machines, where no program listens.
         let (listener, port) = try RawSocket.listening()
         let stream = try connect(to: .tcp(host: "localhost", port: port))
         _ = try listener.accepting()

@@ -34,7 +34,7 @@ import Testing
         return (time != nil, air.onWatch { watch, _ in watch.connectionCount })
     }
 
-    /// The lost packet alone: the link layers repeat it, or one end begins anew.
+    /// The lost packet alone: the link layers repeat it, or one end starts again.
     @Test(arguments: 1...2 as ClosedRange<UInt64>)
     func anyOnePacketMayGetLost(seed: UInt64) throws {
         let starts = try packetStarts(seed: seed)

@@ -86,7 +86,7 @@ import Testing
         var air = try connected(transport)
         let dictionary = try AppMessageDictionary([AppMessageTuple(key: 1, value: .uint8(1))])
         air.begin(.phoneAppHangs)
-        // The watch speaks first: it asks, and nobody acknowledges.
+        // The watch speaks first: it asks, and the phone does not acknowledge.
         air.onWatch { watch, now in watch.perform(.sendAppMessage(dictionary), at: now) }
         air.run(for: .seconds(300))
         let told = air.onWatch { watch, _ in watch.recoveries }

@@ -100,7 +100,7 @@ import Testing
         let events = rig.takeEvents()
         #expect(events == [.problem(.notSubscribed(PhoneServiceRig<ANCSClient>.refusal(.insufficientAuthentication)))])
         #expect(rig.client.nextDeadline == nil)
-        // Found anew, it is tried anew.
+        // Found again, it is tried again.
         rig.answer = { _ in .success(.written) }
         rig.client.serviceFound(Self.handles, at: rig.now)
         rig.run()

@@ -112,7 +112,7 @@ struct AppMessageSchedule {
     private var lastNumber = 0
     /// Messages that a phone has begun to send.
     private var begun: [Int: (model: FirmwareAppMessageModel.Inbound, payload: [UInt8])] = [:]
-    /// Messages of the app's whose bytes nobody has taken: the watch's ticket, the model's number, and for which app.
+    /// Messages of the app's whose bytes no session has taken: the watch's ticket, the model's number, and for which app.
     private var outgoing: [(ticket: AppMessageTicket, serial: Int, launch: Int)] = []
     private var outgoingCount = 0
     private var launchCount = 0
@@ -169,7 +169,8 @@ struct AppMessageSchedule {
     }
 
     /// What the app sees is in order, and so is what the phone gets: what an app sent while it handled a push comes before the
-    /// acknowledgement of that push. How the two interleave is not fixed, nor when the sender hears that the app could not send.
+    /// acknowledgement of that push. How the two interleave is not fixed, nor when the sender hears that the app could not
+    /// send.
     private static func comparable(_ observations: [Observation]) -> [Observation] {
         let refused = observations.filter { $0.witness == .sender }.sorted { $0.number < $1.number }
         let others: [Observation.Witness] = [.app, .phone]
@@ -224,7 +225,7 @@ struct AppMessageSchedule {
         return "\(microseconds) µs"
     }
 
-    /// Lets both do what they can now. Messages that nobody can take are reported at once, as the watch does.
+    /// Lets both do what they can now. Messages that no session can take are reported at once, as the watch does.
     private mutating func follow() {
         model.advance(to: now)
         var context = self.context
@@ -267,7 +268,7 @@ struct AppMessageSchedule {
         }
     }
 
-    /// - Returns: whether the app has to hear at once that nobody takes its message.
+    /// - Returns: whether the app has to hear at once that no session takes its message.
     private mutating func note(_ message: AppState.Outgoing) -> Bool {
         outgoingCount += 1
         notes.observations.append(.push(message.transactionID.rawValue, Self.number(of: message.message)))

@@ -218,7 +218,7 @@ struct AppMessageTests {
             #expect(rig.calls.count == count + 1)
             #expect(rig.calls.last == .failed(.empty, .notConnected))
         }
-        // Once a phone has taken a message, it begins anew.
+        // Once a phone has taken a message, it starts again.
         let phone = rig.open()
         rig.sendFromApp(.empty)
         rig.send(AppMessage.acknowledgement(10), on: phone)
@@ -279,7 +279,7 @@ struct AppMessageTests {
         #expect(context.slept == .milliseconds(3))
         context.close()
         #expect(throws: AppMessageResult.invalidState) { try context.outboxBegin() }
-        // Transaction ids begin anew.
+        // Transaction ids start again.
         #expect(context.open(inboxSize: 0, outboxSize: 20) == .ok)
         #expect(context.send(.empty) == .ok)
         #expect(context.state.outgoing.map(\.transactionID) == [1, 1])

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PebbleWatch
 
-/// Whose a watchapp's messages are, while apps start and stop and companions come and go: nobody has what was meant for
+/// Whose a watchapp's messages are, while apps start and stop and companions come and go: no companion has what was meant for
 /// another, nothing comes twice, and nothing that is left behind stands in the way.
 @Suite struct CompanionMessagesTests {
     private typealias Rig = CompanionsRig
@@ -16,7 +16,7 @@ import Testing
 
     // MARK: To whom a message goes
 
-    /// Whoever serves every app has the messages of those without a companion, even if he came last.
+    /// A companion that serves every app has the messages of those without a companion, even if it came last.
     @Test func anAppsOwnCompanionComesBeforeWhoeverServesAll() throws {
         var rig = try Rig(
             [RigCompanion("one", Self.first), RigCompanion("hybrid", .system, isHybrid: true)],
@@ -38,7 +38,7 @@ import Testing
         #expect(rig.results().isEmpty, "it waits for its own")
     }
 
-    /// That another app's companion was there once brings nobody back.
+    /// That another app's companion was there once brings no companion back.
     @Test func aMessageDoesNotWaitForAnotherAppsCompanion() throws {
         var rig = try Rig([RigCompanion("system", .system), RigCompanion("two", Self.second)])
         try rig.show("two", false)

@@ -60,7 +60,7 @@ import Testing
         rig.expectAlive("other", 2)
     }
 
-    /// Of a system and a hybrid session there is one: whoever came last.
+    /// Of a system and a hybrid session there is one: the one that came last.
     @Test(arguments: [true, false])
     func systemAndHybridExcludeEachOther(hybridComesLast: Bool) throws {
         let system = RigCompanion("system", .system)
@@ -75,7 +75,7 @@ import Testing
 
     // MARK: Failures
 
-    /// A companion that crashed acknowledges nothing. Its transport is given up, alone, and nobody else notices.
+    /// A companion that crashed acknowledges nothing. Its transport is given up, alone, and no other companion notices.
     @Test func aCompanionThatHasCrashedIsGivenUpAlone() throws {
         var rig = try Rig([RigCompanion("system", .system), RigCompanion("one", Self.first)])
         rig.onPhone { phone, _ in phone["one"].isMute = true }
@@ -96,7 +96,7 @@ import Testing
         #expect(rig.companion("one").isOpen)
     }
 
-    /// Where there is nobody else, the link is given up, as a real watch does.
+    /// Where there is no other companion, the link is given up, as a real watch does.
     @Test func theOnlyCompanionThatHasCrashedCostsTheLink() throws {
         var rig = try Rig([RigCompanion("system", .system)])
         rig.onPhone { phone, _ in phone["system"].isMute = true }
@@ -241,7 +241,7 @@ import Testing
         #expect(rig.pushes(to: "one").isEmpty)
     }
 
-    /// Nobody can bring back whoever was never there: the app hears so at once.
+    /// A companion that was never there cannot be brought back: the app hears so at once.
     @Test func aMessageForSomebodyWhoNeverWasDoesNotWait() throws {
         var rig = try Rig([RigCompanion("system", .system)])
         #expect(throws: WatchCommandError.appMessageNotSent(.notConnected)) { try rig.sendFromApp(Self.message) }

@@ -4,7 +4,7 @@ import PebbleWatch
 import SeededRandomness
 
 /// A controller that keeps an account of what it advertises, and fails when a test wants it to: it refuses commands,
-/// reports connections that come to nothing, resets itself, ends sets. It answers within a millisecond or not at all.
+/// reports connections that fail, resets itself, ends sets. It answers within a millisecond or not at all.
 struct FakeController {
     enum Kind: Sendable, CaseIterable {
         case legacy, oneSet, severalSets
@@ -107,7 +107,7 @@ struct FakeController {
             [0x2005, 0x2006, 0x2008, 0x2009, 0x200A].contains(opcode) || (0x2035...0x203D).contains(opcode)
         if isAdvertising {
             commands.append(packet)
-            // Whoever refuses during the start-up is no controller at all; that is another story.
+            // A controller that refuses during the start-up is no use at all; other tests are about that.
             let isStartUp = opcode == 0x203A || opcode == 0x203B || (opcode == 0x2005 && sets.isEmpty)
             if !isStartUp, random.next() & 0xFF < refusalRate {
                 refusals += 1

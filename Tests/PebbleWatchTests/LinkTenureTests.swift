@@ -221,7 +221,7 @@ import Testing
         let later = StrangerRecord.recovery * 4
         #expect(record.halvings(of: Self.address(2), at: later) == 0)
         #expect(record.halvings(of: Self.address(1), at: later) == 4)
-        // Whoever takes other addresses is forgotten by the first, and counts among all.
+        // A stranger that takes other addresses is forgotten by the first, and counts among all.
         for number: UInt64 in 2...17 { record.failed(Self.address(number), at: later) }
         #expect(record.halvings(of: Self.address(1), at: later) == StrangerRecord.highestCount - 2)
         #expect(record.halvings(of: Self.address(1), at: later + StrangerRecord.recovery * 8) == 0)

@@ -103,7 +103,7 @@ struct RigPhone: HostOwner {
     var channels: [Channel] = []
     var streams: [Channel.ID: [UInt8]] = [:]
     var closures: [ChannelClosure] = []
-    /// What clients did to the phone's own database, for whoever gave it one.
+    /// What clients did to the phone's own database, for the test that gave it one.
     private var serverEvents: [GATTEvent] = []
     private(set) var now = Duration.zero
 

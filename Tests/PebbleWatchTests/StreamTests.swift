@@ -140,7 +140,7 @@ import Testing
         #expect(rig.onWatch { watch, _ in watch.host.status.streams } == [:])
     }
 
-    /// A watch that does not bond keeps its database for good; a PSM of 0 says that nobody listens.
+    /// A watch that does not bond keeps its database for good; a PSM of 0 says that no service listens.
     @Test func aDatabaseThatNeverChangesSaysZero() throws {
         var rig = try connected { $0.linkSecurity = .insecureTestLink }
         let psm = try #require(try rig.readPSM())

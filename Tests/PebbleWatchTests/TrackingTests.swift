@@ -8,11 +8,11 @@ import Testing
 @testable import PebbleWatch
 
 /// Ten watches of one kind that hide their addresses, and somebody who hears all that they have on the air for 24 hours, to the
-/// microsecond, which no radio can. Without a watch's key nobody can tell which of the addresses of one quarter of an hour is which
-/// of those of the next.
+/// microsecond, which no radio can. Without a watch's key an observer cannot tell which of the addresses of one quarter of an
+/// hour is which of those of the next.
 ///
-/// The statistic: how many of the transitions from one address to the next are guessed right. Of ten watches one guess in ten is
-/// right by chance, so with 10 x 95 transitions 95 are, with a standard deviation of about 10; four of them are the limit.
+/// The statistic: how many of the transitions from one address to the next are guessed right. Of ten watches one guess in ten
+/// is right by chance, so with 10 x 95 transitions 95 are, with a standard deviation of about 10; four of them are the limit.
 @Suite struct TrackingTests {
     static let watchCount = 10
     static let lifetime: Duration = .seconds(900)

@@ -125,7 +125,7 @@ struct Advertiser: Sendable {
         parameters.isLegacy && (parameters.isConnectable || parameters.isScannable)
     }
 
-    /// How long the radio is on in an event that nobody answers.
+    /// How long the radio is on in an event that no device answers.
     var radioPerEvent: RadioTime {
         let count = Int64(channels.count)
         var usage = RadioTime()

@@ -65,7 +65,7 @@ extension Air {
 
     // MARK: Waiting
 
-    /// Accounts for the events before now that were not stepped through because nobody could hear them.
+    /// Accounts for the events before now that were not stepped through because no scanner could hear them.
     mutating func passUnheardEvents(_ place: AdvertiserPlace) {
         guard self[place].isEnabled, case .waiting = self[place].stage, var timeline = self[place].timeline else {
             return
@@ -108,7 +108,7 @@ extension Air {
         deadlines.set([start, self[place].end].compactMap { $0 }.min(), for: self[place].actor)
     }
 
-    /// Plans all sets anew, since those who listen have changed.
+    /// Plans all sets again, since the scanners that listen have changed.
     mutating func replanAdvertisers() {
         for slot in controllers.indices {
             for index in controllers[slot].advertisers.indices {

@@ -130,7 +130,7 @@ extension Air {
                 let next = links[other].machine.anchor(after: now - Microseconds(1))
                 context.latestEnd = min(context.latestEnd, next)
                 if !links[other].machine.isBetweenEvents, links[other].machine.radioBusyUntil > now { isFree = false }
-                // Whoever has been pushed aside more often goes first.
+                // The link that has been pushed aside more often goes first.
                 let losses = links[index].machine.sides[role].eventsLostToRadio
                 let isPushedAside = links[other].machine.sides[connection.role].eventsLostToRadio > losses
                 if next < now + LinkLayerConnection.shortestExchange, isPushedAside { isFree = false }

@@ -151,7 +151,7 @@ extension Air {
     private enum ReportedSender: Equatable {
         case device(LEAddress)
         case anonymous
-        /// Nobody that the host wants to hear of.
+        /// A sender that the host does not want to hear of.
         case ignored
 
         var address: LEAddress? {
@@ -227,7 +227,7 @@ extension Air {
         replanAdvertisers()
     }
 
-    /// A scan's duration is over, or its period begins anew.
+    /// A scan's duration is over, or its period begins again.
     mutating func stepScanner(_ slot: Int) {
         if controllers[slot].scanner.isEnabled {
             controllers[slot].stopScanning(at: now)

@@ -119,8 +119,8 @@ public struct Air: Sendable {
         return controllers[id.slot].id == id ? id.slot : nil
     }
 
-    /// Begins anew with chance: whatever is left to it from now on follows from this seed, as if the air had begun with it.
-    /// So a simulation that has been brought to a point once can be copied and go on in many ways.
+    /// Starts the random numbers again: whatever is left to chance from now on follows from this seed, as if the air had begun
+    /// with it. So a simulation that has been brought to a point once can be copied and go on in many ways.
     public mutating func reseed(_ new: UInt64) {
         seed = new
         for slot in controllers.indices {

@@ -1,6 +1,6 @@
 import BluetoothHCI
 
-/// What an air tells whoever runs it, apart from packets.
+/// What an air tells its owner, apart from packets.
 public enum AirEvent: Hashable, Sendable {
     /// A host sent something that its controller could not make sense of, or had no room for; it was dropped.
     case packetDropped(ControllerID, reason: String)

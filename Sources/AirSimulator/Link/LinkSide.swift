@@ -156,7 +156,7 @@ struct LinkSide: Sendable {
     /// An empty packet, while something longer has to wait for the next event.
     mutating func makeEmptyPacket() -> LinkPacket { packet(.empty) }
 
-    /// Sets what events that were not stepped through have left behind: an empty packet that nobody heard, or nothing.
+    /// Sets what events that were not stepped through have left behind: an empty packet that the peer did not hear, or nothing.
     mutating func setEmptyPacketInFlight(_ isInFlight: Bool) { inFlight = isInFlight ? .empty : nil }
 
     private mutating func packet(_ pdu: LinkPDU) -> LinkPacket {

@@ -5,7 +5,7 @@ enum LinkRole: Int, Sendable, CaseIterable {
     case central = 0
     case peripheral = 1
 
-    /// Kept, rather than made anew for every loop of the simulation's innermost code.
+    /// Kept, rather than made again for every loop of the simulation's innermost code.
     static let allCases: [LinkRole] = [.central, .peripheral]
 
     /// The other end.

@@ -1,6 +1,6 @@
 import BluetoothHCI
 
-/// A packet of a connection that has been sent, for whoever records what is on the air.
+/// A packet of a connection that has been sent, for a recorder of what is on the air.
 struct SentPacket: Sendable {
     let role: LinkRole
     let phy: PHY

@@ -2,7 +2,7 @@ import BluetoothHCI
 
 /// A watch and a phone on one air, each with a controller of its own.
 public struct SimulatedPair<Watch: HostOwner, Phone: HostOwner> {
-    /// Both of them, and whoever else was put on the same air.
+    /// Both of them, and any other hosts that were put on the same air.
     public var simulation: Simulation
     /// What the watch is called in `simulation`; `onWatch` uses the watch itself.
     public let watch: Simulation.HostID<Watch>

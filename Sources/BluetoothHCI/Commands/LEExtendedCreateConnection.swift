@@ -43,7 +43,7 @@ public struct LEExtendedCreateConnection: HCICommand {
     public var peer: LEAddress
     /// How to look on LE 1M; nil not to.
     public var le1M: Initiation?
-    /// How to meet on LE 2M, where nobody is looked for; nil not to.
+    /// How to connect on LE 2M, on which no peer is looked for; nil not to.
     public var le2M: Initiation?
     /// How to look on LE Coded; nil not to.
     public var leCoded: Initiation?

@@ -26,12 +26,13 @@ public struct LEAdvertisingSetTerminated: LEEventParameters {
     public var status: HCIStatus
     /// Which set.
     public var set: AdvertisingHandle
-    /// The connection made, if one was.
+    /// The connection made; nil if the status is not `.success`. It is encoded as handle 0 if it is nil, with `.success` too.
     public var connection: ConnectionHandle?
     /// How many extended advertising events there were, if their number was limited.
     public var completedEvents: UInt8
 
-    /// Makes the event. A status of `.success` needs a connection; with any other, readers see none.
+    /// Makes the event. A status of `.success` needs a connection: without one, readers see handle 0. With any other
+    /// status, readers see none.
     public init(status: HCIStatus, set: AdvertisingHandle, connection: ConnectionHandle?, completedEvents: UInt8) {
         self.status = status
         self.set = set

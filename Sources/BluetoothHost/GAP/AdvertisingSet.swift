@@ -14,7 +14,7 @@ public struct AdvertisingSet: Hashable, Sendable {
         case connectable
         /// Only this device may connect; there is no data. With a high duty cycle it ends by itself after 1.28 s.
         case directed(LEAddress, isHighDutyCycle: Bool)
-        /// Anyone may ask for the scan response; nobody may connect.
+        /// Any peer may ask for the scan response; none may connect.
         case scannable
         /// It is only to be heard.
         case nonConnectable
@@ -34,7 +34,7 @@ public struct AdvertisingSet: Hashable, Sendable {
     public var filterPolicy: AdvertisingFilterPolicy
     /// AD structures, at most 31 octets.
     public var data: [UInt8]
-    /// AD structures for whoever asks, at most 31 octets.
+    /// AD structures for peers that ask for them, at most 31 octets.
     public var scanResponse: [UInt8]
     /// How strongly to send, in dBm, from -127 to 20; nil leaves it to the controller. One without extended advertising is
     /// not asked.

@@ -301,7 +301,7 @@ extension LEHost {
         end(index, .controller(status))
     }
 
-    /// A connection that a peer made came to nothing at once; with it, advertising ended on most controllers.
+    /// A connection that a peer made failed at once; with it, advertising ended on most controllers.
     mutating func connectableAdvertisingEnded(_ status: HCIStatus) {
         for index in advertisers.indices where advertisers[index].mayBeOnAir && advertisers[index].set.isConnectable {
             end(index, .controller(status))

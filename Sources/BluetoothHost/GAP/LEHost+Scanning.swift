@@ -31,7 +31,12 @@ extension LEHost {
         }
     }
 
-    /// Listens no more. `scanningEnded` follows if it did, or was about to.
+    /// Stops listening for advertisements.
+    ///
+    /// If scanning is on, or the controller is being told to begin, the controller is told to stop. `scanningEnded` follows
+    /// when it answers, even if it refuses. No event follows if the controller is lost or restarted before it answers, or if
+    /// so many commands wait that this one is not sent. Nor does one if scanning is off, or still waits for the controller
+    /// to be ready.
     public mutating func stopScanning() {
         switch scanning {
         case .off: return

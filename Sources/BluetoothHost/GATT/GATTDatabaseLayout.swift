@@ -219,7 +219,7 @@ extension GATTDatabaseLayout {
         let operations: AttributeOperations
         let allowsReliableWrite: Bool
 
-        /// That of a declaration: a value that anybody can read and nobody can write.
+        /// That of a declaration: a value that every client can read and no client can write.
         static let declaration = Access(read: .open, write: nil, operations: .read, allowsReliableWrite: false)
     }
 

@@ -12,7 +12,8 @@ public enum GATTError: Error, Hashable, Sendable {
     case valueNotStored(AttributeHandle)
     /// The value's length does not fit the attribute or, for a command, the MTU.
     case invalidValueLength(AttributeHandle, Int)
-    /// The client did not ask for what was to be sent.
+    /// The client did not subscribe to what was to be sent, or the characteristic has no client characteristic
+    /// configuration.
     case notSubscribed(AttributeHandle)
     /// The link does not meet what sending the value requires.
     case insufficientSecurity(AttributeHandle, ATTError)
@@ -20,7 +21,9 @@ public enum GATTError: Error, Hashable, Sendable {
     case clientOutOfSync(AttributeHandle)
     /// The client did not say that it takes several values in one notification.
     case multipleNotificationsNotSupported
-    /// The connection's queue is full; an event says when there is room again.
+    /// The connection's queue is full. After `notify` and `writeWithoutResponse`, `GATTEvent.roomToSend` says when there is
+    /// room again. After `indicate` and `start` it does not: their queues get room when an indication is confirmed
+    /// (`GATTEvent.indicationConfirmed`), and when a procedure ends (`GATTEvent.procedureEnded`).
     case queueFull
     /// The MTU of this connection has been exchanged, or is being exchanged.
     case mtuAlreadyExchanged

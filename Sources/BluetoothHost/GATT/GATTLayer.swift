@@ -193,7 +193,8 @@ extension GATTLayer {
     /// Queues a notification of a characteristic value, cut off at the MTU less 3.
     ///
     /// The client must have subscribed, unless `evenIfNotSubscribed`, and the link must be as secure as subscribing
-    /// requires. `GATTError.queueFull` is followed by `GATTEvent.roomToSend`.
+    /// requires. The characteristic must have a client characteristic configuration in any case: without one, the call
+    /// throws `GATTError.notSubscribed`. `GATTError.queueFull` is followed by `GATTEvent.roomToSend`.
     public mutating func notify(
         _ value: ArraySlice<UInt8>,
         of handle: AttributeHandle,
@@ -212,7 +213,7 @@ extension GATTLayer {
     }
 
     /// Queues an indication of a characteristic value, cut off at the MTU less 3. The client's confirmation is
-    /// reported as `GATTEvent.indicationConfirmed`.
+    /// reported as `GATTEvent.indicationConfirmed`. `GATTError.queueFull` is not followed by `GATTEvent.roomToSend`.
     public mutating func indicate(
         _ value: ArraySlice<UInt8>,
         of handle: AttributeHandle,
@@ -376,6 +377,7 @@ extension GATTLayer {
 
 extension GATTLayer {
     /// Starts a procedure with the server at the other end, behind those that were started before.
+    /// `GATTError.queueFull` is not followed by `GATTEvent.roomToSend`.
     /// - Returns: what the `GATTEvent.procedureEnded` will name.
     @discardableResult
     public mutating func start(

@@ -69,14 +69,20 @@ public enum ChannelFace: Hashable, Sendable {
 public struct ChannelParameters: Hashable, Sendable {
     /// How the channel is used at this end.
     public var face: ChannelFace
-    /// The longest SDU that is taken, in bytes: 23 (enhanced channels: 64) to 65535.
+    /// The longest SDU that is taken, in bytes: 23 to 65535. Enhanced channels offer 64 if it is less.
     public var mtu: Int
-    /// The longest payload of a K-frame that is taken, in bytes; nil to choose the one that fits the link.
+    /// The longest payload of a K-frame that is taken, in bytes: 23 to 2048. Enhanced channels offer 64 if it is less.
+    /// If it is nil, the host chooses one of at most 1024 that fits the link.
     public var mps: Int?
-    /// How much may have come in without having been read, in bytes. The peer gets no more credits than there is room
-    /// for; there is always room for one SDU.
+    /// How many bytes may have come in without having been read. The peer gets no more credits than there is room for, and
+    /// each credit counts as a K-frame of the full MPS.
+    ///
+    /// Too small a limit is raised. With `.sdus` there is always room for one SDU of the full MTU and two K-frames more, and
+    /// each SDU counts 16 bytes more than it has. With `.bytes` there is always room for two K-frames, which need not be a
+    /// whole SDU.
     public var receiveLimit: Int
-    /// How much may have been written without having been sent, in bytes. There is always room for one SDU.
+    /// How many bytes may have been written without having been sent. An SDU up to the peer's MTU is taken all the same
+    /// when nothing waits.
     public var transmitLimit: Int
 
     /// A stream of bytes with an MTU of 8192 bytes, and 32768 bytes of room each way, unless told otherwise.

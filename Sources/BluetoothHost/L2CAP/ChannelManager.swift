@@ -37,7 +37,7 @@ struct ChannelManager: Sendable {
     /// The dynamic SPSM to hand out next, if it is free.
     private var nextSPSM: UInt16
 
-    /// - Parameter random: decides which SPSM is handed out first, so that nobody relies on one.
+    /// - Parameter random: decides which SPSM is handed out first, so that no client relies on one.
     init(random: UInt16) {
         let range = SPSM.dynamicRange
         nextSPSM = range.lowerBound + random % UInt16(range.count)

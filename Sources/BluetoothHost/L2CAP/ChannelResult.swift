@@ -12,7 +12,7 @@ public struct ChannelResult: RawRepresentable, Hashable, Sendable {
 
     /// All channels are open.
     public static let success = ChannelResult(rawValue: 0x0000)
-    /// Nobody listens to the SPSM.
+    /// No service listens on the SPSM.
     public static let spsmNotSupported = ChannelResult(rawValue: 0x0002)
     /// There is no room for the channel, or for some of the channels.
     public static let noResources = ChannelResult(rawValue: 0x0004)

@@ -30,7 +30,7 @@ struct FrameRecombiner: Sendable {
         static let beginningSize = 2
     }
 
-    /// What came of a packet.
+    /// The result of a packet.
     struct Outcome: Hashable, Sendable {
         var frame: L2CAPFrame?
         /// What was wrong with it, and with the frame that it interrupted.

@@ -114,7 +114,10 @@ extension LEHost {
         channels.place(channel).map { channels.connections[$0.connection].open[$0.channel].outbound.unsentCount } ?? 0
     }
 
-    /// The longest SDU that a channel would take now, in bytes; 0 of a channel that is not open.
+    /// The longest SDU that there is room for in a channel now, in bytes; 0 of a channel that is not open.
+    ///
+    /// A channel in which nothing waits takes an SDU up to the MTU. If `ChannelParameters.transmitLimit` is below the MTU,
+    /// or up to 15 bytes above, this number is smaller than that.
     public func writableSDUCount(of channel: Channel.ID) -> Int {
         channels.place(channel).map { channels.connections[$0.connection].open[$0.channel].outbound.roomForSDU } ?? 0
     }

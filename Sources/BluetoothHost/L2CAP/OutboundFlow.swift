@@ -43,7 +43,8 @@ struct OutboundFlow: Sendable {
     /// How many bytes of a stream can be written.
     var room: Int { max(0, wantedLimit - bytes.count - writtenCost) }
 
-    /// The longest SDU that can be written.
+    /// The longest SDU that fits into the room there is, and not longer than the MTU. When nothing waits, `writeSDU` takes
+    /// an SDU up to the MTU all the same: if the limit is below the MTU, this number is too small then.
     var roomForSDU: Int { min(mtu, max(0, room - ReceivedData.sduCost)) }
 
     // MARK: Writing

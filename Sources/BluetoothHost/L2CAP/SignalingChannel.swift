@@ -64,7 +64,7 @@ struct SignalingChannel: Sendable {
         return identifier
     }
 
-    /// A request has been answered, or nobody waits for the answer any more.
+    /// A request has been answered, or the answer is not waited for any more.
     mutating func settle(_ identifier: UInt8) { openIdentifiers.removeAll { $0 == identifier } }
 
     /// Answers a request about credit-based channels.

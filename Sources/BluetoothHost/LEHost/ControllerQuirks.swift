@@ -50,8 +50,8 @@ public struct ControllerQuirks: Sendable {
     /// What is known.
     public static let known = ControllerQuirks(
         entries: [
-            // Linux, drivers/bluetooth/btusb.c, BTUSB_ACTIONS_SEMI: "Support is advertised, but not implemented". The controller
-            // answers them with Unknown HCI Command.
+            // Linux, drivers/bluetooth/btusb.c, BTUSB_ACTIONS_SEMI: "Support is advertised, but not implemented". The
+            // controller answers them with Unknown HCI Command.
             Entry(
                 name: "Actions Semiconductor ATS2851",
                 company: CompanyIdentifier(rawValue: 0x03E0),

@@ -2,7 +2,7 @@
 public struct Diagnostic: Hashable, Sendable, CustomStringConvertible {
     /// How much it matters.
     public enum Severity: Int, Hashable, Comparable, Sendable, CaseIterable {
-        /// Of use to whoever looks for a fault.
+        /// Of use to a person who looks for a fault.
         case debug
         /// What happens in normal operation, but seldom.
         case info

@@ -26,7 +26,7 @@ extension LEHost {
         switch event {
         case .commandComplete(let complete): answered(complete)
         case .commandStatus(let status):
-            // An answer without parameters, as far as whoever sent the command is concerned.
+            // For the sender of the command, this is an answer without parameters.
             answered(
                 CommandComplete(
                     commandCredits: status.commandCredits,

@@ -105,7 +105,7 @@ extension LEHost {
     private mutating func securityChanged(_ handle: ConnectionHandle, _ level: LinkSecurity) {
         guard let index = link(handle) else { return }
         var level = level
-        // Authorization is the owner's affair.
+        // Authorization is up to the owner.
         level.isAuthorized = links[index].connection.security.isAuthorized
         links[index].connection.security = level
         links[index].connection.peer = security?.identity(on: handle) ?? links[index].connection.peer

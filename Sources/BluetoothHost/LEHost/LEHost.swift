@@ -265,7 +265,7 @@ extension LEHost {
         beginConnecting()
     }
 
-    /// The controller is not what it was: everything begins anew.
+    /// The controller is not what it was: everything starts again.
     mutating func restart(_ reason: RestartReason) {
         let rest = pace.failed(at: now)
         log(.error, .hci, "starting the controller again\(rest > .zero ? " in \(rest)" : ""): \(reason)")

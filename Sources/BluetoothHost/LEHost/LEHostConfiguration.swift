@@ -3,7 +3,7 @@ import BluetoothHCI
 extension LEHost {
     /// What can be chosen about a host.
     public struct Configuration: Sendable {
-        /// The address to be known by: a static random one, or `.public`, whose value is the controller's own affair.
+        /// The address to be known by: a static random one, or `.public`, whose value the controller decides.
         public var ownAddress: LEAddress
         /// What can be chosen about the GATT layer.
         public var gatt: GATTLayer.Configuration
@@ -19,8 +19,8 @@ extension LEHost {
         public var connectScanInterval = ScanInterval.milliseconds(60)
         /// ...for this long.
         public var connectScanWindow = ScanInterval.milliseconds(60)
-        /// Whether channels are handed out from the first dynamic SPSM on, as by every other device that does so, instead of from
-        /// a random one, by which a peer without a key could know this device again.
+        /// Whether channels are handed out from the first dynamic SPSM on, as by every other device that does so, instead of
+        /// from a random one, by which a peer without a key could know this device again.
         public var handsOutFirstSPSMs = false
 
         /// A host that does not pair, leaves PHYs to the controller and accepts all connection parameters that the Core

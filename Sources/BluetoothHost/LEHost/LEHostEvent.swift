@@ -35,7 +35,7 @@ public enum LEHostEvent: Sendable {
 
     /// A connection is there, in either role. What changes later is in `LEHost.connection(_:)`.
     case connected(Connection)
-    /// What `connect` asked for came to nothing; `.operationCancelledByHost` if it was cancelled.
+    /// The connection that `connect` asked for failed; `.operationCancelledByHost` if it was cancelled.
     case connectionFailed(LEAddress, HCIStatus)
     /// What is to be kept of a bonded client's subscriptions; `disconnected` follows.
     case clientStateToKeep(ConnectionHandle, GATTClientState)
@@ -46,10 +46,10 @@ public enum LEHostEvent: Sendable {
     case remoteFeaturesRead(ConnectionHandle, LEFeatures?)
     /// Interval, latency and supervision timeout were set, by either side's wish; `LEHost.connection(_:)` has them.
     case parametersUpdated(ConnectionHandle)
-    /// A change of connection parameters came to nothing, and why: one that this side asked for, or granted to the
+    /// A change of connection parameters failed, and why: one that this side asked for, or granted to the
     /// peer.
     case parametersUpdateFailed(ConnectionHandle, ParameterUpdateFailure)
-    /// The PHYs that a connection uses now, by either side's wish, or why a change came to nothing.
+    /// The PHYs that a connection uses now, by either side's wish, or why a change failed.
     case phyUpdated(ConnectionHandle, HCIOutcome<LinkPHYs>)
     /// How much a link layer packet of a connection may carry has changed; `LEHost.connection(_:)` has the lengths.
     case dataLengthUpdated(ConnectionHandle)
@@ -110,7 +110,7 @@ public struct LEHostCounters: Hashable, Sendable {
     public internal(set) var unknownConnectionPackets = 0
     /// L2CAP frames that were dropped because their packets did not fit together.
     public internal(set) var droppedFrames = 0
-    /// L2CAP frames on channels that nobody listens to.
+    /// L2CAP frames on channels that are not open.
     public internal(set) var unknownChannelFrames = 0
     /// Packets that the controller says it sent, but that were not sent to it.
     public internal(set) var excessCompletedPackets = 0

@@ -75,7 +75,7 @@ struct LELink: Sendable {
 
 /// A frame on its way to the controller, in as many ACL packets as it takes.
 struct OutboundFrame: Sendable {
-    /// The payload. Whoever fills it may swap it for a buffer of its own.
+    /// The payload. The code that fills it may swap it for a buffer of its own.
     var payload: [UInt8] = []
     private var channel = ChannelID.attribute
     /// How many octets have gone out, header included; nil if there is no frame.

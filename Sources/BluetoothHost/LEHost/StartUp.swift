@@ -36,7 +36,7 @@ struct StartUp: Sendable {
     private let quirks: ControllerQuirks
 
     /// - Parameters:
-    ///   - ownAddress: the address to be known by; the value of a public one is the controller's own affair.
+    ///   - ownAddress: the address to be known by; the controller decides the value of a public one.
     ///   - spareAddress: a static random address to use if the controller has no public one.
     ///   - defaultPHY: which PHYs new connections should use; nil to leave that to the controller.
     ///   - quirks: where controllers are not what they say.

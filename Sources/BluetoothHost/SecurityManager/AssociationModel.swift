@@ -13,7 +13,7 @@ public enum PairingRole: Hashable, Sendable {
 ///
 /// Source: Core 5.4, Vol 3, Part H, 2.3.5.1.
 public enum AssociationModel: Hashable, Sendable {
-    /// Nobody checks anything.
+    /// No user checks anything.
     case justWorks
     /// Both users compare six digits.
     case numericComparison
@@ -71,7 +71,7 @@ public enum AssociationModel: Hashable, Sendable {
 
     /// Whether a key made this way protects against a man in the middle.
     ///
-    /// The passkey of LE legacy pairing does not: whoever sees one confirm value and its random number has tried the
+    /// The passkey of LE legacy pairing does not: an attacker who sees one confirm value and its random number has tried the
     /// million passkeys within a second.
     func isAuthenticated(secureConnections: Bool) -> Bool {
         switch self {

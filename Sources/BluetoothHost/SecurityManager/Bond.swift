@@ -54,7 +54,7 @@ public struct LegacyLongTermKey: Hashable, Sendable {
 public struct Bond: Hashable, Sendable {
     /// The keys that encrypt a link.
     public enum Keys: Hashable, Sendable {
-        /// From LE Secure Connections: one key, whoever is central.
+        /// From LE Secure Connections: one key, whichever device is central.
         case secureConnections(LongTermKey)
         /// From LE legacy pairing: each device gave one, to be used when it is the peripheral.
         case legacy(own: LegacyLongTermKey?, peer: LegacyLongTermKey?)

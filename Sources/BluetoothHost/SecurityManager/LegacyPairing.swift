@@ -1,6 +1,6 @@
 /// Phase 2 of LE legacy pairing: both devices prove that they know the temporary key, and make the STK of it.
 ///
-/// Whoever listens can work out the temporary key afterwards, unless it came out of band. That is why a profile has to
+/// An eavesdropper can work out the temporary key afterwards, unless it came out of band. That is why a profile has to
 /// ask for this kind of pairing.
 /// Source: Core 5.4, Vol 3, Part H, 2.3.5.5.
 struct LegacyPairing: Sendable {
@@ -20,7 +20,7 @@ struct LegacyPairing: Sendable {
     private var temporaryKey: TemporaryKey
     private var state: State
 
-    /// Phase 2 begins: whoever is to show a passkey shows it, and an initiator that knows the temporary key commits.
+    /// Phase 2 begins: the device that is to show a passkey shows it, and an initiator that knows the temporary key commits.
     /// - Parameter outOfBandKey: what both share; only for the model Out of Band.
     init(
         _ context: PairingContext,

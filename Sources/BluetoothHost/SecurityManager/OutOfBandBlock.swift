@@ -1,7 +1,7 @@
 import BluetoothHCI
 import ByteCoding
 
-/// What one device hands another by some way that nobody else can listen to or write on: an NFC tag, a printed code, a
+/// What one device hands another by some way that no third party can listen to or write on: an NFC tag, a printed code, a
 /// cable.
 ///
 /// Layout: AD structures, one after the other, as on an NFC tag behind its two length octets: LE Bluetooth Device Address

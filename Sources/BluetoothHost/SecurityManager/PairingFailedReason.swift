@@ -74,7 +74,7 @@ extension PairingFailedReason: CustomStringConvertible {
 public enum PairingFailure: Error, Hashable, Sendable {
     /// This device refused or stopped it, and told the peer why.
     case refused(PairingFailedReason)
-    /// The peer has not proved who it is, and this device pairs with nobody else now: it was told Pairing Not Supported.
+    /// The peer has not proved who it is, and this device pairs with no other peer now: it was told Pairing Not Supported.
     case notPairable
     /// The peer refused or stopped it.
     case refusedByPeer(PairingFailedReason)

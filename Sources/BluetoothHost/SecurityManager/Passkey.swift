@@ -21,7 +21,7 @@ public struct Passkey: Secret {
         self.init(number)
     }
 
-    /// A passkey that nobody can guess.
+    /// A passkey that a peer cannot guess.
     init(from randomness: inout any RandomNumberGenerator & Sendable) {
         number = UInt32.random(in: 0..<Self.count, using: &randomness)
     }

@@ -12,7 +12,7 @@ extension DeviceAddress {
         var part = random & mask
         if part == 0 || part == mask { part ^= 1 }
         let prand = 0x40_0000 | part
-        // Without a hash nobody resolves the address, and nobody learns from it whose it is.
+        // Without a hash no peer resolves the address, and no peer learns from it whose it is.
         let hash = (try? CryptoToolbox.ah(key, prand: prand)) ?? 0
         self.init(UInt64(prand) << 24 | UInt64(hash))
     }
@@ -36,7 +36,7 @@ struct IdentityResolver: Sendable {
     /// How many answers are remembered. When there are more, all are forgotten: it is only a cache.
     static let cacheSize = 256
 
-    /// Knows nobody.
+    /// Knows no peer.
     init() {}
 
     /// Replaces all keys.

@@ -101,7 +101,7 @@ struct SecureConnectionsPairing: Sendable {
 
     // MARK: Steps
 
-    /// Phase 2 begins: the initiator sends its key, and whoever is to show a passkey shows it.
+    /// Phase 2 begins: the initiator sends its key, and the device that is to show a passkey shows it.
     mutating func begin(_ randomness: inout any RandomNumberGenerator & Sendable, _ output: inout PairingOutput) {
         if case .passkeyEntry(let display) = context.terms.model {
             if display == context.role {
@@ -162,7 +162,7 @@ struct SecureConnectionsPairing: Sendable {
         if peer.x == P256KeyPair.debugPublicKeyX {
             guard allowsDebugKey else { throw .invalidParameters }
         } else if peer.x == keyPair.publicKey.x {
-            // Our own key, reflected: whoever sent it knows no private key at all.
+            // Our own key, reflected: the peer that sent it knows no private key at all.
             throw .dhKeyCheckFailed
         }
         guard let shared = keyPair.sharedKey(with: peer) else { throw .dhKeyCheckFailed }

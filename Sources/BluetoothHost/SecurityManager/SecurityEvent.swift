@@ -33,7 +33,7 @@ public struct PairingPrompt: Hashable, Sendable {
 public enum PairingAnswer: Hashable, Sendable {
     /// A person's yes: to `confirmPairing` and `numericComparison`.
     case accept
-    /// The device's own yes to the same, with no person to look: the key then protects against nobody in the middle.
+    /// The device's own yes to the same, with no person to look: the key then does not protect against a man in the middle.
     case acceptUnseen
     /// What was typed: to `requestPasskey`.
     case passkey(Passkey)
@@ -68,7 +68,7 @@ public enum SecurityEvent: Hashable, Sendable {
     case securityRequested(ConnectionHandle, AuthenticationRequirements)
     /// A pairing is over, and the link is encrypted.
     case pairingCompleted(ConnectionHandle, PairingSummary)
-    /// A pairing, or a request for one, came to nothing. There is no new bond, and old ones are as they were.
+    /// A pairing, or a request for one, failed. There is no new bond, and old ones are as they were.
     case pairingFailed(ConnectionHandle, PairingFailure)
     /// A bond is new, or replaces the one with the same identity: store it, then call `bondStored`.
     case bonded(ConnectionHandle, Bond)
@@ -96,7 +96,7 @@ public enum SecurityRefusal: Error, Hashable, Sendable {
     case wrongRole
     /// A pairing, a request for one, or an encryption is going on.
     case busy
-    /// A pairing on this link timed out: it has to be made anew first.
+    /// A pairing on this link timed out: the link has to be made again first.
     case timedOut
     /// The last pairing with this peer failed: not before this time.
     case tooSoon(until: Duration)

@@ -87,7 +87,7 @@ extension SecurityManager {
     /// What was learned about a peer out of band, to be used in the next pairing with it; nil forgets it.
     ///
     /// A pairing with it counts as protected against a man in the middle, so hand in only what came over a channel
-    /// that nobody else can listen to or write on. Of more than a few peers nothing is kept.
+    /// that no third party can listen to or write on. Of more than a few peers nothing is kept.
     /// - Parameter peer: the address that the peer will pair with.
     public mutating func setOutOfBandData(_ data: PeerOutOfBandData?, of peer: LEAddress) {
         let peer = peer.withoutIdentityType

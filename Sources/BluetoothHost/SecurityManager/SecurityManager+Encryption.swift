@@ -66,7 +66,7 @@ extension SecurityManager {
             link.provenIdentity = identity
             setSecurity(of: &link, isAuthenticated: bond.isAuthenticated, keySize: bond.keySize)
         case nil:
-            // Nobody here chose the key, so nothing is known about it.
+            // The key was not chosen here, so nothing is known about it.
             link.provenIdentity = nil
             setSecurity(of: &link, isAuthenticated: false, keySize: .maximum)
         }

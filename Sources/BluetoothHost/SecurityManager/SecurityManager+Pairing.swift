@@ -233,7 +233,7 @@ extension SecurityManager {
         return Pairing(context, materials)
     }
 
-    /// Both flags have to be true: a model that nobody could check anything with must not pass for an authenticated one.
+    /// Both flags have to be true: a model by which no user could check anything must not pass for an authenticated one.
     private func addOutOfBandData(
         to materials: inout Pairing.Materials,
         _ terms: PairingTerms,

@@ -69,7 +69,7 @@ public struct SecurityManager: Sendable {
         links[handle] = link
     }
 
-    /// A link is gone. A pairing that was going on came to nothing.
+    /// A link is gone. A pairing that was going on has failed.
     public mutating func connectionClosed(_ handle: ConnectionHandle) {
         guard let link = links.removeValue(forKey: handle) else { return }
         if link.procedure != nil { events.append(.pairingFailed(handle, .disconnected)) }

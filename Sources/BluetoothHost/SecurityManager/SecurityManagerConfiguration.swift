@@ -17,7 +17,7 @@ extension SecurityManager {
         public var distributedKeys: DistributedKeys = [.encryptionKey, .identityKey]
         /// Which keys it takes.
         public var acceptedKeys: DistributedKeys = [.encryptionKey, .identityKey]
-        /// Whether the responder's user is asked before a pairing in which nobody checks anything.
+        /// Whether the responder's user is asked before a pairing in which no user checks anything.
         public var confirmsJustWorks = true
         /// What to think of the key pair that everyone knows.
         public var debugKeys = DebugKeys.refused
@@ -39,7 +39,7 @@ extension SecurityManager {
         case secureConnections
         /// LE Secure Connections, or LE legacy pairing where a peer cannot do better.
         case secureConnectionsOrLegacy
-        /// LE legacy pairing alone, as devices did before Core 4.2: whoever listens to the pairing has the keys.
+        /// LE legacy pairing alone, as devices did before Core 4.2: an eavesdropper on the pairing has the keys.
         case legacy
     }
 

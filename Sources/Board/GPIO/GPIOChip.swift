@@ -99,7 +99,7 @@ public final class GPIOChip {
         )
     }
 
-    /// Who uses a line, in that user's words; nil if nobody does.
+    /// The user of a line, in that user's words; nil if it has none.
     private func user(of line: UInt32) -> String? {
         var information = gpio_v2_line_info()
         information.offset = line

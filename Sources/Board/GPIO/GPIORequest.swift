@@ -15,7 +15,7 @@ public enum GPIOLevel: String, Sendable, CaseIterable {
 struct GPIORequest {
     /// What they are to do.
     enum Direction: Equatable {
-        /// They report when they become active and inactive; nil leaves debouncing to whoever reads.
+        /// They report when they become active and inactive; nil leaves debouncing to the reader.
         case input(GPIOPull, debounce: Duration?)
         /// It starts inactive.
         case output

@@ -11,7 +11,7 @@ final class BoardLED: LoopMember {
     /// What the LED was told last.
     private var isLit = false
     private var isStale = true
-    /// When what it shows ends by itself, of which nobody is told: a pairing window, the word of a refused phone.
+    /// When what it shows ends by itself, which no event tells: a pairing window, the word of a refused phone.
     private var signalEnd: Duration?
     private var isStopping = false
     private var hasFailed = false

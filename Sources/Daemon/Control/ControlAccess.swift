@@ -2,6 +2,6 @@
 public enum ControlAccess: String, CaseIterable, Sendable {
     /// The user who started it.
     case user
-    /// Also whoever is in that user's group.
+    /// Also the users in that user's group.
     case group
 }

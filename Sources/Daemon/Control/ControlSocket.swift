@@ -6,7 +6,7 @@ import WatchStorage
 
 /// The control socket of a running watch: programs of this user connect, ask, and are told what happens.
 ///
-/// It lives in the loop like everything else. A program that does not read holds up nobody but itself: what it asked for is
+/// It lives in the loop like everything else. A program that does not read holds up only itself: what it asked for is
 /// not read any further, and events that it does not take are lost.
 public final class ControlSocket: LoopMember {
     /// How many programs may be connected at once.
@@ -15,7 +15,7 @@ public final class ControlSocket: LoopMember {
     private static let requestsPerTurn = 64
     /// When so many bytes wait for a program, it gets no more.
     private static let outboundLimit = 256 * 1024
-    /// How long nobody is let in after that failed: the reason, such as too many open files, will still be there.
+    /// How long no program is let in after that failed: the reason, such as too many open files, will still be there.
     private static let acceptPause: Duration = .seconds(1)
 
     private final class Client {

@@ -7,7 +7,8 @@ import WatchStorage
 
 /// Copies everything that a watch remembers into one file, whether the watch runs or not.
 public enum StateBackup {
-    /// Copies the state of the watch that a directory belongs to: the running watch is asked for it, else the directory is read.
+    /// Copies the state of the watch that a directory belongs to: the running watch is asked for it, else the directory is
+    /// read.
     /// - Parameter force: whether a file that is there already is replaced.
     public static func make(
         stateDirectory directory: String,

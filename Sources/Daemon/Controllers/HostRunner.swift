@@ -7,13 +7,13 @@ import Logging
 /// A host that the loop can run to its end: it tells what happened, and can be asked to stop.
 public protocol LoopHost: HCIHost {
     associatedtype Event
-    /// Takes the oldest event that nobody has taken yet.
+    /// Takes the oldest event that has not been taken yet.
     mutating func nextEvent() -> Event?
     /// The controller is out of reach until the host is started again.
     mutating func controllerLost(at now: Duration)
-    /// Begins to take leave: stops advertising and scanning, and disconnects whoever is connected.
+    /// Begins to take leave: stops advertising and scanning, and disconnects every peer.
     mutating func beginShutdown(at now: Duration)
-    /// Whether nobody is connected any more.
+    /// Whether no peer is connected any more.
     var isShutDown: Bool { get }
     /// Why the controller cannot be used; nil while it can, or while that is not known.
     var failure: String? { get }
@@ -45,7 +45,7 @@ public protocol HostRunning: AnyObject {
     func nextPacket(into buffer: inout [UInt8], at now: Duration) -> Bool
     /// Begins to take leave.
     func beginShutdown(at now: Duration)
-    /// Whether nobody is connected any more.
+    /// Whether no peer is connected any more.
     var isShutDown: Bool { get }
     /// Why the controller cannot be used.
     var failure: String? { get }

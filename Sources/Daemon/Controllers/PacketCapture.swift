@@ -1,11 +1,11 @@
 import LinuxBluetooth
 import Logging
 
-/// The capture of a running watch, in a file or through a named pipe. A disk that fills up ends the capture, not the watch, and a pipe
-/// waits for its reader, not the watch.
+/// The capture of a running watch, in a file or through a named pipe. A disk that fills up ends the capture, not the watch, and
+/// a pipe waits for its reader, not the watch.
 ///
-/// As a member of the loop it stands behind whoever records: packets that have left in a turn are in the file before the loop
-/// waits again. Packets that have come in are there before any of them is worked on; that is the affair of `HostRunner`.
+/// As a member of the loop it stands behind the members that record: packets that have left in a turn are in the file before
+/// the loop waits again. Packets that have come in are there before any of them is worked on; `HostRunner` sees to that.
 public final class PacketCapture: LoopMember {
     /// How often a pipe without a reader is looked at.
     private static let lookInterval: Duration = .milliseconds(100)

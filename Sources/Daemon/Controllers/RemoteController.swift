@@ -172,7 +172,7 @@ public final class RemoteController: LoopMember {
             state = .connecting(connector, patienceEnds: now + connector.patience)
             try attempt(at: now) { () throws(TransportError) in try connector.giveUpWaiting() }
         case .connected where leftInput && !fullShares.isMultiple(of: Self.sharesWithoutTime):
-            // What a command waits for may be among it: nobody was late but this process.
+            // What a command waits for may be among it: only this process was late.
             return
         case .connected where hasSaidFarewell:
             if let farewellEnds, farewellEnds <= now { self.farewellEnds = nil }
@@ -209,7 +209,7 @@ public final class RemoteController: LoopMember {
         return hasSaidFarewell && farewellEnds == nil && !stream.wantsToWrite
     }
 
-    /// A controller goes on with what it was told although nobody listens any more: a reset ends its advertising. The kernel
+    /// A controller goes on with what it was told although no host listens any more: a reset ends its advertising. The kernel
     /// drops what has not reached the controller of an adapter that is closed, so it is closed when the answer is there.
     private func sayFarewell(on stream: any HCIConnection, at now: Duration) {
         guard !hasSaidFarewell, stream.hasRoom else { return }
@@ -292,7 +292,7 @@ public final class RemoteController: LoopMember {
 
     private func waitToRetry(_ reason: String, at now: Duration) {
         state = .waiting(until: now + backOff)
-        // Whoever waits for something for hours need not be told every second.
+        // A person who waits for something for hours need not be told every second.
         log.log(
             level: reason == lastReason ? .debug : .error,
             "\(reason)\(isStopping ? "" : "; trying again in \(backOff)")"

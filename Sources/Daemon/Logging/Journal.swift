@@ -6,7 +6,7 @@ import Logging
 ///
 /// Source: systemd.exec(5), JOURNAL_STREAM; sd-daemon(3).
 public enum Journal {
-    /// Whether standard error is the journal's stream, and not only that of whoever started this process.
+    /// Whether standard error is the journal's stream, and not only that of the program that started this process.
     public static let readsStandardError: Bool = {
         guard let text = getenv("JOURNAL_STREAM") else { return false }
         return isStream(String(cString: text), STDERR_FILENO)

@@ -1,11 +1,11 @@
 import Glibc
 import Logging
 
-/// Notices that nothing reads the process's output any more, as in `cairn run 2>&1 | head`, and brings the loop to a clean end: phones
-/// are told goodbye, and no socket is left behind.
+/// Notices that nothing reads the process's output any more, as in `cairn run 2>&1 | head`, and brings the loop to a clean end:
+/// phones are told goodbye, and no socket is left behind.
 ///
-/// Only pipes are looked at. What a service manager gives a process is a socket or a file, and whether somebody reads the journal is not
-/// the watch's affair.
+/// Only pipes are looked at. What a service manager gives a process is a socket or a file, and whether a program reads the
+/// journal does not matter to the watch.
 final class OutputReader: LoopMember {
     private var descriptors: [Int32]
     private var tokens: [PollSet.Token] = []

@@ -7,7 +7,7 @@ enum ProgramMemory {
     ///
     /// The kernel maps code and constants sixteen pages at a time, wherever one of them is touched, and a start touches nearly
     /// everything: three quarters of a watch's resident memory would be code that runs once. What is used again comes back by
-    /// itself, from the page cache. madvise(2), MADV_DONTNEED: pages of a file that nobody has written to are only unmapped.
+    /// itself, from the page cache. madvise(2), MADV_DONTNEED: pages of a file that have not been written to are only unmapped.
     static func releaseStartUp() {
         _ = dl_iterate_phdr(
             { object, _, _ in

@@ -11,8 +11,8 @@ final class PortGate {
     static let silentLimit = 32
     /// How many connections are taken at a time. The kernel's list of sockets is read once for all of them.
     private static let connectionsPerLook = 64
-    /// How long nobody is looked at after that: with it, reading the list takes little of the loop's time, however often
-    /// somebody connects.
+    /// How long no connection is looked at after that: with it, reading the list takes little of the loop's time, however often
+    /// a program connects.
     private static let pause: Duration = .milliseconds(100)
     /// What each row of that list adds to the pause.
     private static let pausePerRow: Duration = .microseconds(50)
@@ -128,7 +128,7 @@ final class PortGate {
 
     private func isPermitted(_ caller: Caller, by table: TCPSocketTable, at now: Duration) -> Bool {
         guard let (own, peer) = caller.endpoints, let user = table.owner(of: peer, connectedTo: own) else {
-            // It has gone already: whose it was cannot be known, and there is nobody to answer.
+            // It has gone already: its owner cannot be known, and there is no program to answer.
             refuse("closed a connection to \(name) that its own side had closed before", at: now)
             return false
         }

@@ -10,7 +10,7 @@ struct PortUsers: Sendable {
 
     private init(_ numbers: Set<uid_t>) { self.numbers = numbers }
 
-    /// Root, the user that this process runs as, and whoever had root start it by sudo.
+    /// Root, the user that this process runs as, and the user who had root start it by sudo.
     static func own() -> PortUsers { PortUsers(TrustedUsers.numbers()) }
 
     /// Those whom the control socket lets in too: with group access also the members of the process's group, as they are now.

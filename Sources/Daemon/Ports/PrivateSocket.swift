@@ -3,9 +3,9 @@ import LinuxBluetooth
 import PrivateFiles
 
 /// A Unix socket that only this user's programs, or the group's too, can connect to: made when the process starts, gone when it
-/// ends. Nobody else can put another one in its place.
+/// ends. No other user can put another one in its place.
 ///
-/// A process that was killed leaves the file behind; nobody answers there, and the next one replaces it.
+/// A process that was killed leaves the file behind; no process answers there, and the next one replaces it.
 final class PrivateSocket {
     /// What programs come for.
     enum Purpose {

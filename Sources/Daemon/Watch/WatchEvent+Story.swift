@@ -18,7 +18,7 @@ public struct StoryLine: Sendable {
     /// What of a line is not for everybody who reads logs.
     public enum Discretion: Sendable {
         case none
-        /// What people say and do: messages, titles, callers. The line without it; whoever asks for details has it all.
+        /// What people say and do: messages, titles, callers. The line without it; a user who asks for details has it all.
         case contents(String)
         /// What is shown on the watch for one person's eyes. The line without it; where it can be seen elsewhere, the log never
         /// has it.
@@ -210,7 +210,7 @@ extension String {
 }
 
 extension PairingPrompt.Kind {
-    /// What the person is asked. A passkey has to be seen by whoever is at the watch, and is worth nothing afterwards.
+    /// What the person is asked. A passkey has to be seen by the person at the watch, and is worth nothing afterwards.
     var question: String {
         switch self {
         case .confirmPairing: "may the phone pair?"

@@ -50,9 +50,9 @@ public struct Adapter: Hashable, Sendable {
 
     /// Who uses it.
     public enum Use: Hashable, Sendable {
-        /// Nobody: it can be opened.
+        /// No program: it can be opened.
         case free
-        /// The kernel's own stack has it switched on, for these programs; for nobody in particular if there are none.
+        /// The kernel's own stack has it switched on, for these programs; for no program in particular if there are none.
         case kernel([HCIUser])
         /// One program has it for itself: one of these, or one that this user may not see.
         case exclusive([HCIUser])

@@ -18,13 +18,13 @@ public enum UserChannel {
 
     /// How much memory the kernel may spend on packets that wait for this process.
     ///
-    /// The kernel doubles the figure, to 64 MB, and a packet costs it 768 bytes or more: some 87 000 of those that a busy radio brings
-    /// 2000 a second, so more than 40 s of it. A phone gives a watch up that has said nothing for 30 s (Core 5.4, Vol 3, Part F,
-    /// 3.3.3), so that there is nothing to win beyond. It is a limit: none of it is used unless this process stands still, and
-    /// then a board with 512 MB has it to spare.
+    /// The kernel doubles the figure, to 64 MB, and a packet costs it 768 bytes or more: some 87 000 of those that a busy radio
+    /// brings 2000 a second, so more than 40 s of it. A phone gives a watch up that has said nothing for 30 s (Core 5.4, Vol 3,
+    /// Part F, 3.3.3), so that there is nothing to win beyond. It is a limit: none of it is used unless this process stands
+    /// still, and then a board with 512 MB has it to spare.
     static let receiveBuffer: Int32 = 32 << 20
 
-    /// Opens an adapter: turns its radio on and switches it off first if need be, but takes it from nobody.
+    /// Opens an adapter: turns its radio on and switches it off first if need be, but takes it from no other program.
     /// - Parameter reclaims: this process had the adapter before. BlueZ's daemon takes whatever is plugged in, so what comes
     ///   back is taken back.
     public static func open(
@@ -72,7 +72,7 @@ public enum UserChannel {
 }
 
 extension AdapterControl {
-    /// The same as `init`, for whoever wants words.
+    /// The same as `init`, for a caller that wants words.
     static func opened() throws(AdapterProblem) -> AdapterControl {
         do {
             return try AdapterControl()
@@ -81,7 +81,7 @@ extension AdapterControl {
         }
     }
 
-    /// The same as `adapters`, for whoever wants words.
+    /// The same as `adapters`, for a caller that wants words.
     func listed() throws(AdapterProblem) -> [Adapter] {
         do {
             return try adapters()

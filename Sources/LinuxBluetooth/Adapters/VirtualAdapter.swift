@@ -3,8 +3,9 @@ import Glibc
 
 /// A Bluetooth adapter of this Linux whose controller is this process.
 ///
-/// The kernel's driver `hci_vhci` makes an adapter for whoever opens `/dev/vhci` and asks for one with a vendor packet; the
-/// answer says which one. From then on the file carries HCI packets, and the adapter lasts until it is closed.
+/// The kernel's driver `hci_vhci` makes an adapter for a program that opens `/dev/vhci` and asks for one with a vendor packet;
+/// the answer says which one. From then on the file carries HCI packets, and the adapter lasts until it is closed.
+///
 /// Source: Linux, `drivers/bluetooth/hci_vhci.c`.
 public enum VirtualAdapter {
     /// Where the driver is.

@@ -1,11 +1,11 @@
 import ByteCoding
 
-/// An installed app, as the phone writes it into the watch's app database (``BlobDBDatabase/apps``), under its UUID.
+/// An installed app, as the phone writes it into the watch's app database (``BlobDBDatabase/apps``).
 ///
 /// Layout, 126 bytes: UUID, flags and icon (UInt32 each, little-endian), app version, SDK version, face colour, face
 /// template, name (96 bytes).
 public struct AppMetadata: Equatable, Sendable {
-    /// Names the app, and is the record's key.
+    /// Names the app. The watch knows the record by it, whatever key the phone writes the record under.
     public var uuid: PebbleUUID
     /// What kind of app it is.
     public var flags: AppFlags

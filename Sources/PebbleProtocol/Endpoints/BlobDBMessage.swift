@@ -21,7 +21,7 @@ public struct BlobDBDatabase: RawRepresentable, Hashable, Sendable {
     public static let test = BlobDBDatabase(rawValue: 0)
     /// 1: the timeline's pins. The value is a ``TimelineItem``; the key is a UUID, not always the item's.
     public static let pins = BlobDBDatabase(rawValue: 1)
-    /// 2: the installed apps. The value is an ``AppMetadata``; the key is the app's UUID.
+    /// 2: the installed apps. The value is an ``AppMetadata``, and its UUID names the app, whatever the key.
     public static let apps = BlobDBDatabase(rawValue: 2)
     /// 3: reminders. The value is a ``TimelineItem``; the key is a UUID, not always the item's.
     public static let reminders = BlobDBDatabase(rawValue: 3)
@@ -29,7 +29,8 @@ public struct BlobDBDatabase: RawRepresentable, Hashable, Sendable {
     public static let notifications = BlobDBDatabase(rawValue: 4)
     /// 5: the weather of places. The key is the place's UUID.
     public static let weather = BlobDBDatabase(rawValue: 5)
-    /// 6: how notifications of single apps are treated, and canned messages. The key is a text.
+    /// 6: notification preferences, which say how notifications of single apps are treated, and canned messages. The key is
+    /// a text.
     public static let cannedMessages = BlobDBDatabase(rawValue: 6)
     /// 7: the preferences, those of health among them. The key is a name in ASCII without NUL.
     public static let healthPreferences = BlobDBDatabase(rawValue: 7)

@@ -216,7 +216,7 @@ extension MusicMessage.Track {
 }
 
 extension MusicMessage.PlayState {
-    /// Numbers without a name are ``unknown``.
+    /// Reads the fields. A state, a shuffle or a repetition whose number has no name is `unknown`.
     fileprivate init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         state = State(rawValue: try reader.readUInt8("music.state")) ?? .unknown
         positionMilliseconds = try reader.readLittleEndian("music.position")

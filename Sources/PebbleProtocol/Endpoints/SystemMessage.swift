@@ -16,9 +16,10 @@ public enum SystemMessage: EndpointMessage {
     case stopReconnecting
     /// Watch to phone, historic.
     case startReconnecting
-    /// Watch to phone, historic: the message access profile is disabled.
+    /// 08, watch to phone, historic: MAP retry. MAP is the Message Access Profile, which the firmware no longer uses. The name
+    /// here is libpebble2's.
     case mapDisabled
-    /// Watch to phone, historic: the message access profile is enabled.
+    /// 09, watch to phone, historic: MAP connected. The name here is libpebble2's.
     case mapEnabled
     /// Watch to phone; libpebble3 waits for it without limit.
     case firmwareUpdateStartResponse(FirmwareUpdateStatus)

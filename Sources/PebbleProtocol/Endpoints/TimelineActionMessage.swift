@@ -1,6 +1,6 @@
 import ByteCoding
 
-/// Endpoint 0x2CB0: what the user did with a notification or a pin, and what came of it. Layout: command, item (16
+/// Endpoint 0x2CB0: what the user did with a notification or a pin, and the result. Layout: command, item (16
 /// bytes), action or response, attribute count, attributes; little-endian.
 public enum TimelineActionMessage: EndpointMessage {
     /// `02`, watch to phone.
@@ -29,7 +29,7 @@ public enum TimelineActionMessage: EndpointMessage {
         }
     }
 
-    /// What came of it.
+    /// The phone's answer: the result of the action.
     public struct Response: Equatable, Sendable {
         /// The notification or pin.
         public var item: PebbleUUID

@@ -188,7 +188,7 @@ public struct TimelineItem: Equatable, Sendable {
     public var timestamp: UInt32
     /// How long it lasts.
     public var durationMinutes: UInt16
-    /// What it does or is.
+    /// What kind of item it is: a notification, a pin or a reminder.
     public var kind: Kind
     /// How it is shown.
     public var flags: Flags

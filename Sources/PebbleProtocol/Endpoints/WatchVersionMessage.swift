@@ -62,7 +62,7 @@ public struct WatchVersion: Equatable, Sendable {
     public var languageVersion: UInt16
     /// What the watch can do.
     public var capabilities: Capabilities
-    /// Whether the phone must write all databases anew; libpebble3 takes an absent flag for true.
+    /// Whether the phone must write all databases again; libpebble3 takes an absent flag for true.
     public var isUnfaithful: Bool?
     /// Not sent without ``isUnfaithful``.
     public var healthInsightsVersion: UInt16?

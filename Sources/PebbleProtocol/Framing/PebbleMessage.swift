@@ -28,7 +28,7 @@ public struct PebbleMessage: Equatable, Sendable {
 
 /// A value that one endpoint's payloads encode.
 ///
-/// Both directions are there, whoever sends it, because the watch decodes what the phone encodes and the
+/// Both directions are there, whichever side sends the message, because the watch decodes what the phone encodes and the
 /// companion phone the reverse.
 public protocol EndpointMessage: Equatable, Sendable {
     /// The endpoint whose payload this is.

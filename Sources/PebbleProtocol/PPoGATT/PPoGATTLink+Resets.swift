@@ -15,7 +15,7 @@ extension PPoGATTLink {
     mutating func receiveResetRequest(_ request: PPoGATTResetRequest, at now: Duration) {
         switch state {
         case .awaitingResetComplete where configuration.isWatch:
-            // A reset is under way already, whoever asked for it.
+            // A reset is under way already, whichever side asked for it.
             statistics.ignoredPackets &+= 1
         case .idle, .readingMeta, .awaitingMetaRetry, .ended:
             // There is neither a version nor a destination yet; the watch itself will begin.

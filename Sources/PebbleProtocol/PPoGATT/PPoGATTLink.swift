@@ -5,10 +5,10 @@ import DequeModule
 /// and in order, on either side and however it is carried.
 ///
 /// The link does no GATT. Its owner feeds it the packets of its characteristic, each one write without response or
-/// one notification, and sends those it is given. A watch that finds a phone's service (``PPoGATTConfiguration/Carrier/forward``)
-/// calls ``start(at:)`` at once and follows ``PPoGATTEvent/metaReadRequested`` and
-/// ``PPoGATTEvent/subscriptionRequested``; every other side calls it once the other has subscribed, or once it has
-/// subscribed itself.
+/// one notification, and sends those it is given. A watch that finds a phone's service
+/// (``PPoGATTConfiguration/Carrier/forward``) calls ``start(at:)`` at once and follows ``PPoGATTEvent/metaReadRequested`` and
+/// ``PPoGATTEvent/subscriptionRequested``; every other side calls it once the other has subscribed, or once it has subscribed
+/// itself.
 ///
 /// Drain events after every call, and packets whenever there is room for them: what is not yet taken costs nothing,
 /// because packets are made when they are asked for. One link carries one session after the other, each with an empty
@@ -82,7 +82,7 @@ public struct PPoGATTLink: Sendable {
     var metaReadCount = 0
     /// The meta value of an earlier connection that the link began with, until it is read again.
     var unconfirmedMeta: [UInt8]?
-    /// A Reset Complete that came before the meta value was read again: until then nobody knows whose session it opens.
+    /// A Reset Complete that came before the meta value was read again: until then it is not known whose session it opens.
     var heldReset: PendingReset?
     var resetRequestCount = 0
     private var acknowledgementTimeoutCount = 0

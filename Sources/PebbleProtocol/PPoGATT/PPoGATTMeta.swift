@@ -108,7 +108,7 @@ public struct PPoGATTMeta: Equatable, Sendable {
 public struct PPoGATTDestination: Equatable, Sendable {
     /// What it may ask for.
     public var kind: SessionKind
-    /// The Pebble app, a watchapp, or ``PebbleUUID/invalid`` if nobody said.
+    /// The Pebble app, a watchapp, or ``PebbleUUID/invalid`` if the value does not say.
     public var application: PebbleUUID
 
     /// A destination.

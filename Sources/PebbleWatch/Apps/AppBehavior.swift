@@ -83,7 +83,7 @@ public struct AppScript: Sendable, Equatable {
         case equals(UInt32, AppMessageValue)
     }
 
-    /// Largest dictionaries, in bytes; nil for as large as the phone allows.
+    /// The largest dictionary that the app takes, in bytes; nil for as large as the phone allows, zero for none at all.
     public var inboxSize: Int?
     /// The largest dictionary that the app sends, in bytes; nil for as large as the phone allows, zero for none at all.
     public var outboxSize: Int?

@@ -158,7 +158,7 @@ extension AppManager {
         process.post(.buttonReleased(button))
     }
 
-    /// Has the running app send a dictionary, on behalf of whoever controls the watch.
+    /// Has the running app send a dictionary, on behalf of the person or program that controls the watch.
     mutating func send(_ message: AppMessageDictionary) { process.post(.send(message)) }
 
     /// What has become so far of the dictionary that the running app was last told to send.

@@ -83,7 +83,7 @@ struct AppMessageInbox: Sendable {
     }
 
     /// The message is whole.
-    /// - Returns: whether it was written: not if the buffer was closed, or opened anew, since it began.
+    /// - Returns: whether it was written: not if the buffer was closed, or opened again, since it began.
     mutating func end(_ payload: [UInt8], from session: SessionID) -> Bool {
         guard isOpen else { return false }
         isAppToBeCalled = true

@@ -1,6 +1,6 @@
 import PebbleProtocol
 
-/// Names one message that an app has sent, among all that any app has: transaction ids begin anew with every app.
+/// Names one message that an app has sent, among all that any app has: transaction ids start again with every app.
 struct AppMessageTicket: Hashable, Sendable {
     let number: UInt64
 }
@@ -106,7 +106,7 @@ struct AppMessageOutbox: Sendable {
         return lastTransactionID
     }
 
-    /// How long the app is held up for beginning when it may not, or with nobody connected: longer each time.
+    /// How long the app is held up for beginning when it may not, or with no phone connected: longer each time.
     mutating func nextThrottle() -> Duration {
         throttle = throttle == .zero ? .milliseconds(1) : min(throttle * 2, Self.longestThrottle)
         return throttle
@@ -169,7 +169,7 @@ struct AppMessageOutbox: Sendable {
         return outstanding.ticket == ticket && !outstanding.isConsumed
     }
 
-    /// Ten seconds have passed without an answer. A message that no session ever took was to nobody.
+    /// Ten seconds have passed without an answer. A message that no session ever took had no receiver.
     mutating func timedOut(_ ticket: AppMessageTicket) -> Finished? {
         guard case .awaiting(let outstanding) = phase, outstanding.ticket == ticket, outstanding.isHeld else {
             return end(ticket, with: .sendTimeout)

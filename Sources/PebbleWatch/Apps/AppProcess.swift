@@ -232,7 +232,7 @@ extension AppProcess {
             case .request: break
             }
         } catch {
-            // Too short for a push: nobody answers.
+            // Too short for a push: no app answers.
             context.log(.warning, .session, "\(Endpoint.appMessage): \(error); the message is dropped")
         }
     }

@@ -7,7 +7,7 @@ import PebbleProtocol
 public struct SportsApp: WatchApp {
     /// The UUID that companions know: 4dab81a6-d2fc-458a-992c-7a1f3b96a970.
     public static let identifier = PebbleUUID(upperHalf: 0x4DAB_81A6_D2FC_458A, lowerHalf: 0x992C_7A1F_3B96_A970)
-    /// Bytes of dictionary that it takes and gives, as on the watch.
+    /// The largest dictionary that it takes, in bytes, as on the watch.
     public static let inboxSize = 114
     /// The largest dictionary that it sends, in bytes; it only ever sends the state.
     public static let outboxSize = 16

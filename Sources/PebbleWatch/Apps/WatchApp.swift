@@ -6,7 +6,7 @@ import PebbleProtocol
 /// those of the SDK, in Swift's spelling: `app_message_open` is ``AppContext/open(inboxSize:outboxSize:)``, an
 /// `AppMessageInboxReceived` is ``inboxReceived(_:_:)``, and so on.
 ///
-/// An app begins anew with every launch: the watch keeps the value that it was given and runs a copy of it.
+/// An app starts from the beginning with every launch: the watch keeps the value that it was given and runs a copy of it.
 public protocol WatchApp: Sendable {
     /// The app's own UUID: messages for any other are not for it.
     var uuid: PebbleUUID { get }

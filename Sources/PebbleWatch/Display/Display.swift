@@ -30,6 +30,6 @@ public struct Display: Hashable, Sendable {
             }
     }
 
-    /// The screen of a board; of a board that nobody knows, the first Pebble's.
+    /// The screen of a board; of an unknown board, the first Pebble's.
     public init(of hardware: HardwarePlatform) { self.init(of: hardware.appPlatform ?? .aplite) }
 }

@@ -57,8 +57,8 @@ public struct DrawnText: Sendable, Equatable {
     public enum Source: Sendable, Equatable {
         /// This text, every time.
         case text(String)
-        /// What the received dictionary has under a key: text as it is, a number in decimal digits. Nothing for what is neither, or
-        /// not there.
+        /// What the received dictionary has under a key: text as it is, a number in decimal digits. Nothing for what is
+        /// neither, or not there.
         case received(UInt32)
     }
 
@@ -223,8 +223,8 @@ extension FrameBuffer {
         }
     }
 
-    /// Along the longer of its two ways the line has one pixel a step; the other coordinate is rounded to the nearest, a half away
-    /// from the start.
+    /// Along the longer of its two ways the line has one pixel a step; the other coordinate is rounded to the nearest, a half
+    /// away from the start.
     fileprivate mutating func drawLine(from start: PixelPoint, to end: PixelPoint, _ color: PebbleColor) {
         let (width, height) = (end.x - start.x, end.y - start.y)
         let length = max(abs(width), abs(height))

@@ -1,7 +1,8 @@
-/// A small fixed-width font, drawn for Cairn: ASCII, its small letters as capitals, and the degree sign; five pixels wide and seven
-/// high. What it lacks is a box. `Docs/font.md` shows every character.
+/// A small fixed-width font, drawn for Cairn: ASCII, its small letters as capitals, and the degree sign; five pixels wide and
+/// seven high. What it lacks is a box. `Docs/font.md` shows every character.
 ///
-/// It is drawn in whole multiples of its size, so that the same shapes serve for a line of text and for the time on a watchface.
+/// It is drawn in whole multiples of its size, so that the same shapes serve for a line of text and for the time on a
+/// watchface.
 public struct PixelFont: Sendable {
     /// Width of a character, in pixels before scaling.
     public static let characterWidth = 5

@@ -1,10 +1,10 @@
-/// When a watch that hides its address takes another one, so that whoever hears it before and after cannot tell that it is the
-/// same.
+/// When a watch that hides its address takes another one, so that a listener that hears it before and after cannot tell that it
+/// is the same.
 ///
-/// An address that vanishes and another one that appears at that moment belong to one watch. So all watches change theirs around
-/// the same moments, the multiples of an address's lifetime since 1970; each falls silent at a random time before that moment, and
-/// is heard again at a random time after it. Of two watches, either may be the first to fall silent, and the first to be heard
-/// again.
+/// An address that vanishes and another one that appears at that moment belong to one watch. So all watches change theirs
+/// around the same moments, the multiples of an address's lifetime since 1970; each falls silent at a random time before that
+/// moment, and is heard again at a random time after it. Of two watches, either may be the first to fall silent, and the first
+/// to be heard again.
 struct AddressEpochs: Sendable {
     /// The most that passes between falling silent and the moment, and between the moment and being heard again.
     static let longestSilence: Duration = .seconds(2)

@@ -53,7 +53,7 @@ public enum AdvertisingEvent: Hashable, Sendable {
     case strangers(areAbout: Bool)
     /// The watch is about to change its address, and says nothing meanwhile; or it has another one.
     case addressChanges(isSilent: Bool)
-    /// The link is encrypted and the phone a bonded one: nobody else is waited for.
+    /// The link is encrypted and the phone a bonded one: no other phone is waited for.
     case bondedPhoneIsBack
     /// The link is gone.
     case disconnected(LinkEnd)

@@ -5,7 +5,7 @@ extension AdvertisingInterval {
     // Apple's Accessory Design Guidelines, "Advertising Interval". iPhones scan in patterns that are tuned to exactly
     // these ten; a slot beside one of them can take minutes longer to be heard.
 
-    /// 20 ms, for the first 30 seconds at least: whoever is near finds the watch at once.
+    /// 20 ms, for the first 30 seconds at least: a phone that is near finds the watch at once.
     public static let apple20 = AdvertisingInterval(rawValue: 32)
     /// 152.5 ms.
     public static let apple152_5 = AdvertisingInterval(rawValue: 244)

@@ -10,13 +10,13 @@ import BluetoothHCI
 ///
 /// The policy knows nothing of payloads or controllers: it is told what happens and asked what should be on the air.
 ///
-/// While strangers are about, whom a bonded phone need not fear, it is waited for at the shortest interval, and links that come and
-/// go slow nothing down: it has to find a gap between them.
+/// While strangers are about, whom a bonded phone need not fear, it is waited for at the shortest interval, and links that come
+/// and go slow nothing down: it has to find a gap between them.
 ///
 /// **Invariant**: while the controller is there and no phone is connected, something that a phone can connect to is on the
 /// air. With a beacon on a controller of one set, that holds for all but the beacon's slices: a wait of at most
-/// `beaconSlice`, after at least `connectableSlice`, and never one right after a disconnection. A watch that hides its address is
-/// silent for a moment whenever that changes (`AddressEpochs`).
+/// `beaconSlice`, after at least `connectableSlice`, and never one right after a disconnection. A watch that hides its address
+/// is silent for a moment whenever that changes (`AddressEpochs`).
 public struct AdvertisingPolicy: Sendable {
     /// Why a phone should be able to connect.
     public enum Purpose: String, Hashable, Sendable, CaseIterable {

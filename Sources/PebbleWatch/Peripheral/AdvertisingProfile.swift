@@ -38,7 +38,7 @@ public struct AdvertisingSchedule: Hashable, Sendable {
 public struct AdvertisingProfile: Hashable, Sendable {
     /// What those who hear a bonded watch that waits for its phone learn of it.
     public enum ReconnectionPayload: Hashable, Sendable {
-        /// Nothing, as on the real watch: its phone looks for the address, and nobody else should notice it.
+        /// Nothing, as on the real watch: its phone looks for the address, and no other device should notice it.
         case empty
         /// The same as while it can be paired: Flags, service, name and TX power.
         case full
@@ -72,7 +72,7 @@ public struct AdvertisingProfile: Hashable, Sendable {
     public var staysSlowAfter: Set<LinkEnd>
     /// How often waiting for the phone may begin with the first, fast step; nil for no limit.
     public var churnGuard: ChurnGuard?
-    /// While the beacon is out, no interval is longer: whoever it wakes has ten seconds to find the watch.
+    /// While the beacon is out, no interval is longer: an app that it wakes has ten seconds to find the watch.
     public var slowestWithBeacon: AdvertisingInterval
 }
 

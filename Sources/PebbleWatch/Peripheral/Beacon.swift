@@ -8,7 +8,7 @@ import PebbleProtocol
 public struct Beacon: Hashable, Sendable {
     /// Which region it marks; the app has the same.
     public var uuid: PebbleUUID
-    /// Two numbers to tell beacons of one region apart.
+    /// The first of two numbers that tell the beacons of one region apart.
     public var major: UInt16
     /// The second of the two numbers; by Apple's use, beacons of the same major number differ in it.
     public var minor: UInt16

@@ -17,7 +17,7 @@ struct ButtonInput: Sendable {
         case pressed(WatchButton, ButtonPress)
     }
 
-    /// How long a button is held for a long press. Back held forgets every phone, which nobody should do by accident.
+    /// How long a button is held for a long press. Back held forgets every phone, which a person should not do by accident.
     static func longPress(of button: WatchButton) -> Duration { button == .back ? .seconds(5) : .seconds(2) }
 
     /// When each button went down that is down and whose press has not counted yet.

@@ -48,7 +48,7 @@ public struct ConnectionParameterRules: Sendable, Equatable {
 
     /// The first rule that a request breaks.
     public enum Violation: Error, Hashable, Sendable {
-        /// The Core does not allow such parameters, whoever asks.
+        /// The Core does not allow such parameters to either side.
         case notAllowedByCore
         /// The shorter bound of the interval is below this.
         case intervalTooShort(minimum: Duration)

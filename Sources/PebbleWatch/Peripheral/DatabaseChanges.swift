@@ -80,7 +80,7 @@ struct DatabaseChanges: Sendable {
         return phones[connection]?.pending == nil
     }
 
-    /// The link is gone. What was not confirmed is found out anew on the next one.
+    /// The link is gone. What was not confirmed is found out again on the next one.
     mutating func disconnected(_ connection: ConnectionHandle) {
         phones[connection] = nil
     }

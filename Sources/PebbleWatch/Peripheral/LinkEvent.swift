@@ -13,7 +13,7 @@ public enum LinkEvent: Sendable, Equatable {
     case mtu(Int)
     /// The sides meet this often now; by the watch's wish or the phone's.
     case parameters(interval: ConnectionInterval, latency: UInt16, supervisionTimeout: SupervisionTimeout)
-    /// The watch needs another response time from now on; nobody left means that it is idle.
+    /// The watch needs another response time from now on; no consumer left means that it is idle.
     case responseTime(ResponseTime, for: [SpeedConsumer])
     /// The watch asks the phone for parameters.
     case requested(ConnectionParameters, attempt: Int)
@@ -23,7 +23,7 @@ public enum LinkEvent: Sendable, Equatable {
     case notRequested(ConnectionParameters, ConnectionParameterRules.Violation)
     /// The watch lives with the link as it is until it needs another response time.
     case gaveUp(ResponseTime, attempts: Int)
-    /// The phone says that the parameters are its own affair, or not any more.
+    /// The phone says that it manages the parameters itself, or not any more.
     case phoneManages(Bool)
 }
 

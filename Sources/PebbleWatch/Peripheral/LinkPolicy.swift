@@ -8,7 +8,7 @@ import DequeModule
 ///
 /// - *Preparing*, once: the peer's features become known, then packets become long, then the radio goes to 2M. The ATT
 ///   MTU is exchanged when the packets are long, as Apple asks of accessories: `isReadyForMTUExchange`.
-/// - *Pacing*, always: whoever needs speed says so (`need`), the fastest need decides, and the phone is asked for the
+/// - *Pacing*, always: a consumer that needs speed says so (`need`), the fastest need decides, and the phone is asked for the
 ///   parameters of that response time: at the earliest one second after connecting, again after five seconds if they
 ///   did not come, three times at most until another response time is wanted. What the phone sets by itself stands,
 ///   within these attempts. A phone that said that it manages the parameters is asked for nothing.
@@ -196,7 +196,7 @@ extension LinkPolicy {
         needs[consumer] = Need(responseTime: need.responseTime, end: min(need.end, now + delay))
     }
 
-    /// The phone says whether the parameters are its own affair.
+    /// The phone says whether it manages the parameters itself.
     mutating func setManagedByPhone(_ isManaged: Bool, at now: Duration) {
         guard isManaged != isManagedByPhone else { return }
         isManagedByPhone = isManaged
@@ -210,7 +210,7 @@ extension LinkPolicy {
         beginAsking(at: now)
     }
 
-    /// The link has other parameters, by whoever's wish.
+    /// The link has other parameters, by either side's wish.
     mutating func parametersChanged(
         interval: ConnectionInterval,
         latency: UInt16,

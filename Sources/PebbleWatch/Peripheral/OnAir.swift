@@ -9,7 +9,7 @@ public struct OnAir: Hashable, Sendable {
         case discovery
         /// The bonded phone finds and connects to it.
         case reconnection
-        /// Nobody connects to it: iPhones hear that they are near.
+        /// No phone connects to it: iPhones hear that they are near.
         case beacon
     }
 
@@ -35,7 +35,7 @@ public struct OnAir: Hashable, Sendable {
         public let address: LEAddress
         /// AD structures in every advertising event.
         public let data: [UInt8]
-        /// AD structures for whoever asks.
+        /// AD structures for peers that ask for them.
         public let scanResponse: [UInt8]
         /// What began the schedule that it is on.
         public let reason: AdvertisingReason

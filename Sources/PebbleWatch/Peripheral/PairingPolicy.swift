@@ -28,7 +28,7 @@ public struct PairingPolicy: Sendable, Equatable {
 
     /// What it is told.
     public enum Answer: Sendable, Equatable {
-        /// Yes, at once. A number that both show is compared by no person then, and authenticates nobody.
+        /// Yes, at once. A number that both show is compared by no person then, and authenticates no peer.
         case yes
         /// A person decides.
         case ask

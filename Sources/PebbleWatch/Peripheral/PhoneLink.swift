@@ -41,7 +41,7 @@ struct PhoneLink: Sendable {
         case subscription(Carrier)
         /// One of the clients of the phone's own services.
         case client(PhoneServiceKind)
-        /// Nobody: the transport is gone already.
+        /// Nothing waits for it: the transport is gone already.
         case farewell
         /// The read that wakes the phone's Pebble app.
         case waking

@@ -10,7 +10,7 @@ struct SessionStream: Sendable {
     /// A companion that does not introduce itself for so long is disconnected.
     static let introductionTimeout: Duration = .seconds(10)
 
-    /// What came of bytes that came in.
+    /// The result of reading bytes that came in.
     enum Input: Equatable {
         /// The introduction is not whole.
         case incomplete

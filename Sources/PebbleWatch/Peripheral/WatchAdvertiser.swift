@@ -7,7 +7,8 @@ struct WatchAdvertiser: Sendable {
     /// How long after a refusal the same is tried again. With the commands that it takes, the watch is back on the air
     /// within 50 ms of the moment when the controller would have it.
     static let retryDelay: Duration = .milliseconds(30)
-    /// After how many refusals in a row the controller is usually reset: it may believe in a link that the host knows nothing of.
+    /// After how many refusals in a row the controller is usually reset: it may believe in a link that the host knows nothing
+    /// of.
     static let patience = 100
 
     /// After how many refusals to take a set off the air the wait becomes longer: it may well be off.

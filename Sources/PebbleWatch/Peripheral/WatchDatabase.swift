@@ -4,8 +4,8 @@ import PebbleProtocol
 /// The GATT database that the watch offers to phones.
 ///
 /// What it has depends on the personality; the order is that of all real watches, with 16-bit UUIDs first, so that a phone
-/// discovers them in the fewest round trips. Nothing in the standard services or in the pairing service needs encryption, because a
-/// phone must be able to use them before it pairs.
+/// discovers them in the fewest round trips. Nothing in the standard services or in the pairing service needs encryption,
+/// because a phone must be able to use them before it pairs.
 struct WatchDatabase: Sendable {
     /// The attributes that the firmware has to do with at run time.
     struct Handles: Sendable, Equatable {
@@ -231,7 +231,6 @@ extension BluetoothUUID {
     static let deviceName = uuid16(0x2A00)
     static let appearance = uuid16(0x2A01)
     static let preferredConnectionParameters = uuid16(0x2A04)
-    static let serverSupportedFeatures = uuid16(0x2B3A)
     static let deviceInformation = uuid16(0x180A)
     static let systemID = uuid16(0x2A23)
     static let hardwareRevision = uuid16(0x2A27)

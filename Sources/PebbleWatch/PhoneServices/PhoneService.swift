@@ -9,7 +9,7 @@ struct PhoneService: Hashable, Sendable {
         let properties: CharacteristicProperties
         /// What is read, written, notified and indicated.
         let value: AttributeHandle
-        /// The client characteristic configuration, which subscriptions are written to; nil if there is none, or nobody
+        /// The client characteristic configuration, which subscriptions are written to; nil if there is none, or no client
         /// wanted it.
         let configuration: AttributeHandle?
     }

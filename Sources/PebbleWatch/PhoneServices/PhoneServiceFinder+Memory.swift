@@ -59,8 +59,8 @@ extension PhoneServiceFinder {
         if let index = recalled.firstIndex(of: service) { recalled.remove(at: index) }
     }
 
-    /// A service came to nothing without being refused. If memory is all that speaks for it, nothing of this link is to be
-    /// remembered.
+    /// A service could not be used, although nothing was refused. If memory is all that speaks for it, nothing of this link is
+    /// to be remembered.
     /// - Returns: whether that is so.
     mutating func distrustMemory(of service: PhoneService) -> Bool {
         guard recalled.firstIndex(of: service) != nil else { return false }

@@ -69,7 +69,7 @@ struct PhoneServiceFinder: Sendable {
     var events: Deque<Event> = []
     /// What was reported and has not vanished.
     var found: [PhoneService] = []
-    /// What came to nothing, and counts as new when it is seen again.
+    /// The services that could not be used. They count as new when they are seen again.
     var forgotten: [PhoneService] = []
     private var isStarted = false
     private(set) var hasExchangedMTU = false
@@ -183,7 +183,7 @@ struct PhoneServiceFinder: Sendable {
     /// Whether anything is left to look for.
     var isSearching: Bool { current != nil || !steps.isEmpty }
 
-    /// A service has come to nothing: it counts as new when it is seen again.
+    /// A service could not be used: it counts as new when it is seen again.
     mutating func forget(_ service: PhoneService) {
         guard let index = found.firstIndex(of: service) else { return }
         found.remove(at: index)

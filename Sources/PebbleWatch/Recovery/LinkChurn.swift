@@ -1,8 +1,8 @@
 import BluetoothHCI
 import DequeModule
 
-/// Notices links that come and go in a loop, whoever is at fault, so that they can be slowed down: at 20 ms, a phone that
-/// connects and drops could keep the watch, its log and its battery busy for as long as the fast step lasts.
+/// Notices links that come and go in a loop, whichever side is at fault, so that they can be slowed down: at 20 ms, a phone
+/// that connects and drops could keep the watch, its log and its battery busy for as long as the fast step lasts.
 public struct LinkChurn: Sendable {
     /// So many links may end...
     public static let limit = 30

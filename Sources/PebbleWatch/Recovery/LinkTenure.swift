@@ -9,8 +9,8 @@ import DequeModule
 /// strangers do not hold the watch: it goes on advertising beside a few of them, turns the others away, has less patience with
 /// those who come again, and ends them all when the bonded phone comes.
 ///
-/// A bonded phone is known by its address, which the host has resolved with its identity resolving key if it is private. A phone
-/// of which no key is known proves itself by encrypting, in the time that strangers have.
+/// A bonded phone is known by its address, which the host has resolved with its identity resolving key if it is private. A
+/// phone of which no key is known proves itself by encrypting, in the time that strangers have.
 struct LinkTenure: Sendable {
     /// What a link's phone does, as far as it counts here.
     struct Conduct: Sendable {
@@ -23,7 +23,7 @@ struct LinkTenure: Sendable {
     /// What becomes of a link that has just been made.
     enum Verdict: Sendable {
         case admitted
-        /// It is to be ended at once, and nobody is told of it.
+        /// It is to be ended at once, and no event tells of it.
         case turnedAway
     }
 
@@ -166,8 +166,8 @@ struct LinkTenure: Sendable {
     /// Whether links that the watch has ended are all that keeps the controller from letting the bonded phone connect.
     ///
     /// A link that the watch ends is there until its phone has acknowledged that, and a phone that has gone never does: the
-    /// controller keeps a place for it until the supervision timeout, which is up to 32 s and the phone's choice. Only a reset of
-    /// the controller makes room at once, and costs nobody anything whom the watch would keep.
+    /// controller keeps a place for it until the supervision timeout, which is up to 32 s and the phone's choice. Only a reset
+    /// of the controller makes room at once, and no phone that the watch would keep loses by it.
     var holdsGhosts: Bool {
         guard rules.isOwnerAwaited, canWaitBeside else { return false }
         var areThere = false

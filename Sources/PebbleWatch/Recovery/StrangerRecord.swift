@@ -35,13 +35,13 @@ struct StrangerRecord: Sendable {
     private var byAddress: [(address: LEAddress, count: Count)] = []
     private var admissions: Deque<Duration> = []
 
-    /// How often patience is halved with a stranger: the first two are let off, whoever they are.
+    /// How often patience is halved with a stranger: the first two are let off, whatever their address.
     func halvings(of address: LEAddress, at now: Duration) -> Int {
         let ofAddress = byAddress.first { $0.address == address }?.count.value(at: now) ?? 0
         return max(all.value(at: now) - 2, ofAddress)
     }
 
-    /// A stranger's link came to nothing.
+    /// A stranger's link has failed.
     mutating func failed(_ address: LEAddress, at now: Duration) {
         all.increase(at: now)
         var count = Count(recovery: Self.recoveryOfAddress)

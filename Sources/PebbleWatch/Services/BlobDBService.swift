@@ -32,7 +32,7 @@ struct BlobDBService: Sendable {
 
     private(set) var databases: BlobDatabases
     /// Whether what the phone believes to be in the databases is true. It is not on a watch that has lost them; a phone
-    /// that has cleared one begins anew.
+    /// that has cleared one starts again.
     private(set) var isFaithful: Bool
     private var queue: [Request] = []
     /// What the store was handed of the first of the queue.
@@ -56,7 +56,7 @@ struct BlobDBService: Sendable {
         work(in: &context)
     }
 
-    /// Whoever waited for answers is gone. What is with the store happens all the same.
+    /// The session that waited for answers is gone. What is with the store happens all the same.
     mutating func sessionClosed(_ session: SessionID) {
         let first = storing == nil ? nil : queue.first
         queue.removeAll { $0.session == session }

@@ -145,7 +145,7 @@ extension DataLoggingService {
         return true
     }
 
-    /// The store has what was logged, or could not take it: then nobody has.
+    /// The store has what was logged, or could not take it: then it was not logged.
     mutating func changeFinished(failure: WatchStoreError?, isQuiet: Bool, in context: inout ServiceContext) {
         guard !pending.isEmpty else { return }
         let done = pending.removeFirst()
@@ -230,7 +230,7 @@ extension DataLoggingService {
         work(isQuiet: isQuiet, in: &context)
     }
 
-    /// The phone begins anew: what it knows and the watch does not is closed, and everything is opened again.
+    /// The phone starts again: what it knows and the watch does not is closed, and everything is opened again.
     private mutating func report(
         _ known: [DataLoggingMessage.SessionID],
         on session: SessionID,
@@ -248,8 +248,8 @@ extension DataLoggingService {
         toOpen = sessions.keys.sorted()
     }
 
-    /// The phone asks for what there is. Data that it was sent a while ago, and did not acknowledge, it has not taken: libpebble2
-    /// overlooks what comes while it waits for openings.
+    /// The phone asks for what there is. Data that it was sent a while ago, and did not acknowledge, it has not taken:
+    /// libpebble2 overlooks what comes while it waits for openings.
     private mutating func wanted(_ id: LoggingSessionID, in context: ServiceContext) {
         sessions[id]?.isFlushing = true
         guard case .sending(_, by: let deadline) = sessions[id]?.link,

@@ -5,14 +5,18 @@ import PebbleProtocol
 ///
 /// | database | key | value |
 /// |---|---|---|
-/// | pins, reminders | 16 bytes, not necessarily the item's id | an item that is whole, with what its layout shows, not for notifications (pins), not too old |
+/// | pins, reminders | 16 bytes, not necessarily the item's id | a whole item |
 /// | apps | 16 bytes, not looked at: an app is known by the UUID in its entry | 126 bytes |
-/// | notifications | 16 bytes, not looked at: a notification is known by its own id | a header, and attributes that fit into the length that it declares; the value itself may be shorter |
+/// | notifications | 16 bytes, not looked at: a notification is known by its own id | a header and attributes |
 /// | weather, contacts, app glances | 16 bytes | their header |
 /// | notification preferences | anything | their header |
-/// | health preferences, settings | a name that the firmware knows | of the right length (health preferences) |
+/// | preferences, settings | a name that the firmware knows | of the right length (preferences) |
 /// | watchapps' preferences | three names | a counted list |
 /// | health statistics | a name with `_` | whole words of four bytes |
+///
+/// A pin or a reminder must have what its layout shows, and must not be too old. A pin must not have the layout of
+/// notifications or of reminders. A notification's attributes must fit into the length that it declares; the value itself may
+/// be shorter.
 struct DatabaseRules: Sendable {
     /// A record as it is kept.
     struct Place: Sendable {

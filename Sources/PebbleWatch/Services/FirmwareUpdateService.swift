@@ -54,7 +54,7 @@ struct FirmwareUpdateService: Sendable {
     ) throws(ByteDecodingError) {
         switch try SystemMessage(payload: message.payload) {
         case .firmwareUpdateStart(let sizes):
-            // Without a word of what is there already, everything comes anew.
+            // If the phone does not say what is there already, it sends everything again.
             if sizes?.alreadyTransferredByteCount ?? 0 == 0 { discardAll(in: &context) }
             phase = .begun(on: session, uploadBy: context.now + Self.startWindow)
             context.emit(.updateBegan)

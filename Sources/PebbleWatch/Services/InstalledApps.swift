@@ -41,7 +41,7 @@ public struct InstalledApps: Sendable, Equatable {
     /// How many there are.
     public var count: Int { apps.count }
 
-    /// Adds an app, or replaces it: its parts have to be uploaded anew then, under the number that it has.
+    /// Adds an app, or replaces it: its parts have to be uploaded again then, under the number that it has.
     mutating func insert(_ metadata: AppMetadata) {
         let id = apps[metadata.uuid]?.id ?? nextID()
         apps[metadata.uuid] = App(metadata: metadata, id: id)

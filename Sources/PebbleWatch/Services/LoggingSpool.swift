@@ -42,7 +42,7 @@ public struct LoggingSpool: Sendable, Equatable {
     /// Items were logged.
     public mutating func append(_ items: [UInt8]) { bytes += items }
 
-    /// The phone has so many bytes of it, or nobody wants them.
+    /// The phone has so many bytes of it, or has refused them too often.
     mutating func removeFirst(_ count: Int) {
         let count = min(count, bytes.count)
         bytes.removeFirst(count)

@@ -24,7 +24,7 @@ public struct MusicService: Sendable, Equatable {
     public private(set) var volume: UInt8?
     /// The name of the app that plays.
     public private(set) var player: String?
-    /// Nil while nobody has anything to tell.
+    /// Nil while no source has anything to tell.
     private(set) var source: Source?
 
     /// How many bytes of a text the watch keeps.

@@ -7,7 +7,8 @@ public struct PhoneControlService: Sendable, Equatable {
     public struct Call: Sendable, Equatable {
         /// Names the call: the Pebble app's cookie, or the number of the notification that tells of it.
         public let id: PhoneControlMessage.Call
-        /// Who calls; nil for a call that the user makes.
+        /// Who calls. It is nil for a call that the user makes, and for one that the watch does not know when the phone says
+        /// that it rings or was accepted: these messages do not name the caller.
         public var caller: PhoneControlMessage.Caller?
         /// How far the call is, as the phone told last.
         public var state: State

@@ -320,7 +320,7 @@ extension PutBytesService {
         context.reply(PutBytesResponse.negativeAcknowledgement(token), on: session)
     }
 
-    /// The upload is over. What came of an update's image is kept, so that the phone can go on from there.
+    /// The upload is over. The part of an update's image that has arrived is kept, so that the phone can go on from there.
     private mutating func end(
         _ reason: String,
         update: inout FirmwareUpdateService,

@@ -70,7 +70,7 @@ struct ServiceContext: Sendable {
         outgoing.append(.reply(Reply(session: session, message: PebbleMessage(message))))
     }
 
-    /// Tells whoever watches the watch what a service did.
+    /// Emits an event for what a service did.
     mutating func emit(_ event: ServiceEvent) { events.append(.service(event)) }
 
     /// Hands a change to the store; its owner is told how that went, in the order in which changes were handed over.
@@ -94,7 +94,7 @@ enum PhoneRequest: Sendable, Equatable {
 
 /// Which service waits until the store has a change.
 enum ChangeOwner: Sendable {
-    /// Nobody's answer depends on it.
+    /// No service's answer depends on it.
     case nobody
     case putBytes
     case update

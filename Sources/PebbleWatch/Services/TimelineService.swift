@@ -64,6 +64,6 @@ struct TimelineService: Sendable {
         }
     }
 
-    /// Nobody will answer any more.
+    /// The phone will not answer any more.
     mutating func sessionClosed() { pending = [] }
 }

@@ -1,6 +1,6 @@
 import PebbleProtocol
 
-// What the running app says: to whom it goes, and what becomes of it while nobody is there to take it.
+// What the running app says: to whom it goes, and what becomes of it while no companion is there to take it.
 
 /// A message that waits for a companion without a session.
 struct HeldMessage: Sendable {
@@ -55,7 +55,7 @@ extension WatchSystem {
     }
 
     /// Whether AppMessages of the running app can go to a companion. An app that allows JavaScript talks to the Pebble app,
-    /// where the JavaScript runs; any other to its own companion app, or to whoever serves all.
+    /// where the JavaScript runs; any other to its own companion app, or to a companion that serves all apps.
     func isCarried(by companion: PPoGATTDestination) -> Bool {
         let app = apps.runningApp
         let uuid = app.uuid
@@ -73,7 +73,7 @@ extension WatchSystem {
 // MARK: - Waiting for a companion
 
 extension WatchSystem {
-    /// Whether the running app has a message for a companion that has no session. Whoever knows the phones then says
+    /// Whether the running app has a message for a companion that has no session. The owner, who knows the phones, then says
     /// ``stopWaiting(at:)`` unless one of them can bring the companion back; it is given up with the message's own time.
     var isWaitingForCompanion: Bool { heldMessage.map { apps.isHolding($0.message.ticket) } ?? false }
 
@@ -83,7 +83,7 @@ extension WatchSystem {
         return isWakingWanted
     }
 
-    /// Nobody can bring the companion back.
+    /// No phone can bring the companion back.
     mutating func stopWaiting(at now: Duration) {
         guard let held = heldMessage else { return }
         heldMessage = nil

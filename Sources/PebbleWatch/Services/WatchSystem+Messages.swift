@@ -20,7 +20,7 @@ extension WatchSystem {
         }
     }
 
-    /// Gives a message to whoever answers its endpoint.
+    /// Gives a message to the service of its endpoint.
     private mutating func route(
         _ message: PebbleMessage,
         on id: SessionID,

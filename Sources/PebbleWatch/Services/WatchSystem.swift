@@ -167,7 +167,7 @@ extension WatchSystem {
         while runningApp {
             isEverythingSent = sendOutgoing() && isEverythingSent
             if isEverythingSent { break }
-            // The app hears that nobody is connected, and may try again.
+            // The app hears that no phone is connected, and may try again.
             apps.run(phone: currentPhoneCapabilities, in: &context)
             isEverythingSent = deliver(&context)
         }

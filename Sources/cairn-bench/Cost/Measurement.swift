@@ -19,9 +19,9 @@ struct Benchmark {
     let operation: String
     /// How many bytes of payload one operation moves; nil if that is not the point.
     var payloadByteCount: Int?
-    /// What one operation may cost; nil if nobody said.
+    /// What one operation may cost; nil if no target is set.
     var timeTarget: TimeTarget?
-    /// How many allocations one operation may make; nil if nobody said.
+    /// How many allocations one operation may make; nil if no target is set.
     var allocationTarget: Double?
     /// Makes the workload, ready to run.
     let make: () throws -> any Workload

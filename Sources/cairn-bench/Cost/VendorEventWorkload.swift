@@ -1,7 +1,7 @@
 import PebbleWatch
 
-/// An event of the controller's manufacturer, which concerns nobody, at a watch with a phone. Controllers may send hundreds of
-/// them a second.
+/// An event of the controller's manufacturer, which the watch has no use for, at a watch with a phone. Controllers may send
+/// hundreds of them a second.
 struct VendorEventWorkload: Workload {
     private var watch: Firmware
     private let now: Duration

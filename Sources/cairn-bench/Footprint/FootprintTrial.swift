@@ -15,7 +15,8 @@ final class FootprintTrial: LoopMember {
     enum Kind {
         /// Only the start: it ends with the first advertisement.
         case start
-        /// A watch that advertises and is left alone for so long, and then a phone that connects and exchanges messages with it.
+        /// A watch that advertises and is left alone for so long, and then a phone that connects and exchanges messages with
+        /// it.
         case life(idle: Duration)
     }
 

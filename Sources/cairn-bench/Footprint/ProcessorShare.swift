@@ -45,7 +45,7 @@ final class ProcessorShare {
         return try body()
     }
 
-    /// Moves this process, with all of its threads: 0 stands for whoever writes it.
+    /// Moves this process, with all of its threads: 0 stands for the process that writes it.
     @discardableResult
     private func move(to group: String) -> Bool { Self.write("0", to: group) }
 

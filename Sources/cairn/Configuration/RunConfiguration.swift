@@ -16,7 +16,7 @@ struct RunConfiguration {
     /// - Parameters:
     ///   - board: the path of a board file, if one is named on the command line.
     ///   - words: the words of a command line of `cairn run` that ArgumentParser has accepted.
-    ///   - typed: what it made of them, if it has to stand for the whole where nobody else says anything.
+    ///   - typed: what it made of them, if it has to stand for the whole where no file or variable says anything.
     init(board: String?, words: some Sequence<String>, typed: RunCommand? = nil) throws(DaemonError) {
         let environment = [String: String].cairnEnvironment
         let strangers = SettingKey.problems(

@@ -19,7 +19,7 @@ struct RunSetting {
     let form: Form
     /// What it takes, in words.
     let takes: String
-    /// What holds if nobody says anything; nil if that is nothing, or depends.
+    /// What holds if no file, variable or option sets it; nil if that is nothing, or depends.
     let usual: String?
 
     private init(_ name: String, _ option: String, _ form: Form, isList: Bool = false, takes: String, usual: String?) {
@@ -55,7 +55,7 @@ struct RunSetting {
         RunSetting(name, option, .flag, takes: "true or false", usual: "\(usual)")
     }
 
-    /// Whether a setting is what holds if nobody says anything.
+    /// Whether a setting is what holds if no file, variable or option sets it.
     func isUsual(_ setting: Setting) -> Bool { setting.origin == .standard && setting.values.first == usual }
 
     /// The words of a command line that say the same.

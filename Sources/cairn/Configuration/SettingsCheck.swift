@@ -60,7 +60,7 @@ struct SettingsCheck {
         return known.isUsual(setting) ? [] : try known.arguments(for: setting)
     }
 
-    /// What is wrong with a setting by itself. What was typed is ArgumentParser's affair, which has the words for it.
+    /// What is wrong with a setting by itself. What was typed is left to ArgumentParser, which has the words for it.
     private static func problem(with setting: Setting) -> BoardError? {
         switch setting.origin {
         case .commandLine, .standard: return nil
@@ -77,7 +77,7 @@ struct SettingsCheck {
         }
     }
 
-    /// ArgumentParser's words for a value that an option refuses, without the option, which nobody has typed.
+    /// ArgumentParser's words for a value that an option refuses, without the option, which was not typed.
     private static func explanation(_ message: String, of setting: RunSetting, for values: [String]) -> String {
         guard message.hasPrefix("The value '"), let middle = message.range(of: "' is invalid for '--") else {
             let takes = message.hasPrefix("--\(setting.option) takes")

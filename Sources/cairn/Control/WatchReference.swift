@@ -11,8 +11,8 @@ enum Environment {
     /// Where a running watch takes commands, if no option says so.
     static var controlPath: String? { directory("CAIRN_CONTROL") }
 
-    /// Variables that begin like settings and are none: what names the board file, and what Cairn's own builds and tests take, which a
-    /// shell that has run them may still have.
+    /// Variables that begin like settings and are none: what names the board file, and what Cairn's own builds and tests take,
+    /// which a shell that has run them may still have.
     static let others: Set = [
         "CAIRN_BOARD", "CAIRN_BINARY", "CAIRN_GUEST_CACHE", "CAIRN_IMAGE", "CAIRN_KILLS", "CAIRN_KILL_ROUNDS",
         "CAIRN_MUTATIONS",
@@ -68,7 +68,7 @@ struct WatchReference: ParsableArguments {
         try ControlClient(address ?? .service)
     }
 
-    /// Has one thing done, and says what came of it.
+    /// Has one thing done, and prints the result.
     /// - Parameters:
     ///   - fields: the request, as an object's fields.
     ///   - describe: what to print, if anything.

@@ -23,7 +23,7 @@ from watches import ADDRESS, cairn_on
 YES_NO = IoCapability.DISPLAY_OUTPUT_AND_YES_NO_INPUT
 NOTHING = IoCapability.NO_OUTPUT_NO_INPUT
 
-#: Who the owner is. Whoever has heard him once can take his address; nobody can take his keys.
+#: Who the owner is. A stranger who has heard him once can take his address, but not his keys.
 OWNER = ANDROID_ADDRESS
 OWNER_IRK = ANDROID_IRK
 STRANGER = "E2:00:00:00:00:02"

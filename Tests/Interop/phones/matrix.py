@@ -243,7 +243,7 @@ class Story:
             await self._handset.pair_in_settings(ADDRESS)
         await self._talk()
         assert await self._handset.is_bonded(ADDRESS)
-        # From now on nobody is there to pair, neither at the phone nor, by what is checked later, at the watch.
+        # From now on no user is there to pair, neither at the phone nor, by what is checked later, at the watch.
         self._handset.person.answer = Answer.REJECT
 
     async def _second_connection(self) -> None:

@@ -127,7 +127,7 @@ class AndroidGATT:
             callback = await self._callbacks.get()
             if (more := callback()) is not None:
                 await more
-            # Whoever waits for this callback goes on now, up to its next operation.
+            # The task that waits for this callback goes on now, up to its next operation.
             for _ in range(TURNS):
                 await asyncio.sleep(0)
 

@@ -560,7 +560,7 @@ class Phone:
         def made(connection: Connection) -> None:
             links[connection] = WatchLink(self, connection)
 
-        # The link's end may lie right behind its beginning, before whoever awaits the connection is told of it.
+        # The link's end may lie right behind its beginning, before the task that awaits the connection is told of it.
         self.device.on(Device.EVENT_CONNECTION, made)
         try:
             connection = await within(

@@ -355,5 +355,5 @@ class PhoneTransport:
             self._timer = None
         if not self._opened.done():
             self._opened.set_exception(reason)
-            self._opened.exception()  # seen: nobody needs to await a transport that is being closed
+            self._opened.exception()  # seen: no task needs to await a transport that is being closed
         self.on_closed(reason)

@@ -23,7 +23,7 @@ async def within(seconds: float, what: str, awaitable: Awaitable[T]) -> T:
             raise
         raise GaveUp(f"waited {seconds:g} s for {what}") from None
     except asyncio.CancelledError:
-        # Bumble cancels what waits for a connection that ends; whoever cancels this task means it.
+        # Bumble cancels what waits for a connection that ends; other code that cancels this task means it.
         if (task := asyncio.current_task()) is not None and task.cancelling():
             raise
         raise GaveUp(f"the connection ended while it was waited for {what}") from None

@@ -68,7 +68,7 @@ class FloodingController:
         for first in range(0, count, SLICE):
             await arrivals.until(first + SLICE - ahead)
             self.send(first, min(SLICE, count - first))
-            # Whoever else runs here has a turn.
+            # The other tasks here have a turn.
             await asyncio.sleep(0)
 
     def fail(self) -> None:

@@ -87,7 +87,7 @@ class ForwardChannel:
 
     def __init__(self, bluez: BlueZ) -> None:
         self.on_packet: Callable[[bytes], None] = lambda _: None
-        #: Until the watch has read meta, nobody knows better.
+        #: Until the watch has read meta, neither side knows better.
         self.maximum_packet = 20
         self._bluez = bluez
         bluez.hosts[self.APPLICATION] = self._describe

@@ -228,7 +228,7 @@ extension LESetExtendedAdvertisingEnable: ImmediateCommand, CommandOfFamily {
         _ slot: Int
     ) {
         guard let place = air.place(of: handle, slot) else { return }
-        // Turning on a set that is on begins its duration and its count anew.
+        // Turning on a set that is on starts its duration and its count again.
         air.stopAdvertising(place)
         guard isOn, let entry else { return }
         air.startAdvertising(

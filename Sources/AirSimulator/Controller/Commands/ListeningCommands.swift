@@ -91,7 +91,7 @@ extension Air {
             !hasPeriod || period > duration,
             command.duplicateFilter != .onEachPeriod || hasPeriod
         else { return .failure(.invalidHCICommandParameters) }
-        // Enabling again begins anew, with the filter given now.
+        // Enabling again starts the scan again, with the filter given now.
         stopScanning(slot)
         controllers[slot].scanner.isExtended = isExtended
         controllers[slot].scanner.filtersDuplicates = command.duplicateFilter != .off

@@ -4,7 +4,7 @@ import DequeModule
 
 /// What went wrong between the watch and the phone's media service.
 public enum AMSProblem: Error, Equatable, Sendable, CustomStringConvertible {
-    /// The phone refused twice to tell what plays: nothing is known until the service is found anew.
+    /// The phone refused twice to tell what plays: nothing is known until the service is found again.
     case notRegistered(GATTProcedureError)
     /// The phone refused a command.
     case commandRefused(GATTProcedureError)
@@ -76,7 +76,7 @@ struct AMSClient: PhoneServiceClient {
     private var running: Step?
     /// When what runs is given up.
     private var deadline: Duration?
-    /// Whether nobody waits for what runs any more.
+    /// Whether the result of the procedure that runs is not needed any more.
     private var isAbandoned = false
     private var retry = SingleRetry()
     private var events: Deque<Event> = []

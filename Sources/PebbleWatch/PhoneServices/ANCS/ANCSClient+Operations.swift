@@ -5,7 +5,7 @@ import ByteCoding
 
 extension ANCSClient {
     mutating func receiveData(_ part: ArraySlice<UInt8>, at now: Duration) {
-        // A phone that still sends what was given up, or what nobody asked for, talks to itself.
+        // What a phone still sends after the watch gave it up, or did not ask for it, is ignored.
         guard !part.isEmpty, current?.response != nil, let uid = current?.operation.uid else { return }
         do throws(ByteDecodingError) {
             guard let answer = try current?.response?.receive(part) else {
@@ -62,7 +62,7 @@ extension ANCSClient {
         events.append(.notified(notification))
     }
 
-    /// What was under way is over; what its procedure comes to concerns nobody.
+    /// What was under way is over; the result of its procedure does not matter.
     mutating func endOperation() {
         current = nil
         retry.reset()

@@ -67,7 +67,7 @@ struct ANCSClient: PhoneServiceClient {
         case subscription(AttributeHandle, Subscription)
         case operation
         case probe
-        /// Nobody any more.
+        /// Nothing waits for it any more.
         case nothing
     }
 

@@ -23,7 +23,7 @@ enum ANCSCommand: Hashable, Sendable {
     case getAppName(String)
     /// Perform Notification Action: `02`, UID, action.
     case perform(ANCSAction, ANCSNotificationUID)
-    /// Get Notification Attributes of a notification that there is not: whoever is alive refuses it.
+    /// Get Notification Attributes of a notification that there is not: a service that is alive refuses it.
     case probe
 
     /// The most bytes of each text that a watch asks for; of titles, some ask for less.

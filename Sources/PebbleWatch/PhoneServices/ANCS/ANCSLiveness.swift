@@ -2,8 +2,8 @@ import BluetoothHost
 
 /// Finds out whether the phone's notification service is still there: iOS can forget a subscription without a word.
 ///
-/// Every quarter of an hour the watch asks about a notification that there is not, which whoever is alive refuses. A service
-/// that does not, or that has said nothing of its own accord for hours, is subscribed to anew.
+/// Every quarter of an hour the watch asks about a notification that there is not, which a service that is alive refuses. A
+/// service that does not, or that has said nothing of its own accord for hours, is subscribed to again.
 struct ANCSLiveness: Sendable {
     static let interval: Duration = .seconds(15 * 60)
     static let answerTimeout: Duration = .seconds(5)

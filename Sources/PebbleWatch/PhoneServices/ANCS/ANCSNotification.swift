@@ -133,7 +133,7 @@ public struct ANCSNotification: Equatable, Sendable {
     public let message: String
     /// The phone's local time; nil if it gave none that makes sense.
     public let date: ANCSDate?
-    /// What the actions are called; nil for those that there are not.
+    /// What the positive action is called; nil if there is none, empty if the phone does not name it.
     public let positiveActionLabel: String?
     /// What the negative action is called; nil if there is none, empty if the phone does not name it.
     public let negativeActionLabel: String?

@@ -3,7 +3,7 @@ import ByteCoding
 
 /// What went wrong between the watch and the phone's notification service. Notifications go on all the same.
 public enum ANCSProblem: Error, Equatable, Sendable, CustomStringConvertible {
-    /// The phone refused the subscription twice: no notifications until the service is found anew.
+    /// The phone refused the subscription twice: no notifications until the service is found again.
     case notSubscribed(GATTProcedureError)
     /// The phone refused to tell about a notification.
     case notTold(ANCSNotificationUID, GATTProcedureError)
@@ -23,7 +23,7 @@ public enum ANCSProblem: Error, Equatable, Sendable, CustomStringConvertible {
     case noApp(ANCSNotificationUID)
     /// More came at once than the watch keeps: this one is not shown.
     case tooMany(ANCSNotificationUID)
-    /// The service does not answer, or has been silent for hours: the watch subscribes anew.
+    /// The service does not answer, or has been silent for hours: the watch subscribes again.
     case silent
     /// The service is gone, or was not there.
     case notAvailable

@@ -3,7 +3,8 @@ import ByteCoding
 /// The value of the Current Time characteristic: local time (Current Time Service 1.1, 3.1; GATT Specification
 /// Supplement, 3.62).
 ///
-/// Layout: year (UInt16, little-endian), month, day, hours, minutes, seconds, day of the week, 256ths of a second, adjust reason.
+/// Layout: year (UInt16, little-endian), month, day, hours, minutes, seconds, day of the week, 256ths of a second, adjust
+/// reason.
 struct CurrentTime: Hashable, Sendable {
     /// Why the phone changed its clock.
     struct AdjustReason: OptionSet, Hashable, Sendable {
