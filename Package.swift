@@ -17,6 +17,8 @@ let package = Package(
         .executable(name: "cairn", targets: ["cairn"]),
         .executable(name: "cairn-bench", targets: ["cairn-bench"]),
         .library(name: "BluetoothHost", targets: ["BluetoothHCI", "BluetoothHost"]),
+        .library(name: "BluetoothPeripheral", targets: ["BluetoothHCI", "BluetoothHost", "BluetoothPeripheral"]),
+        .library(name: "HCIRuntime", targets: ["HCIRuntime"]),
         .library(name: "PebbleProtocol", targets: ["PebbleProtocol"]),
         .library(name: "PebbleWatch", targets: ["PebbleWatch"]),
         .library(name: "AirSimulator", targets: ["AirSimulator"]),
@@ -46,6 +48,11 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
             ],
+            swiftSettings: core
+        ),
+        .target(
+            name: "BluetoothPeripheral",
+            dependencies: ["ByteCoding", "BluetoothHCI", "BluetoothHost", collections],
             swiftSettings: core
         ),
         .target(name: "PebbleProtocol", dependencies: ["ByteCoding", collections], swiftSettings: core),
@@ -96,8 +103,35 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
+            name: "HCIRuntime",
+            dependencies: [
+                "ByteCoding", "BluetoothHCI", "BluetoothHost", "BluetoothPeripheral", "LinuxBluetooth", "AirSimulator",
+                "PrivateFiles", "CLinux", logging,
+            ],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "heart-rate",
+            dependencies: ["BluetoothHCI", "BluetoothHost", "BluetoothPeripheral", "HCIRuntime"],
+            path: "Sources/Examples/HeartRate",
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "l2cap-echo",
+            dependencies: ["BluetoothHCI", "BluetoothHost", "BluetoothPeripheral", "HCIRuntime"],
+            path: "Sources/Examples/L2CAPEcho",
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "ibeacon",
+            dependencies: ["BluetoothHCI", "BluetoothHost", "BluetoothPeripheral", "HCIRuntime"],
+            path: "Sources/Examples/IBeacon",
+            swiftSettings: strict
+        ),
+        .target(
             name: "Daemon",
             dependencies: [
+                "HCIRuntime",
                 "BluetoothHCI", "BluetoothHost", "PebbleProtocol", "PebbleWatch", "WatchStorage", "LinuxBluetooth",
                 "AirSimulator", "Board", "ControlServer", "PrivateFiles", "CLinux", logging,
             ],
@@ -115,7 +149,8 @@ let package = Package(
         .executableTarget(
             name: "cairn",
             dependencies: [
-                "Board", "Daemon", "ControlServer", "AirSimulator", "BluetoothHCI", "Bundles", "LinuxBluetooth",
+                "Board", "Daemon", "HCIRuntime", "ControlServer", "AirSimulator", "BluetoothHCI", "Bundles",
+                "LinuxBluetooth",
                 "PrivateFiles",
                 "PebblePhone", "PebbleProtocol", "PebbleWatch", logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -128,9 +163,19 @@ let package = Package(
             dependencies: [
                 "CAllocationCounter",
                 "ByteCoding", "SeededRandomness", "BluetoothHCI", "BluetoothHost", "PebbleProtocol", "PebbleWatch",
-                "AirSimulator", "PebblePhone", "Daemon", "LinuxBluetooth", logging,
+                "AirSimulator", "PebblePhone", "Daemon", "HCIRuntime", "LinuxBluetooth", logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "BluetoothPeripheralTests",
+            dependencies: ["BluetoothPeripheral", "BluetoothHost", "BluetoothHCI", "AirSimulator", "SeededRandomness"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "HCIRuntimeTests",
+            dependencies: ["HCIRuntime", "BluetoothPeripheral", "BluetoothHost"],
             swiftSettings: strict
         ),
         .testTarget(name: "ByteCodingTests", dependencies: ["ByteCoding"], swiftSettings: strict),
@@ -203,7 +248,8 @@ let package = Package(
         .testTarget(
             name: "DaemonTests",
             dependencies: [
-                "Daemon", "AirSimulator", "LinuxBluetooth", "BluetoothHCI", "BluetoothHost", "PebbleProtocol",
+                "Daemon", "HCIRuntime", "AirSimulator", "LinuxBluetooth", "BluetoothHCI", "BluetoothHost",
+                "PebbleProtocol",
                 "PebbleWatch",
                 "ControlServer", "SystemTestSupport", "cairn", logging,
             ],

@@ -1,5 +1,5 @@
 // Linux system calls that Swift's Glibc module leaves out, because it is built without _GNU_SOURCE or without
-// their headers. Declared as in their manual pages: accept(2), poll(2), signalfd(2), posix_openpt(3), grantpt(3), unlockpt(3),
+// their headers. Declared as in their manual pages: accept(2), eventfd(2), poll(2), signalfd(2), posix_openpt(3), grantpt(3), unlockpt(3),
 // ptsname(3), dl_iterate_phdr(3).
 
 #ifndef CLINUX_H
@@ -14,6 +14,7 @@
 #include <link.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <time.h>

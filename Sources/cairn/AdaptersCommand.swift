@@ -1,5 +1,6 @@
 import ArgumentParser
 import Daemon
+import HCIRuntime
 import LinuxBluetooth
 
 /// `cairn adapters`: what this machine has for a watch to run on.
@@ -22,7 +23,7 @@ struct AdaptersCommand: ParsableCommand {
     var json = false
 
     func run() throws {
-        try Console.run { () throws(DaemonError) in
+        try Console.run { () throws(ProgramError) in
             let adapters = try listed()
             if json {
                 Console.print(AdapterReport.json(of: adapters))
@@ -36,11 +37,11 @@ struct AdaptersCommand: ParsableCommand {
         }
     }
 
-    private func listed() throws(DaemonError) -> [Adapter] {
+    private func listed() throws(ProgramError) -> [Adapter] {
         do {
             return try Adapters.list()
         } catch {
-            throw DaemonError(error.isPermission ? .notPermitted : .unavailable, "\(error)", advice: error.advice)
+            throw ProgramError(error.isPermission ? .notPermitted : .unavailable, "\(error)", advice: error.advice)
         }
     }
 }

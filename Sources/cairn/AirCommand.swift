@@ -1,6 +1,7 @@
 import AirSimulator
 import ArgumentParser
 import Daemon
+import HCIRuntime
 import LinuxBluetooth
 
 /// `cairn air`: the virtual radio by itself.
@@ -79,7 +80,7 @@ struct AirCommand: ParsableCommand {
     }
 
     func run() throws {
-        try Console.run { () throws(DaemonError) in
+        try Console.run { () throws(ProgramError) in
             var configuration = AirDaemonConfiguration()
             configuration.adapterCount = vhci
             configuration.port = port

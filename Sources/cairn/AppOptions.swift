@@ -1,6 +1,7 @@
 import ArgumentParser
 import Bundles
 import Daemon
+import HCIRuntime
 import PebbleProtocol
 import PebbleWatch
 
@@ -49,14 +50,14 @@ struct AppOptions: ParsableArguments {
     }
 
     /// Reads the bundles, and picks the app in each that is for a kind of watch.
-    func load(for platform: AppPlatform) throws(DaemonError) -> LoadedApps {
+    func load(for platform: AppPlatform) throws(ProgramError) -> LoadedApps {
         var loaded = LoadedApps()
         for named in behaviors { loaded.behaviors[named.application] = named.behavior }
         for path in bundles {
             do throws(BundleError) {
                 loaded.packages.append(try AppBundle.package(atPath: path, for: platform))
             } catch {
-                throw DaemonError(
+                throw ProgramError(
                     error.isUnreadable ? .unavailable : .usage,
                     "\(path) is not installed: \(error)",
                     advice:

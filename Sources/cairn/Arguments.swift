@@ -1,6 +1,7 @@
 import ArgumentParser
 import BluetoothHCI
 import Daemon
+import HCIRuntime
 import LinuxBluetooth
 import PebbleWatch
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Daemon
 import Glibc
+import HCIRuntime
 import LinuxBluetooth
 
 /// Text for the person at the terminal.
@@ -23,7 +24,7 @@ enum Console {
                 guard lostReader == .ends else { return }
                 exit(ExitStatus.readerGone.rawValue)
             }
-            let full = DaemonError(
+            let full = ProgramError(
                 .inputOutput,
                 "cannot write to standard output: \(error)",
                 advice: "send it elsewhere, or make room where it goes"
@@ -51,7 +52,7 @@ enum Console {
     }
 
     /// Makes what a command needs; an error ends the command in words and an exit status.
-    static func value<Value>(_ body: () throws(DaemonError) -> Value) throws -> Value {
+    static func value<Value>(_ body: () throws(ProgramError) -> Value) throws -> Value {
         do {
             return try body()
         } catch {
@@ -60,9 +61,9 @@ enum Console {
     }
 
     /// Says what is wrong, and is what a command throws then.
-    static func ended(by error: DaemonError) -> ExitCode { ExitCode(report(error).rawValue) }
+    static func ended(by error: ProgramError) -> ExitCode { ExitCode(report(error).rawValue) }
 
-    static func report(_ error: DaemonError) -> ExitStatus {
+    static func report(_ error: ProgramError) -> ExitStatus {
         let prefix = Journal.readsStandardError ? Journal.prefix(.error) : ""
         let lines = "cairn: \(error.what)\n\(error.advice)".split(separator: "\n")
         let text = lines.enumerated().map { prefix + ($0.offset == 0 ? "" : "       ") + $0.element + "\n" }.joined()
@@ -71,7 +72,7 @@ enum Console {
     }
 
     /// Runs what a command is for, and turns an error into words and an exit status.
-    static func run(_ body: () throws(DaemonError) -> ExitStatus) throws {
+    static func run(_ body: () throws(ProgramError) -> ExitStatus) throws {
         let status: ExitStatus
         do {
             status = try body()

@@ -1,6 +1,7 @@
 import ArgumentParser
 import BluetoothHCI
 import Daemon
+import HCIRuntime
 import PebblePhone
 import PebbleWatch
 
@@ -73,7 +74,7 @@ struct DemoCommand: ParsableCommand {
     var logLevel = LogLevels(.error)
 
     func run() throws {
-        try Console.run { () throws(DaemonError) in
+        try Console.run { () throws(ProgramError) in
             let watch = watch
             let linkSecurity: LinkSecurityPolicy = pair ? .required : .insecureTestLink
             var configuration = WatchDaemonConfiguration(controller: .virtual) {
@@ -114,7 +115,7 @@ struct DemoCommand: ParsableCommand {
         }
     }
 
-    private func demonstration() throws(DaemonError) -> Demonstration {
+    private func demonstration() throws(ProgramError) -> Demonstration {
         let utc = LocalTime.utc
         let clock = PhoneClock(secondsAtOrigin: utc.seconds, offsetMinutes: utc.offsetMinutes)
         var configuration = PhoneConfiguration(address: .demonstrationPhone, clock: clock)
@@ -123,7 +124,7 @@ struct DemoCommand: ParsableCommand {
         do {
             return Demonstration(try CompanionPhone(configuration, randomness: SystemRandomNumberGenerator()))
         } catch {
-            throw DaemonError(.systemError, "the phone cannot be made: \(error)", advice: "report this as a defect")
+            throw ProgramError(.systemError, "the phone cannot be made: \(error)", advice: "report this as a defect")
         }
     }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Daemon
+import HCIRuntime
 import LinuxBluetooth
 import PebbleWatch
 
@@ -144,12 +145,12 @@ struct RunCommand: ParsableCommand {
     }
 
     func run() throws {
-        let configuration = try Console.value { () throws(DaemonError) in
+        let configuration = try Console.value { () throws(ProgramError) in
             try RunConfiguration(board: board, words: CommandLine.arguments.dropFirst(2), typed: self)
         }
         guard let controller = configuration.command.controller else {
             throw Console.ended(
-                by: DaemonError(
+                by: ProgramError(
                     .usage,
                     "the watch needs a Bluetooth controller, and none is chosen",
                     advice:
@@ -162,7 +163,7 @@ struct RunCommand: ParsableCommand {
     }
 
     private func start(on controller: TransportAddress) throws {
-        try Console.run { () throws(DaemonError) in
+        try Console.run { () throws(ProgramError) in
             let watch = watch
             let pairing = pairing
             let diagnostics = diagnostics

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Board
 import Daemon
+import HCIRuntime
 
 /// What is wrong with a command line, and what to write instead.
 ///
@@ -46,9 +47,9 @@ struct UsageError {
     }
 
     /// For the person at the terminal.
-    var error: DaemonError {
+    var error: ProgramError {
         let help = help.map { "\($0.hasSuffix(".") ? $0 : $0 + ".") " } ?? ""
-        return DaemonError(.usage, sentence, advice: "\(help)See \(command) --help")
+        return ProgramError(.usage, sentence, advice: "\(help)See \(command) --help")
     }
 
     /// ArgumentParser's sentence in our words; one of our own as it is.

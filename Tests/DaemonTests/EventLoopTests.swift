@@ -4,6 +4,7 @@ import SystemTestSupport
 import Testing
 
 @testable import Daemon
+@testable import HCIRuntime
 
 @Suite struct EventLoopTests {
     private let recorder = LogRecorder()
@@ -67,7 +68,7 @@ import Testing
         let loop = makeLoop()
         loop.add(Watchdog(after: .milliseconds(200)))
         loop.add(StuckMember())
-        #expect(throws: DaemonError.self) { try loop.run() }
+        #expect(throws: ProgramError.self) { try loop.run() }
         #expect(loop.turns < 100, "\(loop.turns) turns in 200 ms")
         #expect(recorder.lines == ["warning: a deadline at 0.0 seconds has passed and does not move"])
     }

@@ -2,6 +2,7 @@ import BluetoothHCI
 import Testing
 
 @testable import Daemon
+@testable import HCIRuntime
 
 /// How a connection begins decides whether it is let in: nothing that a browser sends may pass.
 @Suite struct FirstBytesTests {

@@ -2,6 +2,7 @@ import Logging
 import Testing
 
 @testable import Daemon
+@testable import HCIRuntime
 
 @Suite struct LineBudgetTests {
     @Test func aBurstIsToldAndThenOneLineEachInterval() {

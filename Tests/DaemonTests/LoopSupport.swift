@@ -1,5 +1,6 @@
 import BluetoothHCI
 import Daemon
+import HCIRuntime
 import Logging
 import SystemTestSupport
 
@@ -88,8 +89,8 @@ final class Watchdog: LoopMember {
     func beginStop(at now: Duration) {}
     var isStopped: Bool { true }
 
-    func advance(to now: Duration) throws(DaemonError) {
-        if now >= limit { throw DaemonError(.systemError, "nothing happened for \(limit)", advice: "see the test") }
+    func advance(to now: Duration) throws(ProgramError) {
+        if now >= limit { throw ProgramError(.systemError, "nothing happened for \(limit)", advice: "see the test") }
     }
 }
 
@@ -145,12 +146,12 @@ final class Acceptor: LoopMember {
         peerToken = isReading ? peer.map { set.add($0.descriptor, reading: true, writing: false) } : nil
     }
 
-    func takeInput(_ set: borrowing PollSet, at now: Duration) throws(DaemonError) {
+    func takeInput(_ set: borrowing PollSet, at now: Duration) throws(ProgramError) {
         do {
             if let token = listenerToken, set.isReadable(token) { peer = try listener.accepting() }
             if let peer, let token = peerToken, set.isReadable(token) { try script(peer) }
         } catch {
-            throw DaemonError(.systemError, "\(error)", advice: "the test's own end failed")
+            throw ProgramError(.systemError, "\(error)", advice: "the test's own end failed")
         }
     }
 

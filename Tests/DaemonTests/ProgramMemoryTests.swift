@@ -2,6 +2,7 @@ import Glibc
 import Testing
 
 @testable import Daemon
+@testable import HCIRuntime
 
 @Suite("Memory of the program itself")
 struct ProgramMemoryTests {

@@ -5,6 +5,7 @@ import Testing
 
 @testable import Daemon
 @testable import LinuxBluetooth
+@testable import HCIRuntime
 
 @Suite struct RemoteControllerTests {
     private let recorder = LogRecorder()
@@ -34,7 +35,7 @@ import Testing
 
     @Test func aControllerThatIsNotThereEndsTheProcess() throws {
         let port = try { try RawSocket.listening().port }()
-        let error = try #require(throws: DaemonError.self) {
+        let error = try #require(throws: ProgramError.self) {
             try run(.exit, port: port, peer: nil) { _, _, _ in }
         }
         #expect(error.status == .unavailable)
@@ -51,7 +52,7 @@ import Testing
             try peer.write([0x04, 0x13, 0x01, 0x00, 0x02, 0x40])
             acceptor?.hangUp()
         }
-        let error = try #require(throws: DaemonError.self) {
+        let error = try #require(throws: ProgramError.self) {
             try run(.exit, port: port, peer: acceptor) { _, event, _ in
                 if case .received(let packet) = event { received.append(packet) }
             }
@@ -110,7 +111,7 @@ import Testing
             let what = "cannot use the controller at tcp:127.0.0.1:\(port): it said that it is broken"
             switch policy {
             case .exit, .reopen:
-                let error = try #require(throws: DaemonError.self) { try run() }
+                let error = try #require(throws: ProgramError.self) { try run() }
                 #expect(error.status == .unavailable)
                 #expect(error.what == what)
             case .retry:
@@ -138,7 +139,7 @@ import Testing
             }
         }
         guard speaks else {
-            let error = try #require(throws: DaemonError.self) { try run() }
+            let error = try #require(throws: ProgramError.self) { try run() }
             #expect(error.status == .inputOutput)
             #expect(story == [.started])
             return

@@ -5,6 +5,7 @@ import Testing
 
 @testable import Daemon
 @testable import LinuxBluetooth
+@testable import HCIRuntime
 
 @Suite struct VirtualAirTests {
     private static let resetComplete: [UInt8] = [0x04, 0x0E, 0x04, 0x01, 0x03, 0x0C, 0x00]
@@ -140,14 +141,14 @@ import Testing
     }
 
     @Test func adaptersNeedTheDriver() throws {
-        let error = try #require(throws: DaemonError.self) { try air.makeAdapters(1, path: "/dev/nothing/vhci") }
+        let error = try #require(throws: ProgramError.self) { try air.makeAdapters(1, path: "/dev/nothing/vhci") }
         #expect(error.status == .unavailable)
         #expect(error.advice.contains("modprobe hci_vhci"))
     }
 
     @Test func saysThatThePortIsBusy() throws {
         let (listener, port) = try RawSocket.listening()
-        let error = try #require(throws: DaemonError.self) { try air.listen(on: port) }
+        let error = try #require(throws: ProgramError.self) { try air.listen(on: port) }
         #expect(error.status == .unavailable)
         #expect(error.what == "cannot listen on port \(port) of 127.0.0.1: Address already in use")
         withExtendedLifetime(listener) {}

@@ -45,6 +45,27 @@ public struct Service: Sendable {
         self.isPublished = isPublished
         self.members = members()
     }
+
+    /// The same service with something in front of each name that is its own, its includes' too.
+    package func withNames(prefixed prefix: String) -> Service {
+        func prefixed(_ name: AttributeName?) -> AttributeName? { name.map { AttributeName(prefix + $0.description) } }
+        var service = self
+        service.name = prefixed(name)
+        for index in service.members.indices {
+            switch service.members[index] {
+            case .include(var include):
+                include.service = AttributeName(prefix + include.service.description)
+                service.members[index] = .include(include)
+            case .characteristic(var characteristic):
+                characteristic.name = prefixed(characteristic.name)
+                for place in characteristic.descriptors.indices {
+                    characteristic.descriptors[place].name = prefixed(characteristic.descriptors[place].name)
+                }
+                service.members[index] = .characteristic(characteristic)
+            }
+        }
+        return service
+    }
 }
 
 /// What a service can be made of. Includes get their handles in front of all characteristics

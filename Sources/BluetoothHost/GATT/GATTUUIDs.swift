@@ -27,9 +27,13 @@ extension BluetoothUUID {
     /// The handles of the presentation formats of a value that has several parts (Core 5.4, Vol 3, Part G, 3.3.3.6).
     public static let characteristicAggregateFormat = uuid16(0x2905)
 
-    // The services that every GATT server has, and the second one's characteristics.
+    // The services that every GATT server has, and their characteristics.
     /// The service that says what a device is called and looks like (Core 5.4, Vol 3, Part C, 12).
     public static let genericAccess = uuid16(0x1800)
+    /// What the device is called, in UTF-8 (Core 5.4, Vol 3, Part C, 12.1).
+    public static let deviceName = uuid16(0x2A00)
+    /// What kind of device it is: 2 bytes (Core 5.4, Vol 3, Part C, 12.2; Bluetooth Assigned Numbers, 2.6).
+    public static let appearance = uuid16(0x2A01)
     /// The service that tells clients about the database (Core 5.4, Vol 3, Part G, 7).
     public static let genericAttribute = uuid16(0x1801)
     /// The range of handles that has changed, first and last (2 bytes each). It is indicated (Core 5.4, Vol 3, Part G, 7.1).

@@ -1,4 +1,5 @@
 import Board
+import HCIRuntime
 import Logging
 import PebbleWatch
 

@@ -1,5 +1,6 @@
 import Board
 import Glibc
+import HCIRuntime
 import Logging
 import PebbleWatch
 
@@ -36,13 +37,13 @@ final class BoardButtons: LoopMember {
         log.info("buttons on \(chip.label), \(chip.path): \(names)")
     }
 
-    func start(at now: Duration) throws(DaemonError) {
+    func start(at now: Duration) throws(ProgramError) {
         do throws(GPIOError) {
             let active = try inputs.activeLines()
             lines = HeldLines(active: active)
             debouncer = LineDebouncer(period: debouncer.period, active: active)
         } catch {
-            throw DaemonError(error)
+            throw ProgramError(error)
         }
         for line in lines.stuck.sorted() {
             guard let button = buttons[line] else { continue }
@@ -52,13 +53,13 @@ final class BoardButtons: LoopMember {
 
     func addPollRequests(to set: inout PollSet) { token = set.add(inputs.descriptor, reading: true, writing: false) }
 
-    func takeInput(_ set: borrowing PollSet, at now: Duration) throws(DaemonError) {
+    func takeInput(_ set: borrowing PollSet, at now: Duration) throws(ProgramError) {
         guard let token, set.isReadable(token) else { return }
         let edges: [GPIOEdge]
         do throws(GPIOError) {
             edges = try inputs.nextEdges()
         } catch {
-            throw DaemonError(error)
+            throw ProgramError(error)
         }
         for edge in edges {
             // A time that the kernel has not reached yet would hold up the debouncer for as long.
@@ -107,7 +108,7 @@ extension BoardHardware {
     public var takesYes: Bool { buttons.keys.contains { WatchButton($0).isYes } }
 }
 
-extension DaemonError {
+extension ProgramError {
     init(_ error: GPIOError) {
         self.init(error.isPermission ? .notPermitted : .unavailable, error.description, advice: error.advice)
     }

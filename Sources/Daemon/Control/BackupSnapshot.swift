@@ -1,5 +1,6 @@
 import ControlServer
 import Glibc
+import HCIRuntime
 import LinuxBluetooth
 import PebbleWatch
 import WatchStorage
@@ -16,7 +17,7 @@ final class BackupSnapshot {
     private let file: FileDescriptor
 
     /// Copies a store. That takes its disk and the loop as long as the store is large: about a second for 10 MB on a card.
-    init(of store: SQLiteStore) throws(DaemonError) {
+    init(of store: SQLiteStore) throws(ProgramError) {
         let path = store.directory + "/" + Self.fileName
         // What a process left behind that was killed in the middle.
         unlink(path)
@@ -29,7 +30,7 @@ final class BackupSnapshot {
     }
 
     /// The bytes from a place on; none at the end.
-    func piece(from offset: Int) throws(DaemonError) -> [UInt8] {
+    func piece(from offset: Int) throws(ProgramError) -> [UInt8] {
         guard offset < summary.size else { return [] }
         var bytes = [UInt8](repeating: 0, count: min(Self.pieceLength, summary.size - offset))
         let count = bytes.withUnsafeMutableBytes { pread(file.number, $0.baseAddress, $0.count, off_t(offset)) }

@@ -1,5 +1,6 @@
 import ControlServer
 import Glibc
+import HCIRuntime
 import LinuxBluetooth
 import PebbleWatch
 import PrivateFiles
@@ -40,23 +41,27 @@ public struct ControlAddress: Sendable {
         connection.peerUser.map(TrustedUsers.numbers().contains) ?? false || PrivateDirectory.isOutOfReachOfOthers(path)
     }
 
-    fileprivate func explain(_ error: SystemError) -> DaemonError {
+    fileprivate func explain(_ error: SystemError) -> ProgramError {
         switch error.code {
         case ENOENT, ECONNREFUSED, ENOTDIR:
-            DaemonError(
+            ProgramError(
                 .unavailable,
                 "no watch runs \(origin)",
                 advice: "start one with cairn run, or name the one that runs with --state or --control"
             )
         case EACCES:
-            DaemonError(
+            ProgramError(
                 .notPermitted,
                 "the watch \(origin) does not take your commands",
                 advice:
                     "only the user who started it may give them, and with --control-access group whoever is in its group"
             )
         default:
-            DaemonError(.unavailable, "cannot reach the watch \(origin): \(error)", advice: "see whether it still runs")
+            ProgramError(
+                .unavailable,
+                "cannot reach the watch \(origin): \(error)",
+                advice: "see whether it still runs"
+            )
         }
     }
 }
@@ -71,7 +76,7 @@ public struct ControlClient: ~Copyable {
     private var inbound: [UInt8]
 
     /// Connects to a running watch.
-    public init(_ address: ControlAddress) throws(DaemonError) {
+    public init(_ address: ControlAddress) throws(ProgramError) {
         // Swift 6.2 destroys twice what is initialized before a `catch` throws on: nothing is.
         let connection: UnixConnection
         do throws(SystemError) {
@@ -80,7 +85,7 @@ public struct ControlClient: ~Copyable {
             throw address.explain(error)
         }
         guard address.isTrusted(connection) else {
-            throw DaemonError(
+            throw ProgramError(
                 .notPermitted,
                 "what answers at \(address.path) belongs to another user, who may have put it there for you",
                 advice: "name the watch that you mean with --state or --control"
@@ -93,17 +98,17 @@ public struct ControlClient: ~Copyable {
 
     /// Sends a request, a JSON object, and returns the answer to it.
     /// - Throws: also when the watch refused.
-    public mutating func ask(_ request: String) throws(DaemonError) -> ControlAnswer {
+    public mutating func ask(_ request: String) throws(ProgramError) -> ControlAnswer {
         try askForLine(request).answer
     }
 
     /// Sends a request, a JSON object, and returns the answer as the watch wrote it.
     /// - Throws: also when the watch refused.
-    public mutating func answerLine(to request: String) throws(DaemonError) -> String {
+    public mutating func answerLine(to request: String) throws(ProgramError) -> String {
         String(decoding: try askForLine(request).line, as: UTF8.self)
     }
 
-    private mutating func askForLine(_ request: String) throws(DaemonError) -> (answer: ControlAnswer, line: [UInt8]) {
+    private mutating func askForLine(_ request: String) throws(ProgramError) -> (answer: ControlAnswer, line: [UInt8]) {
         do throws(SystemError) {
             try connection.write(Array(request.utf8) + [UInt8(ascii: "\n")])
         } catch {
@@ -115,11 +120,11 @@ public struct ControlClient: ~Copyable {
             case .line(let line):
                 guard let answer = ControlAnswer(parsing: line) else { continue }
                 if let failure = answer.error {
-                    throw DaemonError(.refused, failure.message, advice: Self.advice[failure.code] ?? Self.usualAdvice)
+                    throw ProgramError(.refused, failure.message, advice: Self.advice[failure.code] ?? Self.usualAdvice)
                 }
                 return (answer, line)
             case .nothingYet: throw address.explain(SystemError(code: ETIMEDOUT))
-            case .ended: throw DaemonError(.unavailable, "the watch ended before it answered", advice: "see its log")
+            case .ended: throw ProgramError(.unavailable, "the watch ended before it answered", advice: "see its log")
             }
         }
     }
@@ -136,7 +141,7 @@ public struct ControlClient: ~Copyable {
 
     /// Waits for the next line.
     /// - Parameter patience: how long to wait for more bytes; nil for as long as it takes.
-    public mutating func nextLine(within patience: Duration? = nil) throws(DaemonError) -> Reading {
+    public mutating func nextLine(within patience: Duration? = nil) throws(ProgramError) -> Reading {
         while true {
             if let end = inbound.firstIndex(of: UInt8(ascii: "\n")) {
                 defer { inbound.removeSubrange(...end) }

@@ -1,5 +1,6 @@
 import ControlServer
 import Glibc
+import HCIRuntime
 import LinuxBluetooth
 
 extension ControlProgram {

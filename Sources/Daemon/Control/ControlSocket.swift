@@ -1,4 +1,5 @@
 import ControlServer
+import HCIRuntime
 import LinuxBluetooth
 import Logging
 import PebbleWatch
@@ -50,7 +51,7 @@ public final class ControlSocket: LoopMember {
         store: SQLiteStore?,
         program: ControlProgram,
         log: Logger
-    ) throws(DaemonError) {
+    ) throws(ProgramError) {
         self.program = program
         listener = try PrivateSocket(path: path, access: access, for: .commands)
         self.watch = watch
@@ -157,7 +158,7 @@ public final class ControlSocket: LoopMember {
         guard let store else {
             return ControlAnswer(failure: "nothing-is-kept", "this watch keeps nothing: it has no state directory")
         }
-        do throws(DaemonError) {
+        do throws(ProgramError) {
             let backup = try BackupSnapshot(of: store)
             client.backup = backup
             log.notice("its state is being backed up: \(backup.summary.size) bytes")
@@ -171,7 +172,7 @@ public final class ControlSocket: LoopMember {
         guard let backup else {
             return ControlAnswer(failure: "no-backup", "there is no backup on this connection: ask for one first")
         }
-        do throws(DaemonError) {
+        do throws(ProgramError) {
             return ControlAnswer(backupPart: try backup.piece(from: offset))
         } catch {
             return ControlAnswer(failure: "backup-failed", error.what)

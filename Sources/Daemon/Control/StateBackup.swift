@@ -1,6 +1,7 @@
 import ByteCoding
 import ControlServer
 import Glibc
+import HCIRuntime
 import LinuxBluetooth
 import PebbleWatch
 import WatchStorage
@@ -14,7 +15,7 @@ public enum StateBackup {
         stateDirectory directory: String,
         path: String,
         force: Bool
-    ) throws(DaemonError) -> ControlBackup {
+    ) throws(ProgramError) -> ControlBackup {
         if PrivateSocket.isAnswered(ControlAddress.path(in: directory)) {
             var client = try ControlClient(ControlAddress(stateDirectory: directory))
             return try fetch(from: &client, path: path, force: force)
@@ -32,7 +33,7 @@ public enum StateBackup {
         from client: inout ControlClient,
         path: String,
         force: Bool
-    ) throws(DaemonError) -> ControlBackup {
+    ) throws(ProgramError) -> ControlBackup {
         // What can't be written is found out first: the watch has work with it.
         let file = try BackupFile(path: path, force: force)
         guard let backup = try client.ask(#"{"command":"backup"}"#).backup else { throw noAnswer }
@@ -54,14 +55,14 @@ public enum StateBackup {
         return backup
     }
 
-    private static let noAnswer = DaemonError(
+    private static let noAnswer = ProgramError(
         .inputOutput,
         "the watch answered with something that is no backup",
         advice: "use the same version of cairn for the watch and for this command"
     )
 
-    static func failure(_ path: String, _ error: SystemError) -> DaemonError {
-        DaemonError(
+    static func failure(_ path: String, _ error: SystemError) -> ProgramError {
+        ProgramError(
             error.code == EACCES || error.code == EPERM ? .notPermitted : .cannotCreate,
             "cannot write the backup to \(path): \(error)",
             advice: "name a file in a directory that you may write to, on a disk with room"
@@ -70,26 +71,26 @@ public enum StateBackup {
 
     static func explaining<Value>(
         _ body: () throws(WatchStoreError) -> Value
-    ) throws(DaemonError) -> Value {
+    ) throws(ProgramError) -> Value {
         do throws(WatchStoreError) {
             return try body()
         } catch {
             switch error {
             case .full(let path): throw failure(path, SystemError(code: ENOSPC))
             case .unusable(let path, let reason):
-                throw DaemonError(
+                throw ProgramError(
                     .inputOutput,
                     "cannot back up the watch's state: \(path) cannot be used: \(reason)",
                     advice: "of a watch that runs, name the socket with --control; as a service, it needs no name"
                 )
             case .readOnly:
-                throw DaemonError(
+                throw ProgramError(
                     .inputOutput,
                     "cannot back up the watch's state: \(error)",
                     advice: "copy the whole directory to where you may write, and back up that copy"
                 )
             case .refused, .newer, .foreign, .corrupt:
-                throw DaemonError(.inputOutput, "cannot back up the watch's state: \(error)", advice: error.advice)
+                throw ProgramError(.inputOutput, "cannot back up the watch's state: \(error)", advice: error.advice)
             }
         }
     }
@@ -102,11 +103,11 @@ final class BackupFile {
     /// Where it is written.
     let temporaryPath: String
 
-    init(path: String, force: Bool) throws(DaemonError) {
+    init(path: String, force: Bool) throws(ProgramError) {
         var status = stat()
         if lstat(path, &status) == 0 {
             guard status.st_mode & S_IFMT != S_IFDIR else {
-                throw DaemonError(.cannotCreate, "\(path) is a directory", advice: "name a file in it")
+                throw ProgramError(.cannotCreate, "\(path) is a directory", advice: "name a file in it")
             }
             guard force else { throw Self.exists(path) }
         }
@@ -118,14 +119,14 @@ final class BackupFile {
     deinit { unlink(temporaryPath) }
 
     /// Makes the file, for its owner alone.
-    func create() throws(DaemonError) -> FileDescriptor {
+    func create() throws(ProgramError) -> FileDescriptor {
         let descriptor = open(temporaryPath, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw StateBackup.failure(path, .last) }
         return FileDescriptor(owning: descriptor)
     }
 
     /// Gives it its name.
-    func finish() throws(DaemonError) {
+    func finish() throws(ProgramError) {
         if !force {
             // A link, unlike a new name, never takes another file's place.
             if link(temporaryPath, path) == 0 { return }
@@ -135,8 +136,8 @@ final class BackupFile {
         guard rename(temporaryPath, path) == 0 else { throw StateBackup.failure(path, .last) }
     }
 
-    private static func exists(_ path: String) -> DaemonError {
-        DaemonError(
+    private static func exists(_ path: String) -> ProgramError {
+        ProgramError(
             .cannotCreate,
             "\(path) exists already",
             advice: "name another file, or replace this one with --force"

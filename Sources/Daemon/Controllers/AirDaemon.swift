@@ -1,5 +1,6 @@
 import AirSimulator
 import BluetoothHCI
+import HCIRuntime
 import LinuxBluetooth
 
 /// Everything that is decided about a process that is nothing but a virtual radio.
@@ -33,7 +34,7 @@ public final class AirDaemon {
     public init(
         _ configuration: AirDaemonConfiguration,
         adapterIsReady: @escaping (_ name: String, DeviceAddress) -> Void = { _, _ in }
-    ) throws(DaemonError) {
+    ) throws(ProgramError) {
         let clock = MonotonicClock()
         let loggers = Loggers(configuration.logLevels, clock: clock)
         loop = EventLoop(clock: clock, signals: try .catching(), log: loggers[.daemon])
@@ -48,5 +49,5 @@ public final class AirDaemon {
     }
 
     /// Runs until a signal. The adapters are gone when the process is.
-    public func run() throws(DaemonError) -> EventLoop.Outcome { try loop.run() }
+    public func run() throws(ProgramError) -> EventLoop.Outcome { try loop.run() }
 }

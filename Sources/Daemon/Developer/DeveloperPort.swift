@@ -1,3 +1,4 @@
+import HCIRuntime
 import LinuxBluetooth
 import Logging
 import PebbleWatch
@@ -39,14 +40,14 @@ final class DeveloperPort: LoopMember {
     private var clientToken: PollSet.Token?
 
     /// Listens from now on.
-    init(port: UInt16, users: PortUsers, watch: HostRunner<WatchHost>, log: Logger) throws(DaemonError) {
+    init(port: UInt16, users: PortUsers, watch: HostRunner<WatchHost>, log: Logger) throws(ProgramError) {
         do {
             let gate = try PortGate(port: port, speaks: .emulator, users: users, name: "the emulator's port", log: log)
             log.notice("the emulator's port is tcp:127.0.0.1:\(gate.port): pebble ping --qemu localhost:\(gate.port)")
             number = gate.port
             self.gate = gate
         } catch {
-            throw DaemonError(error.isPermission ? .notPermitted : .unavailable, "\(error)", advice: error.advice)
+            throw ProgramError(error.isPermission ? .notPermitted : .unavailable, "\(error)", advice: error.advice)
         }
         self.watch = watch
         self.log = log

@@ -1,4 +1,5 @@
 import Glibc
+import HCIRuntime
 import LinuxBluetooth
 import Logging
 import PebbleWatch
@@ -24,12 +25,12 @@ final class DeveloperSerialPort: LoopMember {
     private var hasLink = true
 
     /// Makes the port.
-    init(path: String, watch: HostRunner<WatchHost>, log: Logger) throws(DaemonError) {
+    init(path: String, watch: HostRunner<WatchHost>, log: Logger) throws(ProgramError) {
         do throws(PrivateFileError) {
             try PrivateDirectory.checkPlace(of: path)
         } catch {
             if let advice = error.advice {
-                throw DaemonError(
+                throw ProgramError(
                     .cannotCreate,
                     "cannot make the serial port \(path), since somebody else could put another one there: \(error)",
                     advice: "\(advice), or name another path"
@@ -43,7 +44,7 @@ final class DeveloperSerialPort: LoopMember {
             log.notice("the serial port is \(path): pebble ping --serial \(path)")
             stream = ByteStream(owning: terminal.takeDescriptor(), kind: .device, outboundLimit: Self.outboundLimit)
         } catch {
-            throw DaemonError(
+            throw ProgramError(
                 error.code == EACCES ? .notPermitted : .cannotCreate,
                 "cannot make the serial port \(path): \(error)",
                 advice: "name a path that is free, in a folder where you may create files"

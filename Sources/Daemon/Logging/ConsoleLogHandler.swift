@@ -1,4 +1,5 @@
 import Glibc
+import HCIRuntime
 import Logging
 
 /// Writes one line an event to standard error: local time, level, layer, message, metadata. The journal has a time and a

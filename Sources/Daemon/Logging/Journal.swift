@@ -1,4 +1,5 @@
 import Glibc
+import HCIRuntime
 import Logging
 
 /// Whether the journal reads what is written, which puts times beside lines itself, and takes the importance of a line from

@@ -1,3 +1,4 @@
+import HCIRuntime
 import Logging
 import Synchronization
 

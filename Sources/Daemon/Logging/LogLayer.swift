@@ -1,4 +1,5 @@
 import BluetoothHost
+import HCIRuntime
 
 /// The parts of Cairn that log under a name of their own.
 public enum LogLayer: String, CaseIterable, Sendable {

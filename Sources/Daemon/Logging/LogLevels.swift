@@ -1,4 +1,5 @@
 import Glibc
+import HCIRuntime
 import Logging
 
 /// What is logged: a level for every layer, read from text such as `info`, `warning,hci=trace` or `att=debug,gatt=debug`.

@@ -1,3 +1,4 @@
+import HCIRuntime
 import Logging
 
 /// What keeps a flood out of the log: so many lines of a kind in a time, and so many of a layer. What is left out is counted.

@@ -1,4 +1,5 @@
 import Glibc
+import HCIRuntime
 
 /// How long ago this process was made, in the kernel's measure of 10 ms: what a person waits for a watch includes the time
 /// that it takes to load the program.

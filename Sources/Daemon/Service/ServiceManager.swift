@@ -1,4 +1,5 @@
 import Glibc
+import HCIRuntime
 import LinuxBluetooth
 
 /// The program that started this one as a service, and wants to know how it is doing: systemd, or another that speaks its

@@ -1,5 +1,6 @@
 import ByteCoding
 import ControlServer
+import HCIRuntime
 import PebbleProtocol
 import PebbleWatch
 

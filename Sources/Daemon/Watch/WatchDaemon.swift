@@ -3,6 +3,7 @@ import Board
 import BluetoothHCI
 import BluetoothHost
 import ControlServer
+import HCIRuntime
 import LinuxBluetooth
 import Logging
 import PebbleWatch
@@ -76,7 +77,7 @@ public final class WatchDaemon {
         _ configuration: WatchDaemonConfiguration,
         randomness: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator(),
         handleEvent: @escaping (WatchEvent, Duration) -> Void = { _, _ in }
-    ) throws(DaemonError) {
+    ) throws(ProgramError) {
         let clock = MonotonicClock()
         var loggers = Loggers(configuration.logLevels, clock: clock)
         loggers.isOnlyDisplay = configuration.controlPath == nil && configuration.stateDirectory == nil
@@ -172,7 +173,7 @@ public final class WatchDaemon {
     public func attach(_ runner: any HostRunning) { air?.attach(runner, to: .modern) }
 
     /// Runs until a signal, `loop.requestStop()`, or something that the watch cannot go on after.
-    public func run() throws(DaemonError) -> EventLoop.Outcome {
+    public func run() throws(ProgramError) -> EventLoop.Outcome {
         ProgramMemory.releaseStartUp()
         defer {
             capture?.flush()
@@ -196,7 +197,7 @@ public final class WatchDaemon {
         to loop: EventLoop,
         of watch: HostRunner<WatchHost>,
         log: Logger
-    ) throws(DaemonError) -> BoardLED? {
+    ) throws(ProgramError) -> BoardLED? {
         switch board.battery {
         case .fixed: break
         case .automatic: loop.add(BatteryGauge(PowerSupply(named: nil), watch: watch, log: log))
@@ -211,11 +212,11 @@ public final class WatchDaemon {
             loop.add(led)
             return led
         } catch {
-            throw DaemonError(error)
+            throw ProgramError(error)
         }
     }
 
-    private static func openStore(_ directory: String) throws(DaemonError) -> SQLiteStore {
+    private static func openStore(_ directory: String) throws(ProgramError) -> SQLiteStore {
         do throws(WatchStoreError) {
             return try SQLiteStore(directory: directory)
         } catch {
@@ -224,18 +225,18 @@ public final class WatchDaemon {
     }
 
     /// The store would refuse as well, but not say why in words that help.
-    private static func checkNobodyRuns(in directory: String) throws(DaemonError) {
+    private static func checkNobodyRuns(in directory: String) throws(ProgramError) {
         guard PrivateSocket.isAnswered(directory + "/" + ControlAddress.fileName) else { return }
-        throw DaemonError(
+        throw ProgramError(
             .cannotCreate,
             "a watch runs already with the state directory \(directory)",
             advice: "stop that one, or name a directory that no other Cairn uses"
         )
     }
 
-    private static func stateError(_ error: WatchStoreError) -> DaemonError {
+    private static func stateError(_ error: WatchStoreError) -> ProgramError {
         if case .refused = error {
-            return DaemonError(
+            return ProgramError(
                 .cannotCreate,
                 "the watch's state is not safe from others: \(error)",
                 advice: error.advice
@@ -246,14 +247,14 @@ public final class WatchDaemon {
             case .unusable, .readOnly, .refused: .cannotCreate
             case .full, .corrupt, .newer, .foreign: .inputOutput
             }
-        return DaemonError(status, "cannot keep the watch's state: \(error)", advice: error.advice)
+        return ProgramError(status, "cannot keep the watch's state: \(error)", advice: error.advice)
     }
 
     private static func makeFirmware(
         _ configuration: WatchDaemonConfiguration,
         _ store: SQLiteStore?,
         _ randomness: any RandomNumberGenerator & Sendable
-    ) throws(DaemonError) -> Firmware {
+    ) throws(ProgramError) -> Firmware {
         var memory = WatchMemory()
         do throws(WatchStoreError) {
             if let store { memory = try store.load() }
@@ -262,7 +263,7 @@ public final class WatchDaemon {
         }
         let address = configuration.address.map(LEAddress.random) ?? memory.identity?.address
         if let remembered = memory.identity?.address, let address, address != remembered {
-            throw DaemonError(
+            throw ProgramError(
                 .usage,
                 "the state directory belongs to the watch \(remembered.address), not to \(address.address)",
                 advice: "leave the address out, or name another directory: phones know a watch by its address"
@@ -275,12 +276,12 @@ public final class WatchDaemon {
         do throws(WatchIdentity.Invalid) {
             try watch.identity.validate()
         } catch {
-            throw DaemonError(.usage, "\(error)", advice: "choose another")
+            throw ProgramError(.usage, "\(error)", advice: "choose another")
         }
         do throws(GATTDatabaseError) {
             return try Firmware(watch, memory: memory, randomness: randomness)
         } catch {
-            throw DaemonError(.usage, "the watch cannot be made: \(error)", advice: "choose another name")
+            throw ProgramError(.usage, "the watch cannot be made: \(error)", advice: "choose another name")
         }
     }
 }

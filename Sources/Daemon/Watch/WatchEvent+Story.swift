@@ -1,5 +1,6 @@
 import BluetoothHost
 import ByteCoding
+import HCIRuntime
 import Logging
 import PebbleProtocol
 import PebbleWatch

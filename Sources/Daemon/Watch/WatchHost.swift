@@ -1,4 +1,5 @@
 import BluetoothHCI
+import HCIRuntime
 import PebbleWatch
 
 /// The watch as the loop runs it: what it wants to remember goes to its store, and who is connected, and whether the

@@ -228,8 +228,6 @@ extension WatchDatabase {
 }
 
 extension BluetoothUUID {
-    static let deviceName = uuid16(0x2A00)
-    static let appearance = uuid16(0x2A01)
     static let preferredConnectionParameters = uuid16(0x2A04)
     static let deviceInformation = uuid16(0x180A)
     static let systemID = uuid16(0x2A23)

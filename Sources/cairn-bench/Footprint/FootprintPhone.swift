@@ -1,6 +1,7 @@
 import BluetoothHCI
 import BluetoothHost
 import Daemon
+import HCIRuntime
 import PebblePhone
 
 /// The phone of a ``FootprintTrial``: it keeps still until it is told to connect, and then does all that the demonstration

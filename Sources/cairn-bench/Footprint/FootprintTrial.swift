@@ -2,6 +2,7 @@ import AirSimulator
 import BluetoothHCI
 import Daemon
 import Glibc
+import HCIRuntime
 import LinuxBluetooth
 import Logging
 import PebblePhone
@@ -98,7 +99,7 @@ final class FootprintTrial: LoopMember {
 
     // MARK: - LoopMember
 
-    func start(at now: Duration) throws(DaemonError) {
+    func start(at now: Duration) throws(ProgramError) {
         stage = .starting(until: now + Self.patience)
         executed = loop.clock.now
         do throws(SystemError) {
@@ -109,7 +110,7 @@ final class FootprintTrial: LoopMember {
                     try WatchProcess(program, arguments, log: log)
                 }
         } catch {
-            throw DaemonError(.unavailable, "cannot run \(program): \(error)", advice: "name another with --program")
+            throw ProgramError(.unavailable, "cannot run \(program): \(error)", advice: "name another with --program")
         }
     }
 

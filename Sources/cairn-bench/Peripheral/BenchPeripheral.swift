@@ -2,6 +2,7 @@ import BluetoothHCI
 import BluetoothHost
 import ByteCoding
 import Daemon
+import HCIRuntime
 
 /// A peripheral that a central can measure throughput with.
 ///

@@ -2,6 +2,7 @@ import ArgumentParser
 import BluetoothHCI
 import BluetoothHost
 import Daemon
+import HCIRuntime
 import LinuxBluetooth
 import Logging
 

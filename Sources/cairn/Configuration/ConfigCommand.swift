@@ -2,6 +2,7 @@ import ArgumentParser
 import Board
 import Daemon
 import Glibc
+import HCIRuntime
 
 /// `cairn config`: looks at board files without running anything.
 struct ConfigCommand: ParsableCommand {
@@ -43,7 +44,7 @@ struct ConfigCommand: ParsableCommand {
                     let status = error.isUnreadable ? ExitStatus.unavailable : .configuration
                     let advice =
                         error.isUnreadable ? "name a board file that is there" : "Docs/boards.md has an example"
-                    worst = Console.report(DaemonError(status, "\(error)", advice: advice))
+                    worst = Console.report(ProgramError(status, "\(error)", advice: advice))
                 }
             }
             guard worst == .success else { throw ExitCode(worst.rawValue) }
@@ -70,7 +71,7 @@ struct ConfigCommand: ParsableCommand {
         @OptionGroup(visibility: .hidden) var command: RunCommand
 
         func run() throws {
-            let configuration = try Console.value { () throws(DaemonError) in
+            let configuration = try Console.value { () throws(ProgramError) in
                 try RunConfiguration(board: command.board, words: CommandLine.arguments.dropFirst(3))
             }
             let settings = Dictionary(configuration.settings.map { ($0.key, $0) }) { first, _ in first }

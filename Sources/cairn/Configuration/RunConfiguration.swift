@@ -1,6 +1,7 @@
 import ArgumentParser
 import Board
 import Daemon
+import HCIRuntime
 
 /// Everything that was said about a watch, wherever it was said.
 ///
@@ -17,7 +18,7 @@ struct RunConfiguration {
     ///   - board: the path of a board file, if one is named on the command line.
     ///   - words: the words of a command line of `cairn run` that ArgumentParser has accepted.
     ///   - typed: what it made of them, if it has to stand for the whole where no file or variable says anything.
-    init(board: String?, words: some Sequence<String>, typed: RunCommand? = nil) throws(DaemonError) {
+    init(board: String?, words: some Sequence<String>, typed: RunCommand? = nil) throws(ProgramError) {
         let environment = [String: String].cairnEnvironment
         let strangers = SettingKey.problems(
             inEnvironment: environment,
@@ -39,7 +40,7 @@ struct RunConfiguration {
         self.command = command
     }
 
-    private static func read(_ path: String) throws(DaemonError) -> BoardFile {
+    private static func read(_ path: String) throws(ProgramError) -> BoardFile {
         let file: BoardFile
         do throws(BoardError) {
             file = try BoardFile(path: path)
@@ -52,9 +53,9 @@ struct RunConfiguration {
     }
 
     /// All that is wrong, as the end of the program.
-    private static func error(_ problems: [BoardError], _ isUsage: Bool = false) -> DaemonError {
+    private static func error(_ problems: [BoardError], _ isUsage: Bool = false) -> ProgramError {
         let isUnreadable = problems.contains(where: \.isUnreadable)
-        return DaemonError(
+        return ProgramError(
             isUsage ? .usage : isUnreadable ? .unavailable : .configuration,
             problems.map(\.description).joined(separator: "\n"),
             advice: isUsage

@@ -1,6 +1,7 @@
 import AirSimulator
 import Board
 import Daemon
+import HCIRuntime
 import PebbleWatch
 
 extension RunSetting {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import ControlServer
 import Daemon
+import HCIRuntime
 
 /// `cairn ask`
 struct AskCommand: ParsableCommand {
@@ -30,7 +31,7 @@ struct AskCommand: ParsableCommand {
     }
 
     func run() throws {
-        try Console.run { () throws(DaemonError) in
+        try Console.run { () throws(ProgramError) in
             var client = try watch.connect()
             Console.print(try client.answerLine(to: request))
             return .success

@@ -1,6 +1,7 @@
 import ArgumentParser
 import ControlServer
 import Daemon
+import HCIRuntime
 
 /// `cairn backup`
 struct BackupCommand: ParsableCommand {
@@ -32,7 +33,7 @@ struct BackupCommand: ParsableCommand {
     @OptionGroup var watch: WatchReference
 
     func run() throws {
-        try Console.run { () throws(DaemonError) in
+        try Console.run { () throws(ProgramError) in
             let backup: ControlBackup
             if let directory = watch.stateDirectory {
                 backup = try StateBackup.make(stateDirectory: directory, path: file, force: force)

@@ -1,6 +1,7 @@
 import ArgumentParser
 import ControlServer
 import Daemon
+import HCIRuntime
 
 /// `cairn events`
 struct EventsCommand: ParsableCommand {
@@ -37,7 +38,7 @@ struct EventsCommand: ParsableCommand {
     func validate() throws { try Patience.check(seconds) }
 
     func run() throws {
-        try Console.run { () throws(DaemonError) in
+        try Console.run { () throws(ProgramError) in
             let patience = Patience(seconds: seconds)
             var client = try watch.connect()
             try client.listen(after: since)
@@ -54,9 +55,9 @@ struct EventsCommand: ParsableCommand {
         }
     }
 
-    private func outcome(missing why: String) throws(DaemonError) -> ExitStatus {
+    private func outcome(missing why: String) throws(ProgramError) -> ExitStatus {
         guard let until else { return .success }
-        throw DaemonError(
+        throw ProgramError(
             .refused,
             "no event “\(until.rawValue)” came \(why)",
             advice: "cairn wait \(until.rawValue) also takes one that came before"
@@ -66,7 +67,7 @@ struct EventsCommand: ParsableCommand {
 
 extension ControlClient {
     /// Asks for events: those that come, and before them those after a number.
-    mutating func listen(after sequence: UInt64?) throws(DaemonError) {
+    mutating func listen(after sequence: UInt64?) throws(ProgramError) {
         let fields = sequence.map { ["since": RequestValue.integer($0)] }
         _ = try ask(RequestValue.line("events", fields ?? [:]))
     }

@@ -3,6 +3,7 @@ import Board
 import ControlServer
 import Daemon
 import Glibc
+import HCIRuntime
 
 /// `cairn wait`
 struct WaitCommand: ParsableCommand {
@@ -83,7 +84,7 @@ struct WaitCommand: ParsableCommand {
     }
 
     func run() throws {
-        try Console.run { () throws(DaemonError) in
+        try Console.run { () throws(ProgramError) in
             let patience = Patience(seconds: seconds)
             var client = try connect(patience)
             switch goal {
@@ -103,9 +104,9 @@ struct WaitCommand: ParsableCommand {
     /// How often a watch that is not there yet is looked for.
     private static let lookInterval: useconds_t = 50_000
 
-    private func connect(_ patience: Patience) throws(DaemonError) -> ControlClient {
+    private func connect(_ patience: Patience) throws(ProgramError) -> ControlClient {
         while true {
-            do throws(DaemonError) {
+            do throws(ProgramError) {
                 return try watch.connect()
             } catch {
                 guard error.status == .unavailable, patience.left != .zero else { throw error }
@@ -118,7 +119,7 @@ struct WaitCommand: ParsableCommand {
         for name: ControlEventName,
         _ client: inout ControlClient,
         _ patience: Patience
-    ) throws(DaemonError) {
+    ) throws(ProgramError) {
         try client.listen(after: since ?? 0)
         while true {
             let line = try nextLine(&client, patience, "no event “\(name.rawValue)” came")
@@ -132,7 +133,7 @@ struct WaitCommand: ParsableCommand {
         until condition: Condition,
         _ client: inout ControlClient,
         _ patience: Patience
-    ) throws(DaemonError) {
+    ) throws(ProgramError) {
         try client.listen(after: nil)
         while true {
             let answer = try client.ask(RequestValue.line("status", [:]))
@@ -148,17 +149,17 @@ struct WaitCommand: ParsableCommand {
         _ client: inout ControlClient,
         _ patience: Patience,
         _ failure: String
-    ) throws(DaemonError) -> [UInt8] {
+    ) throws(ProgramError) -> [UInt8] {
         switch try client.nextLine(within: patience.left) {
         case .line(let line): return line
         case .nothingYet:
-            throw DaemonError(
+            throw ProgramError(
                 .refused,
                 "\(failure) in \(seconds) seconds",
                 advice: "wait longer with --for; cairn status shows how the watch is doing"
             )
         case .ended:
-            throw DaemonError(.unavailable, "\(failure) before the watch ended", advice: "see its log")
+            throw ProgramError(.unavailable, "\(failure) before the watch ended", advice: "see its log")
         }
     }
 }

@@ -2,6 +2,7 @@ import ArgumentParser
 import ControlServer
 import Daemon
 import Glibc
+import HCIRuntime
 
 /// What the environment says.
 enum Environment {
@@ -64,7 +65,7 @@ struct WatchReference: ParsableArguments {
     }
 
     /// Connects to it.
-    func connect() throws(DaemonError) -> ControlClient {
+    func connect() throws(ProgramError) -> ControlClient {
         try ControlClient(address ?? .service)
     }
 
@@ -77,7 +78,7 @@ struct WatchReference: ParsableArguments {
         _ fields: [String: RequestValue] = [:],
         _ describe: (ControlAnswer) -> String? = { _ in nil }
     ) throws {
-        try Console.run { () throws(DaemonError) in
+        try Console.run { () throws(ProgramError) in
             var client = try connect()
             let answer = try client.ask(RequestValue.line(command, fields))
             if let text = describe(answer) { Console.print(text) }

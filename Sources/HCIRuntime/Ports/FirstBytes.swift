@@ -1,22 +1,30 @@
 import BluetoothHCI
 import ByteCoding
-import PebbleProtocol
 
 /// What a TCP port of this machine speaks, as far as the first bytes of a connection show it.
 ///
 /// A web page can have a browser connect to any port, and choose much of what is sent, but not how it begins: an HTTP method, a
 /// TLS hello, or the length of a STUN message.
-enum PortProtocol: Sendable {
-    /// The emulator's, for the SDK's tools: frames with a signature.
-    case emulator
+package struct PortProtocol: Sendable {
+    private let isFirst: @Sendable ([UInt8]) -> Bool
+
+    /// A protocol that is known by the first bytes of a connection.
+    /// - Parameter isFirst: whether a packet of the protocol can begin with these bytes, `firstByteCount` of them.
+    package init(isFirst: @escaping @Sendable ([UInt8]) -> Bool) { self.isFirst = isFirst }
+
     /// HCI packets of a Bluetooth host, each behind its type byte.
-    case h4
+    package static let h4 = PortProtocol { bytes in
+        // A host begins with a command. Group 0 has none that does anything, and is what a STUN message that a
+        // browser was talked into would look like.
+        let opcode = HCIOpcode(rawValue: UInt16(bytes[1]) | UInt16(bytes[2]) << 8)
+        return bytes[0] == HCIPacketType.command.rawValue && opcode.rawValue >> 10 != 0
+    }
 
     /// How many bytes show what a connection is. No first packet of either protocol is shorter.
-    static let firstByteCount = 4
+    package static let firstByteCount = 4
 
     /// What a connection is taken for.
-    enum Verdict: Equatable, Sendable {
+    package enum Verdict: Equatable, Sendable {
         case welcome
         /// Not one of these; in words for the log.
         case foreign(String)
@@ -24,22 +32,8 @@ enum PortProtocol: Sendable {
 
     /// Judges a connection by how it begins.
     /// - Parameter bytes: the first four, or fewer if that is all that has come before the end.
-    func verdict(on bytes: [UInt8]) -> Verdict {
-        isFirst(bytes) ? .welcome : .foreign(Self.describe(bytes))
-    }
-
-    private func isFirst(_ bytes: [UInt8]) -> Bool {
-        guard bytes.count >= Self.firstByteCount else { return false }
-        switch self {
-        case .emulator:
-            return bytes.starts(with: QEMUFrame.signature)
-                && QEMUProtocol(rawValue: UInt16(bytes[2]) << 8 | UInt16(bytes[3])).isKnown
-        case .h4:
-            // A host begins with a command. Group 0 has none that does anything, and is what a STUN message that a
-            // browser was talked into would look like.
-            let opcode = HCIOpcode(rawValue: UInt16(bytes[1]) | UInt16(bytes[2]) << 8)
-            return bytes[0] == HCIPacketType.command.rawValue && opcode.rawValue >> 10 != 0
-        }
+    package func verdict(on bytes: [UInt8]) -> Verdict {
+        bytes.count >= Self.firstByteCount && isFirst(bytes) ? .welcome : .foreign(Self.describe(bytes))
     }
 
     /// The beginnings of HTTP's requests, four bytes each.

@@ -24,7 +24,7 @@ public final class PacketCapture: LoopMember {
     private let log: Logger
 
     /// Creates the file, or takes the pipe that is there.
-    public init(path: String, clock: MonotonicClock, log: Logger) throws(DaemonError) {
+    public init(path: String, clock: MonotonicClock, log: Logger) throws(ProgramError) {
         do {
             if let pipe = try BtsnoopPipe(path: path) {
                 sink = .pipe(pipe)
@@ -32,7 +32,7 @@ public final class PacketCapture: LoopMember {
                 sink = .file(try BtsnoopWriter(path: path))
             }
         } catch {
-            throw DaemonError(.cannotCreate, "\(error)", advice: error.advice)
+            throw ProgramError(.cannotCreate, "\(error)", advice: error.advice)
         }
         self.clock = clock
         self.log = log
@@ -41,7 +41,7 @@ public final class PacketCapture: LoopMember {
     }
 
     /// Adds a packet that was seen at a reading of the clock.
-    func record(_ packet: ArraySlice<UInt8>, _ direction: Btsnoop.Direction, at now: Duration) {
+    package func record(_ packet: ArraySlice<UInt8>, _ direction: Btsnoop.Direction, at now: Duration) {
         let time = clock.civilTime(at: now)
         switch sink {
         case .file(let writer):
@@ -52,7 +52,7 @@ public final class PacketCapture: LoopMember {
     }
 
     /// Sees to it that what was added survives the process.
-    func flush() {
+    package func flush() {
         switch sink {
         case .file(let writer): write { () throws(BtsnoopWriter.CaptureError) in try writer.flush() }
         case .pipe(let pipe): note(pipe.flush(), of: pipe)

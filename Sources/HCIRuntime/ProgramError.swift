@@ -30,7 +30,7 @@ public enum ExitStatus: Int32, Sendable {
 }
 
 /// An end that the person at the terminal has to know about: what happened and where, and what to do next.
-public struct DaemonError: Error, Sendable, CustomStringConvertible {
+public struct ProgramError: Error, Sendable, CustomStringConvertible {
     /// How the process ends.
     public let status: ExitStatus
     /// What happened, and where.

@@ -11,10 +11,10 @@ public struct PollSet: ~Copyable {
 
     private var requests: [pollfd] = []
 
-    init() {}
+    package init() {}
 
     /// Forgets the last turn.
-    mutating func removeAll() { requests.removeAll(keepingCapacity: true) }
+    package mutating func removeAll() { requests.removeAll(keepingCapacity: true) }
 
     /// Asks for one descriptor.
     public mutating func add(_ descriptor: Int32, reading: Bool, writing: Bool) -> Token {
@@ -43,7 +43,7 @@ public struct PollSet: ~Copyable {
     }
 
     /// Waits until a descriptor is ready, a signal comes in or the time is over; nil waits for as long as it takes.
-    mutating func wait(atMost time: Duration?) {
+    package mutating func wait(atMost time: Duration?) {
         // A day is as good as for ever, and fits any clock.
         let (seconds, attoseconds) = min(max(time ?? .seconds(86_400), .zero), .seconds(86_400)).components
         var limit = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))

@@ -36,11 +36,11 @@ public final class StopSignals {
     }
 
     /// The same, for a process that cannot do without.
-    static func catching() throws(DaemonError) -> StopSignals {
+    package static func catching() throws(ProgramError) -> StopSignals {
         do {
             return try StopSignals()
         } catch {
-            throw DaemonError(
+            throw ProgramError(
                 .systemError,
                 "cannot watch for signals: \(error)",
                 advice: "see the limits of open files"
@@ -51,10 +51,10 @@ public final class StopSignals {
     deinit { pthread_sigmask(SIG_SETMASK, &previousMask, nil) }
 
     /// What to poll for reading.
-    var descriptor: Int32 { file.number }
+    package var descriptor: Int32 { file.number }
 
     /// Takes the oldest signal that came in; nil if none has.
-    func next() -> Signal? {
+    package func next() -> Signal? {
         var information = signalfd_siginfo()
         let size = MemoryLayout<signalfd_siginfo>.size
         guard read(file.number, &information, size) == size else { return nil }

@@ -6,9 +6,9 @@ import Logging
 ///
 /// A connection that has said nothing yet waits outside: it has neither a session nor a controller, and costs a descriptor.
 /// There is room for `silentLimit` of them; then the one that has waited longest makes room.
-final class PortGate {
+package final class PortGate {
     /// How many connections may wait that have said nothing.
-    static let silentLimit = 32
+    package static let silentLimit = 32
     /// How many connections are taken at a time. The kernel's list of sockets is read once for all of them.
     private static let connectionsPerLook = 64
     /// How long no connection is looked at after that: with it, reading the list takes little of the loop's time, however often
@@ -53,7 +53,7 @@ final class PortGate {
 
     /// Opens the port, on this machine's loopback; 0 lets the kernel choose one.
     /// - Parameter name: what the log calls it, such as `the emulator's port`.
-    init(
+    package init(
         port: UInt16,
         speaks: PortProtocol,
         users: PortUsers,
@@ -68,9 +68,9 @@ final class PortGate {
     }
 
     /// The port that it listens on.
-    var port: UInt16 { listener.port }
+    package var port: UInt16 { listener.port }
 
-    func addPollRequests(to set: inout PollSet) {
+    package func addPollRequests(to set: inout PollSet) {
         listenerToken = pauseEnds == nil ? set.add(listener.descriptor, reading: true, writing: false) : nil
         for caller in silent { caller.token = set.add(caller.descriptor, reading: true, writing: false) }
     }
@@ -78,7 +78,7 @@ final class PortGate {
     /// Takes who has come, and looks at what the others have said.
     /// - Parameter admit: is given each connection that may use the port and has begun to speak its protocol; what it said is
     ///   still to be read.
-    func takeInput(_ set: borrowing PollSet, at now: Duration, admit: (consuming FileDescriptor) -> Void) {
+    package func takeInput(_ set: borrowing PollSet, at now: Duration, admit: (consuming FileDescriptor) -> Void) {
         let known = silent
         silent = []
         for caller in known {
@@ -93,12 +93,12 @@ final class PortGate {
         if silent.count > Self.silentLimit { silent.removeFirst(silent.count - Self.silentLimit) }
     }
 
-    func advance(to now: Duration) {
+    package func advance(to now: Duration) {
         if let end = pauseEnds, end <= now { pauseEnds = nil }
         if let leftOut = refusals.reopened(at: now) { tellLeftOut(leftOut) }
     }
 
-    var nextDeadline: Duration? {
+    package var nextDeadline: Duration? {
         guard let end = pauseEnds, let opening = refusals.opening else { return pauseEnds ?? refusals.opening }
         return min(end, opening)
     }

@@ -19,11 +19,11 @@ public final class RemoteController: LoopMember {
     /// The first wait before a new attempt; it doubles with every failure.
     public static let defaultBackOff: Duration = .milliseconds(500)
     /// The longest wait between attempts to reach a host or a port...
-    static let longestBackOff: Duration = .seconds(30)
+    package static let longestBackOff: Duration = .seconds(30)
     /// ...and to find an adapter: the kernel knows at once whether it is there.
-    static let longestAdapterBackOff: Duration = .seconds(1)
+    package static let longestAdapterBackOff: Duration = .seconds(1)
     /// A controller that was there for so long is well: its next loss is a new one.
-    static let recovery: Duration = .seconds(10)
+    package static let recovery: Duration = .seconds(10)
     /// How long a controller may take to answer the reset that it is left with.
     private static let farewellPatience: Duration = .milliseconds(500)
     /// Packets that may leave the host in one turn of the loop.
@@ -96,7 +96,7 @@ public final class RemoteController: LoopMember {
         }
     }
 
-    public func start(at now: Duration) throws(DaemonError) { try connect(at: now) }
+    public func start(at now: Duration) throws(ProgramError) { try connect(at: now) }
 
     public func addPollRequests(to set: inout PollSet) {
         switch state {
@@ -109,7 +109,7 @@ public final class RemoteController: LoopMember {
         }
     }
 
-    public func takeInput(_ set: borrowing PollSet, at now: Duration) throws(DaemonError) {
+    public func takeInput(_ set: borrowing PollSet, at now: Duration) throws(ProgramError) {
         leftInput = false
         guard let token = pollToken else { return }
         switch state {
@@ -145,7 +145,7 @@ public final class RemoteController: LoopMember {
         }
     }
 
-    public func moveOutput(at now: Duration) throws(DaemonError) -> Bool {
+    public func moveOutput(at now: Duration) throws(ProgramError) -> Bool {
         guard case .connected(let stream) = state else { return false }
         var share = Self.packetsPerTurn
         if isStopping, runner.isShutDown {
@@ -165,7 +165,7 @@ public final class RemoteController: LoopMember {
         return leftInput || (share == 0 && !stream.wantsToWrite)
     }
 
-    public func advance(to now: Duration) throws(DaemonError) {
+    public func advance(to now: Duration) throws(ProgramError) {
         switch state {
         case .connecting(let connector, let patienceEnds) where patienceEnds <= now:
             // The host may have other addresses, each of which has its own time.
@@ -225,7 +225,7 @@ public final class RemoteController: LoopMember {
         farewellEnds = nil
     }
 
-    private func connect(at now: Duration) throws(DaemonError) {
+    private func connect(at now: Duration) throws(ProgramError) {
         log.debug("connecting to the controller at \(address)")
         try attempt(at: now) { () throws(TransportError) in
             let connector = try TransportConnector(to: address, reclaims: hasBeenReached)
@@ -237,7 +237,7 @@ public final class RemoteController: LoopMember {
     private func attempt(
         at now: Duration,
         _ step: () throws(TransportError) -> (any HCIConnection)?
-    ) throws(DaemonError) {
+    ) throws(ProgramError) {
         do {
             guard let stream = try step() else { return }
             if case .connecting(let connector, _) = state, let adapter = connector.openedAdapter { keep(adapter) }
@@ -250,17 +250,17 @@ public final class RemoteController: LoopMember {
         } catch {
             guard isPatient else {
                 let status: ExitStatus = error.isPermission ? .notPermitted : .unavailable
-                throw DaemonError(status, "\(error)", advice: error.advice)
+                throw ProgramError(status, "\(error)", advice: error.advice)
             }
             waitToRetry("\(error) (\(error.advice))", at: now)
         }
     }
 
-    private func checkHost(at now: Duration) throws(DaemonError) {
+    private func checkHost(at now: Duration) throws(ProgramError) {
         guard let failure = runner.failure, case .connected = state else { return }
         let what = "cannot use the controller at \(address): \(failure)"
         guard isPatient else {
-            throw DaemonError(
+            throw ProgramError(
                 .unavailable,
                 what,
                 advice: address.isAdapter
@@ -271,10 +271,10 @@ public final class RemoteController: LoopMember {
         loseController(what, at: now)
     }
 
-    private func lost(_ loss: ConnectionLoss, at now: Duration) throws(DaemonError) {
+    private func lost(_ loss: ConnectionLoss, at now: Duration) throws(ProgramError) {
         let what = "lost the controller at \(address): \(loss)"
         guard isPatient || isStopping || loss.isOwnFault else {
-            throw DaemonError(
+            throw ProgramError(
                 .inputOutput,
                 what,
                 advice: "see why it went away and start again, or let Cairn wait for it: --controller-lost reopen"

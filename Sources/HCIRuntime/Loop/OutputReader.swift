@@ -6,7 +6,7 @@ import Logging
 ///
 /// Only pipes are looked at. What a service manager gives a process is a socket or a file, and whether a program reads the
 /// journal does not matter to the watch.
-final class OutputReader: LoopMember {
+package final class OutputReader: LoopMember {
     private var descriptors: [Int32]
     private var tokens: [PollSet.Token] = []
     /// The loop has its members, so that a member does not keep the loop: what they give back, they give back as they go.
@@ -14,7 +14,7 @@ final class OutputReader: LoopMember {
     private let log: Logger
 
     /// - Parameter descriptors: where output goes.
-    init(_ descriptors: [Int32] = [STDOUT_FILENO, STDERR_FILENO], of loop: EventLoop, log: Logger) {
+    package init(_ descriptors: [Int32] = [STDOUT_FILENO, STDERR_FILENO], of loop: EventLoop, log: Logger) {
         self.descriptors = descriptors.filter(Self.isPipe)
         self.loop = loop
         self.log = log
@@ -25,14 +25,14 @@ final class OutputReader: LoopMember {
         return fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO
     }
 
-    func start(at now: Duration) {}
+    package func start(at now: Duration) {}
 
-    func addPollRequests(to set: inout PollSet) {
+    package func addPollRequests(to set: inout PollSet) {
         // Nothing is asked for: that the other end is closed is told all the same.
         tokens = descriptors.map { set.add($0, reading: false, writing: false) }
     }
 
-    func takeInput(_ set: borrowing PollSet, at now: Duration) {
+    package func takeInput(_ set: borrowing PollSet, at now: Duration) {
         guard tokens.contains(where: { set.isWritable($0) }) else { return }
         descriptors = []
         tokens = []
@@ -40,9 +40,9 @@ final class OutputReader: LoopMember {
         loop.requestStop(as: .readerGone)
     }
 
-    func moveOutput(at now: Duration) -> Bool { false }
-    func advance(to now: Duration) {}
-    var nextDeadline: Duration? { nil }
-    func beginStop(at now: Duration) {}
-    var isStopped: Bool { true }
+    package func moveOutput(at now: Duration) -> Bool { false }
+    package func advance(to now: Duration) {}
+    package var nextDeadline: Duration? { nil }
+    package func beginStop(at now: Duration) {}
+    package var isStopped: Bool { true }
 }

@@ -6,9 +6,9 @@ import PrivateFiles
 /// ends. No other user can put another one in its place.
 ///
 /// A process that was killed leaves the file behind; no process answers there, and the next one replaces it.
-final class PrivateSocket {
+package final class PrivateSocket {
     /// What programs come for.
-    enum Purpose {
+    package enum Purpose {
         case commands
         case controllers
     }
@@ -18,7 +18,7 @@ final class PrivateSocket {
     /// Which file it is, so that a successor's is not removed.
     private let identity: (device: dev_t, inode: ino_t)?
 
-    init(path: String, access: ControlAccess, for purpose: Purpose) throws(DaemonError) {
+    package init(path: String, access: ControlAccess, for purpose: Purpose) throws(ProgramError) {
         self.path = path
         do throws(PrivateFileError) {
             try PrivateDirectory.checkPlace(of: path)
@@ -37,7 +37,7 @@ final class PrivateSocket {
     deinit { close() }
 
     /// What to poll for reading.
-    var descriptor: Int32 {
+    package var descriptor: Int32 {
         switch listener {
         case .some(let listener): listener.descriptor
         case nil: -1
@@ -45,7 +45,7 @@ final class PrivateSocket {
     }
 
     /// Takes the next waiting connection; nil if none is waiting.
-    func accept() throws(SystemError) -> FileDescriptor? {
+    package func accept() throws(SystemError) -> FileDescriptor? {
         switch listener {
         case .some(let listener): try listener.accept()
         case nil: nil
@@ -53,14 +53,14 @@ final class PrivateSocket {
     }
 
     /// Stops listening.
-    func close() {
+    package func close() {
         guard listener != nil else { return }
         listener = nil
         if let identity, let found = Self.identity(of: path), found == identity { unlink(path) }
     }
 
     /// Whether a process answers at a path.
-    static func isAnswered(_ path: String) -> Bool { (try? UnixConnection(path: path)) != nil }
+    package static func isAnswered(_ path: String) -> Bool { (try? UnixConnection(path: path)) != nil }
 
     private static func removeStaleSocket(_ path: String) throws(SystemError) {
         var status = stat()
@@ -76,38 +76,38 @@ final class PrivateSocket {
         return lstat(path, &status) == 0 ? (status.st_dev, status.st_ino) : nil
     }
 
-    private static func explain(_ error: PrivateFileError, _ path: String, _ purpose: Purpose) -> DaemonError {
+    private static func explain(_ error: PrivateFileError, _ path: String, _ purpose: Purpose) -> ProgramError {
         // That there is no such directory is said by the attempt to make the socket.
         guard let advice = error.advice else { return explain(SystemError(code: error.code), path, purpose) }
-        return DaemonError(
+        return ProgramError(
             .cannotCreate,
             "\(purpose.failure) at \(path), since somebody else could put another socket there: \(error)",
             advice: "\(advice), or name another path with \(purpose.option)"
         )
     }
 
-    private static func explain(_ error: SystemError, _ path: String, _ purpose: Purpose) -> DaemonError {
+    private static func explain(_ error: SystemError, _ path: String, _ purpose: Purpose) -> ProgramError {
         switch error.code {
         case EADDRINUSE:
-            DaemonError(
+            ProgramError(
                 .unavailable,
                 purpose.rival(at: path),
                 advice: "stop that one, or name another socket with \(purpose.option)"
             )
         case EEXIST:
-            DaemonError(
+            ProgramError(
                 .cannotCreate,
                 "\(purpose.failure) at \(path): there is a file that is no socket",
                 advice: "name another path with \(purpose.option)"
             )
         case ENAMETOOLONG:
-            DaemonError(
+            ProgramError(
                 .cannotCreate,
                 "\(purpose.failure) at \(path): a socket's path has at most 107 bytes",
                 advice: "name a shorter one with \(purpose.option)"
             )
         default:
-            DaemonError(
+            ProgramError(
                 error.code == EACCES ? .notPermitted : .cannotCreate,
                 "\(purpose.failure) at \(path): \(error)",
                 advice: "name a path with \(purpose.option) where you may create files"

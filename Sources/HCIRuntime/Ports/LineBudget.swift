@@ -2,9 +2,9 @@
 ///
 /// A line takes a token, and tokens come back at an even pace. When none is left, the budget closes: lines are left out, and
 /// counted, until half of the tokens are back. So a flood is told as a burst now and then, with a count between.
-struct LineBudget: Sendable {
+package struct LineBudget: Sendable {
     /// What becomes of a line.
-    enum Decision: Equatable, Sendable {
+    package enum Decision: Equatable, Sendable {
         /// It is told. Before it, say how many were left out since the last one, if any were.
         case tell(leftOut: Int?)
         case leaveOut
@@ -24,14 +24,14 @@ struct LineBudget: Sendable {
     /// - Parameters:
     ///   - lines: how many lines may be told at once, at least one.
     ///   - time: in which that many come back.
-    init(lines: Int, each time: Duration) {
+    package init(lines: Int, each time: Duration) {
         self.lines = lines
         interval = time / lines
         tokens = lines
     }
 
     /// Decides about a line.
-    mutating func take(at now: Duration) -> Decision {
+    package mutating func take(at now: Duration) -> Decision {
         let told = reopened(at: now)
         guard !isClosed else {
             leftOut += 1
@@ -45,7 +45,7 @@ struct LineBudget: Sendable {
 
     /// Gives back the tokens of the time that has passed.
     /// - Returns: how many lines were left out, if the budget has just opened again and there were some.
-    mutating func reopened(at now: Duration) -> Int? {
+    package mutating func reopened(at now: Duration) -> Int? {
         refill(at: now)
         guard isClosed, tokens >= openingTokens else { return nil }
         isClosed = false
@@ -54,19 +54,19 @@ struct LineBudget: Sendable {
     }
 
     /// When the budget opens again, if something has been left out that is to be told then.
-    var opening: Duration? {
+    package var opening: Duration? {
         guard isClosed, leftOut > 0 else { return nil }
         return filledUntil + interval * (openingTokens - tokens)
     }
 
     /// Whether nothing of it is used: it need not be kept.
-    mutating func isUnused(at now: Duration) -> Bool {
+    package mutating func isUnused(at now: Duration) -> Bool {
         refill(at: now)
         return tokens == lines && leftOut == 0
     }
 
     /// Takes the number of lines that have been left out so far, for the last words of a process.
-    mutating func takeLeftOut() -> Int? {
+    package mutating func takeLeftOut() -> Int? {
         defer { leftOut = 0 }
         return leftOut > 0 ? leftOut : nil
     }

@@ -63,19 +63,19 @@ public final class VirtualAir: LoopMember {
 
     /// Offers controllers on a loopback port, to this user's programs that speak H4; 0 lets the kernel choose one.
     /// - Returns: the port.
-    public func listen(on port: UInt16) throws(DaemonError) -> UInt16 {
+    public func listen(on port: UInt16) throws(ProgramError) -> UInt16 {
         do {
             let gate = try PortGate(port: port, speaks: .h4, users: .own(), name: "the air's port", log: log)
             self.gate = gate
             log.notice("H4 controllers for other hosts at tcp:127.0.0.1:\(gate.port)")
             return gate.port
         } catch {
-            throw DaemonError(error.isPermission ? .notPermitted : .unavailable, "\(error)", advice: error.advice)
+            throw ProgramError(error.isPermission ? .notPermitted : .unavailable, "\(error)", advice: error.advice)
         }
     }
 
     /// Offers controllers on a Unix socket, which only this user can open. It is gone when the air is.
-    public func listen(at path: String) throws(DaemonError) {
+    public func listen(at path: String) throws(ProgramError) {
         socket = try PrivateSocket(path: path, access: .user, for: .controllers)
         log.notice("H4 controllers for other hosts at unix:\(path)")
     }
@@ -84,16 +84,16 @@ public final class VirtualAir: LoopMember {
     public func makeAdapters(
         _ count: Int,
         path: String = VirtualAdapter.devicePath
-    ) throws(DaemonError) {
+    ) throws(ProgramError) {
         do {
             for _ in 0..<count { attach(try VirtualAdapter.create(path: path)) }
         } catch {
-            throw DaemonError(error.isPermission ? .notPermitted : .unavailable, "\(error)", advice: error.advice)
+            throw ProgramError(error.isPermission ? .notPermitted : .unavailable, "\(error)", advice: error.advice)
         }
     }
 
     /// Puts a controller on the air for an adapter.
-    func attach(_ adapter: PacketConnection) {
+    package func attach(_ adapter: PacketConnection) {
         guests.append(Guest(name: "an adapter", controller: air.addController(.modern), stream: adapter))
     }
 

@@ -3,16 +3,16 @@ import Logging
 /// What the loop runs: something with descriptors to poll, packets to move and deadlines to keep.
 public protocol LoopMember: AnyObject {
     /// Begins. Called once, first of all.
-    func start(at now: Duration) throws(DaemonError)
+    func start(at now: Duration) throws(ProgramError)
     /// Says which descriptors matter in this turn.
     func addPollRequests(to set: inout PollSet)
     /// Reads what the ready ones of those descriptors have.
-    func takeInput(_ set: borrowing PollSet, at now: Duration) throws(DaemonError)
+    func takeInput(_ set: borrowing PollSet, at now: Duration) throws(ProgramError)
     /// Moves packets between machines and descriptors.
     /// - Returns: whether there was more to move than a fair share; the loop comes back without waiting.
-    func moveOutput(at now: Duration) throws(DaemonError) -> Bool
+    func moveOutput(at now: Duration) throws(ProgramError) -> Bool
     /// Lets time pass.
-    func advance(to now: Duration) throws(DaemonError)
+    func advance(to now: Duration) throws(ProgramError)
     /// When `advance` has something to do next; nil for never.
     var nextDeadline: Duration? { get }
     /// Begins to come to a clean end.
@@ -39,10 +39,10 @@ public final class EventLoop {
     /// How long the members have for a clean end.
     public static let defaultStopPatience: Duration = .seconds(3)
     /// The shortest wait when a deadline that has passed does not move: a machine is wrong, but the processor stays free.
-    static let stuckDeadlineWait: Duration = .milliseconds(10)
+    package static let stuckDeadlineWait: Duration = .milliseconds(10)
 
     /// Called each time before the loop waits: tests look around there.
-    var beforeWaiting: () -> Void = {}
+    package var beforeWaiting: () -> Void = {}
     /// The loop's time.
     public let clock: MonotonicClock
     private let signals: StopSignals?
@@ -90,7 +90,7 @@ public final class EventLoop {
     }
 
     /// Runs until a stop is requested or a member fails.
-    public func run() throws(DaemonError) -> Outcome {
+    public func run() throws(ProgramError) -> Outcome {
         for member in members { try member.start(at: clock.now) }
         while true {
             if isStopRequested, stopDeadline == nil { beginStop() }
@@ -112,7 +112,7 @@ public final class EventLoop {
         }
     }
 
-    private func moveOutput(at now: Duration) throws(DaemonError) -> Bool {
+    private func moveOutput(at now: Duration) throws(ProgramError) -> Bool {
         var isBusy = false
         for member in members where try member.moveOutput(at: now) { isBusy = true }
         return isBusy

@@ -1,0 +1,56 @@
+import BluetoothHCI
+import BluetoothHost
+
+/// What a service wants done while it is called: values sent, requests answered. It is carried out when the call returns.
+public struct ServiceOutput<Value: RawRepresentable & Sendable>: Sendable where Value.RawValue == String {
+    /// The time.
+    public let now: Duration
+    var actions: [ServiceAction] = []
+    var lastToken: UInt64
+
+    init(now: Duration, lastToken: UInt64) {
+        self.now = now
+        self.lastToken = lastToken
+    }
+
+    /// Sends a value without confirmation, cut off at the MTU less 3.
+    /// - Parameter peer: who gets it; nil for all who have subscribed to notifications.
+    public mutating func notify(_ value: Value, _ bytes: [UInt8], to peer: Peer? = nil) {
+        actions.append(.send(value.rawValue, bytes, isIndication: false, to: peer?.connection))
+    }
+
+    /// Sends a value that is to be confirmed, cut off at the MTU less 3.
+    /// - Parameter peer: who gets it; nil for all who have subscribed to indications.
+    public mutating func indicate(_ value: Value, _ bytes: [UInt8], to peer: Peer? = nil) {
+        actions.append(.send(value.rawValue, bytes, isIndication: true, to: peer?.connection))
+    }
+
+    /// A token for the request that the service is called for, to be returned as `.later`.
+    public mutating func later() -> ReplyToken {
+        lastToken += 1
+        return ReplyToken(number: lastToken)
+    }
+
+    /// Answers a read with the whole value. Nothing happens if the read was refused meanwhile, or its connection is gone.
+    public mutating func answer(_ token: ReplyToken, with value: [UInt8]) { actions.append(.answer(token, value)) }
+
+    /// Accepts a write. Nothing happens if the write was refused meanwhile, or its connection is gone.
+    public mutating func accept(_ token: ReplyToken) { actions.append(.accept(token)) }
+
+    /// Refuses a read or a write. Nothing happens if it was refused meanwhile, or its connection is gone.
+    public mutating func refuse(_ token: ReplyToken, with error: ATTError) { actions.append(.refuse(token, error)) }
+
+    /// Ends the connection to a peer.
+    public mutating func disconnect(_ peer: Peer) { actions.append(.disconnect(peer.connection)) }
+}
+
+/// What a service asked for, by the raw names of its values.
+enum ServiceAction: Sendable {
+    case send(String, [UInt8], isIndication: Bool, to: ConnectionHandle?)
+    case answer(ReplyToken, [UInt8])
+    case accept(ReplyToken)
+    case refuse(ReplyToken, ATTError)
+    case disconnect(ConnectionHandle)
+    case write([UInt8], to: Channel.ID)
+    case close(Channel.ID)
+}

@@ -1,0 +1,44 @@
+import BluetoothHost
+
+/// The services of a peripheral. A service by itself is one; of several, a struct with one function:
+///
+///     struct Room: ServiceSet {
+///         var thermometer = Thermometer()
+///         var battery = Battery()
+///
+///         mutating func visitServices(_ visitor: inout some ServiceVisitor) {
+///             visitor.visit(&thermometer)
+///             visitor.visit(&battery)
+///         }
+///     }
+public protocol ServiceSet: Sendable {
+    /// Shows all services to a visitor, always in one order: that of their handles.
+    mutating func visitServices(_ visitor: inout some ServiceVisitor)
+}
+
+/// Sees each service of a set in turn. Peripherals are visitors; nothing else needs to be.
+public protocol ServiceVisitor {
+    /// Sees a service.
+    mutating func visit(_ service: inout some GATTService)
+    /// Sees a service that peers open channels to.
+    mutating func visit(_ service: inout some ChannelService)
+}
+
+extension GATTService {
+    /// The set of this service alone.
+    public mutating func visitServices(_ visitor: inout some ServiceVisitor) { visitor.visit(&self) }
+}
+
+extension ChannelService {
+    /// The set of this service alone.
+    public mutating func visitServices(_ visitor: inout some ServiceVisitor) { visitor.visit(&self) }
+}
+
+/// No services of one's own: what connects finds Generic Access and Generic Attribute.
+public struct NoServices: ServiceSet {
+    /// The empty set.
+    public init() {}
+
+    /// There is nothing to see.
+    public mutating func visitServices(_ visitor: inout some ServiceVisitor) {}
+}

@@ -1,0 +1,68 @@
+import AirSimulator
+import BluetoothHCI
+import BluetoothPeripheral
+import LinuxBluetooth
+import Logging
+
+extension Peripheral {
+    /// Runs the peripheral on a controller until the process is asked to end (SIGINT or SIGTERM).
+    ///
+    ///     try Peripheral(HeartRate(), PeripheralConfiguration(name: "Heart", address: address)).run(on: "hci0")
+    ///
+    /// - Parameters:
+    ///   - transport: where the controller is: `hci0`, `usb:...`, `tcp:HOST:PORT`, `unix:PATH`, `serial:DEVICE@BAUD`, or `virtual`.
+    ///   - capturePath: a file that gets all packets, in the format of btsnoop; nil for none. It has keys in it.
+    ///   - log: where the loop and the controller's loss are logged.
+    ///   - handleEvent: is given every event.
+    /// - Throws: `ProgramError`, whose description says what happened and what to do next.
+    @discardableResult
+    public func run(
+        on transport: String,
+        capturePath: String? = nil,
+        log: Logger = Logger(label: "peripheral"),
+        handleEvent: @escaping (PeripheralEvent) -> Void = { _ in }
+    ) throws(ProgramError) -> EventLoop.Outcome {
+        let clock = MonotonicClock()
+        let loop = EventLoop(clock: clock, signals: try .catching(), log: log)
+        _ = try loop.add(self, on: transport, capturePath: capturePath, clock: clock, log: log) { event, _ in
+            handleEvent(event)
+        }
+        return try loop.run()
+    }
+}
+
+extension EventLoop {
+    /// Adds a peripheral and its controller.
+    /// - Returns: what runs the peripheral.
+    func add<Services: ServiceSet>(
+        _ peripheral: Peripheral<Services>,
+        on transport: String,
+        capturePath: String?,
+        clock: MonotonicClock,
+        log: Logger,
+        handleEvent: @escaping (PeripheralEvent, Duration) -> Void
+    ) throws(ProgramError) -> HostRunner<PeripheralHost<Services>> {
+        let address: TransportAddress
+        do {
+            address = try TransportAddress(parsing: transport)
+        } catch {
+            throw ProgramError(
+                .usage,
+                "\(error)",
+                advice: "Name a controller: hci0, tcp:HOST:PORT, unix:PATH, serial:DEVICE, virtual."
+            )
+        }
+        var capture: PacketCapture?
+        if let capturePath { capture = try PacketCapture(path: capturePath, clock: clock, log: log) }
+        let runner = HostRunner(PeripheralHost(peripheral), capture: capture, log: log, handleEvent: handleEvent)
+        if case .virtual = address {
+            let air = VirtualAir(Air(seed: 0, quality: .perfect), log: log)
+            air.attach(runner, to: .modern)
+            add(air)
+        } else {
+            add(RemoteController(address, runner: runner, whenLost: .reopen, log: log))
+        }
+        if let capture { add(capture) }
+        return runner
+    }
+}

@@ -1,0 +1,101 @@
+import BluetoothHCI
+import BluetoothHost
+import BluetoothPeripheral
+import Dispatch
+import Logging
+
+/// A peripheral on a controller, for programs that use Swift's concurrency. The loop has a thread of its own.
+///
+///     let heart = try RunningPeripheral(peripheral, on: "hci0")
+///     for await event in heart.events {
+///         if case .connected(let peer) = event { print("\(peer.address) is here") }
+///     }
+public final class RunningPeripheral<Services: ServiceSet>: Sendable {
+    /// The runner, which only the loop's thread touches.
+    private struct Confined: @unchecked Sendable {
+        let runner: HostRunner<PeripheralHost<Services>>
+        let loop: EventLoop
+    }
+
+    /// What happens, from the start on. It ends with the peripheral; an error is the last thing in `outcome`.
+    public let events: AsyncStream<PeripheralEvent>
+    private let confined: Confined
+    private let mailbox: Mailbox
+    private let ending: Task<EventLoop.Outcome, any Error>
+
+    /// Opens the controller and starts. Everything else happens on a thread of its own.
+    /// - Parameter transport: where the controller is: see `Peripheral.run(on:)`.
+    public init(
+        _ peripheral: Peripheral<Services>,
+        on transport: String,
+        capturePath: String? = nil,
+        log: Logger = Logger(label: "peripheral")
+    ) throws(ProgramError) {
+        let clock = MonotonicClock()
+        let loop = EventLoop(clock: clock, signals: nil, log: log)
+        let mailbox = try Mailbox()
+        let (events, continuation) = AsyncStream<PeripheralEvent>.makeStream()
+        loop.add(mailbox)
+        let runner = try loop.add(peripheral, on: transport, capturePath: capturePath, clock: clock, log: log) {
+            event,
+            _ in
+            continuation.yield(event)
+        }
+        let confined = Confined(runner: runner, loop: loop)
+        self.events = events
+        self.mailbox = mailbox
+        self.confined = confined
+        let queue = DispatchQueue(label: "peripheral")
+        ending = Task {
+            try await withCheckedThrowingContinuation { end in
+                queue.async {
+                    let outcome = Result { try confined.loop.run() }
+                    continuation.finish()
+                    // Whoever waits for a job that will not be done is told so by the job itself.
+                    for job in mailbox.close() { job(.zero) }
+                    end.resume(with: outcome)
+                }
+            }
+        }
+    }
+
+    /// Changes the services. All of them advance afterwards, so that what is new is told at once.
+    /// - Throws: `CancellationError` if the peripheral has ended.
+    public func update<Result: Sendable>(
+        _ change: @escaping @Sendable (inout Services) -> Result
+    ) async throws -> Result {
+        try await perform { host, now in host.peripheral.update(at: now, change) }
+    }
+
+    /// Answers a prompt.
+    /// - Returns: false if it stands no more.
+    public func answer(_ prompt: PairingPrompt.ID, with answer: PairingAnswer) async throws -> Bool {
+        try await perform { host, now in host.peripheral.answer(prompt, with: answer, at: now) }
+    }
+
+    /// A bond has been stored: it counts from now on.
+    public func bondStored(_ identity: LEAddress) async throws {
+        try await perform { host, now in host.peripheral.bondStored(identity, at: now) }
+    }
+
+    /// Disconnects every peer, and ends.
+    @discardableResult
+    public func stop() async throws -> EventLoop.Outcome {
+        _ = mailbox.post { [confined] _ in confined.loop.requestStop() }
+        return try await outcome
+    }
+
+    /// How it ended, once it has.
+    public var outcome: EventLoop.Outcome { get async throws { try await ending.value } }
+
+    private func perform<Result: Sendable>(
+        _ body: @escaping @Sendable (inout PeripheralHost<Services>, Duration) -> Result
+    ) async throws -> Result {
+        try await withCheckedThrowingContinuation { continuation in
+            let isTaken = mailbox.post { [confined] now in
+                continuation.resume(returning: confined.runner.update(at: now) { body(&$0, now) })
+            }
+            if !isTaken { continuation.resume(throwing: CancellationError()) }
+        }
+    }
+}
