@@ -135,6 +135,8 @@ struct Central: HostOwner {
     var received: [ReceivedValue] = []
     var channel: Channel.ID?
     var stream: [UInt8] = []
+    /// Whether it reads what comes in on its channel.
+    var isReading = true
     var bonds = 0
 
     init() {
@@ -159,7 +161,8 @@ struct Central: HostOwner {
                 host.security?.bondStored(bond.identity)
             case .security(.prompt(let prompt)): _ = host.security?.answer(prompt.id, with: .accept, at: now)
             case .channel(.opened(let opened)): channel = opened.id
-            case .channel(.readable(let id)): host.read(from: id, into: &stream)
+            case .channel(.readable(let id)):
+                if isReading { host.read(from: id, into: &stream) }
             default: break
             }
         }
@@ -287,6 +290,15 @@ struct Central: HostOwner {
         #expect(try pair.perform(.write(second, [5])) == .success(.written))
         #expect(try pair.perform(.read(first)) == .success(.value(Array("hello".utf8)[...])))
         #expect(try pair.perform(.read(second)) == .success(.value([5])))
+        // What the second sends is the second's.
+        for handle in [first, second] {
+            let configuration = AttributeHandle(rawValue: handle.rawValue + 1)
+            #expect(
+                try pair.perform(.subscribe(clientConfiguration: configuration, .notifications)) == .success(.written)
+            )
+        }
+        #expect(try pair.perform(.write(second, [6])) == .success(.written))
+        #expect(pair.air.onPhone { phone, _ in phone.received.map(\.handle) } == [second])
     }
 
     @Test func aValueWithoutACharacteristicIsAnError() {
@@ -348,8 +360,10 @@ struct Central: HostOwner {
             _ = try phone.host.openChannel(to: spsm, on: try #require(phone.connection))
         }
         pair.air.run(for: .seconds(1))
-        let sent = (0..<20_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+        // More than fits into both sides' room, for a peer that does not read at first.
+        let sent = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
         let channel = try #require(pair.air.onPhone { phone, _ in phone.channel })
+        pair.air.onPhone { phone, _ in phone.isReading = false }
         var rest = sent[...]
         for _ in 0..<200 where !rest.isEmpty {
             let count = pair.air.onPhone { phone, _ in phone.host.write(rest, to: channel) }
@@ -357,6 +371,11 @@ struct Central: HostOwner {
             pair.air.run(for: .seconds(1))
         }
         pair.air.run(for: .seconds(20))
+        pair.air.onPhone { phone, _ in
+            phone.isReading = true
+            phone.host.read(from: channel, into: &phone.stream)
+        }
+        pair.air.run(for: .seconds(60))
         #expect(pair.air.onPhone { phone, _ in phone.stream } == sent)
     }
 }
