@@ -16,7 +16,7 @@ let package = Package(
     products: [
         .executable(name: "cairn", targets: ["cairn"]),
         .executable(name: "cairn-bench", targets: ["cairn-bench"]),
-        .library(name: "BluetoothHost", targets: ["BluetoothHCI", "BluetoothHost"]),
+        .library(name: "BluetoothHost", targets: ["BluetoothHCI", "BluetoothHost", "BluetoothCryptography"]),
         .library(name: "PebbleProtocol", targets: ["PebbleProtocol"]),
         .library(name: "PebbleWatch", targets: ["PebbleWatch"]),
         .library(name: "AirSimulator", targets: ["AirSimulator"]),
@@ -41,8 +41,13 @@ let package = Package(
         ),
         .target(
             name: "BluetoothHost",
+            dependencies: ["ByteCoding", "BluetoothHCI", collections],
+            swiftSettings: core
+        ),
+        .target(
+            name: "BluetoothCryptography",
             dependencies: [
-                "ByteCoding", "BluetoothHCI", collections,
+                "ByteCoding", "BluetoothHost",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
             ],
@@ -73,7 +78,9 @@ let package = Package(
         ),
         .target(
             name: "PebblePhone",
-            dependencies: ["ByteCoding", "BluetoothHCI", "BluetoothHost", "PebbleProtocol", collections],
+            dependencies: [
+                "ByteCoding", "BluetoothHCI", "BluetoothHost", "BluetoothCryptography", "PebbleProtocol", collections,
+            ],
             swiftSettings: strict
         ),
         .target(
@@ -98,8 +105,9 @@ let package = Package(
         .target(
             name: "Daemon",
             dependencies: [
-                "BluetoothHCI", "BluetoothHost", "PebbleProtocol", "PebbleWatch", "WatchStorage", "LinuxBluetooth",
-                "AirSimulator", "Board", "ControlServer", "PrivateFiles", "CLinux", logging,
+                "BluetoothHCI", "BluetoothHost", "BluetoothCryptography", "PebbleProtocol", "PebbleWatch",
+                "WatchStorage", "LinuxBluetooth", "AirSimulator", "Board", "ControlServer", "PrivateFiles", "CLinux",
+                logging,
             ],
             swiftSettings: strict
         ),
@@ -115,8 +123,8 @@ let package = Package(
         .executableTarget(
             name: "cairn",
             dependencies: [
-                "Board", "Daemon", "ControlServer", "AirSimulator", "BluetoothHCI", "Bundles", "LinuxBluetooth",
-                "PrivateFiles",
+                "Board", "Daemon", "ControlServer", "AirSimulator", "BluetoothHCI", "BluetoothHost",
+                "BluetoothCryptography", "Bundles", "LinuxBluetooth", "PrivateFiles",
                 "PebblePhone", "PebbleProtocol", "PebbleWatch", logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
@@ -127,8 +135,8 @@ let package = Package(
             name: "cairn-bench",
             dependencies: [
                 "CAllocationCounter",
-                "ByteCoding", "SeededRandomness", "BluetoothHCI", "BluetoothHost", "PebbleProtocol", "PebbleWatch",
-                "AirSimulator", "PebblePhone", "Daemon", "LinuxBluetooth", logging,
+                "ByteCoding", "SeededRandomness", "BluetoothHCI", "BluetoothHost", "BluetoothCryptography",
+                "PebbleProtocol", "PebbleWatch", "AirSimulator", "PebblePhone", "Daemon", "LinuxBluetooth", logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict
@@ -141,7 +149,10 @@ let package = Package(
         ),
         .testTarget(
             name: "BluetoothHostTests",
-            dependencies: ["ByteCoding", "SeededRandomness", "BluetoothHost", "BluetoothHCI", "AirSimulator"],
+            dependencies: [
+                "ByteCoding", "SeededRandomness", "BluetoothHost", "BluetoothCryptography", "BluetoothHCI",
+                "AirSimulator",
+            ],
             resources: [.copy("Vectors")],
             swiftSettings: strict
         ),
@@ -153,7 +164,10 @@ let package = Package(
         ),
         .testTarget(
             name: "PebbleWatchTests",
-            dependencies: ["PebbleWatch", "PebblePhone", "AirSimulator", "SeededRandomness"],
+            dependencies: [
+                "PebbleWatch", "PebblePhone", "BluetoothHost", "BluetoothCryptography", "AirSimulator",
+                "SeededRandomness",
+            ],
             resources: [.copy("Vectors")],
             swiftSettings: strict
         ),
@@ -178,8 +192,8 @@ let package = Package(
         .testTarget(
             name: "PebblePhoneTests",
             dependencies: [
-                "PebblePhone", "PebbleWatch", "PebbleProtocol", "BluetoothHost", "BluetoothHCI", "AirSimulator",
-                "LinuxBluetooth", "SeededRandomness",
+                "PebblePhone", "PebbleWatch", "PebbleProtocol", "BluetoothHost", "BluetoothCryptography",
+                "BluetoothHCI", "AirSimulator", "LinuxBluetooth", "SeededRandomness",
             ],
             swiftSettings: strict
         ),
@@ -212,8 +226,8 @@ let package = Package(
         .testTarget(
             name: "ControlServerTests",
             dependencies: [
-                "ControlServer", "PebbleWatch", "PebbleProtocol", "BluetoothHost", "BluetoothHCI", "ByteCoding",
-                "SeededRandomness",
+                "ControlServer", "PebbleWatch", "PebbleProtocol", "BluetoothHost", "BluetoothCryptography",
+                "BluetoothHCI", "ByteCoding", "SeededRandomness",
             ],
             swiftSettings: strict
         ),

@@ -1,5 +1,6 @@
 import AirSimulator
 import Board
+import BluetoothCryptography
 import BluetoothHCI
 import BluetoothHost
 import ControlServer
@@ -74,7 +75,7 @@ public final class WatchDaemon {
     /// - Parameter handleEvent: is given everything that happens on the watch, in order, after it has been logged.
     public init(
         _ configuration: WatchDaemonConfiguration,
-        randomness: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator(),
+        randomness: RandomSource = .system,
         handleEvent: @escaping (WatchEvent, Duration) -> Void = { _, _ in }
     ) throws(DaemonError) {
         let clock = MonotonicClock()
@@ -252,7 +253,7 @@ public final class WatchDaemon {
     private static func makeFirmware(
         _ configuration: WatchDaemonConfiguration,
         _ store: SQLiteStore?,
-        _ randomness: any RandomNumberGenerator & Sendable
+        _ randomness: RandomSource
     ) throws(DaemonError) -> Firmware {
         var memory = WatchMemory()
         do throws(WatchStoreError) {
@@ -278,7 +279,7 @@ public final class WatchDaemon {
             throw DaemonError(.usage, "\(error)", advice: "choose another")
         }
         do throws(GATTDatabaseError) {
-            return try Firmware(watch, memory: memory, randomness: randomness)
+            return try Firmware(watch, memory: memory, cryptography: .swiftCrypto, randomness: randomness)
         } catch {
             throw DaemonError(.usage, "the watch cannot be made: \(error)", advice: "choose another name")
         }
