@@ -187,11 +187,7 @@ public struct SecurityManager: Sendable {
     public mutating func nextEvent() -> SecurityEvent? { events.popFirst() }
 }
 
-extension SecurityManager: CustomStringConvertible, CustomReflectable {
+extension SecurityManager: CustomStringConvertible {
     /// Says how much there is, and nothing of what: in the middle of a pairing every number is a secret.
     public var description: String { "SecurityManager(links: \(links.count), bonds: \(bondList.count))" }
-
-    public var customMirror: Mirror {
-        Mirror(self, children: ["links": links.count, "bonds": bondList.count], displayStyle: .struct)
-    }
 }
