@@ -16,7 +16,7 @@ let package = Package(
     products: [
         .executable(name: "cairn", targets: ["cairn"]),
         .executable(name: "cairn-bench", targets: ["cairn-bench"]),
-        .library(name: "BluetoothHost", targets: ["BluetoothHCI", "BluetoothHost"]),
+        .library(name: "BluetoothHost", targets: ["BluetoothHCI", "BluetoothHost", "BluetoothCryptography"]),
         .library(name: "BluetoothPeripheral", targets: ["BluetoothHCI", "BluetoothHost", "BluetoothPeripheral"]),
         .library(name: "HCIRuntime", targets: ["HCIRuntime"]),
         .library(name: "PebbleProtocol", targets: ["PebbleProtocol"]),
@@ -43,8 +43,13 @@ let package = Package(
         ),
         .target(
             name: "BluetoothHost",
+            dependencies: ["ByteCoding", "BluetoothHCI", collections],
+            swiftSettings: core
+        ),
+        .target(
+            name: "BluetoothCryptography",
             dependencies: [
-                "ByteCoding", "BluetoothHCI", collections,
+                "ByteCoding", "BluetoothHost",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
             ],
@@ -80,7 +85,9 @@ let package = Package(
         ),
         .target(
             name: "PebblePhone",
-            dependencies: ["ByteCoding", "BluetoothHCI", "BluetoothHost", "PebbleProtocol", collections],
+            dependencies: [
+                "ByteCoding", "BluetoothHCI", "BluetoothHost", "BluetoothCryptography", "PebbleProtocol", collections,
+            ],
             swiftSettings: strict
         ),
         .target(
@@ -105,7 +112,8 @@ let package = Package(
         .target(
             name: "HCIRuntime",
             dependencies: [
-                "ByteCoding", "BluetoothHCI", "BluetoothHost", "BluetoothPeripheral", "LinuxBluetooth", "AirSimulator",
+                "ByteCoding", "BluetoothHCI", "BluetoothHost", "BluetoothCryptography", "BluetoothPeripheral",
+                "LinuxBluetooth", "AirSimulator",
                 "PrivateFiles", "CLinux", logging,
             ],
             swiftSettings: strict
@@ -132,8 +140,9 @@ let package = Package(
             name: "Daemon",
             dependencies: [
                 "HCIRuntime",
-                "BluetoothHCI", "BluetoothHost", "PebbleProtocol", "PebbleWatch", "WatchStorage", "LinuxBluetooth",
-                "AirSimulator", "Board", "ControlServer", "PrivateFiles", "CLinux", logging,
+                "BluetoothHCI", "BluetoothHost", "BluetoothCryptography", "PebbleProtocol", "PebbleWatch",
+                "WatchStorage", "LinuxBluetooth", "AirSimulator", "Board", "ControlServer", "PrivateFiles", "CLinux",
+                logging,
             ],
             swiftSettings: strict
         ),
@@ -149,9 +158,8 @@ let package = Package(
         .executableTarget(
             name: "cairn",
             dependencies: [
-                "Board", "Daemon", "HCIRuntime", "ControlServer", "AirSimulator", "BluetoothHCI", "Bundles",
-                "LinuxBluetooth",
-                "PrivateFiles",
+                "Board", "Daemon", "HCIRuntime", "ControlServer", "AirSimulator", "BluetoothHCI", "BluetoothHost",
+                "BluetoothCryptography", "Bundles", "LinuxBluetooth", "PrivateFiles",
                 "PebblePhone", "PebbleProtocol", "PebbleWatch", logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
@@ -162,15 +170,19 @@ let package = Package(
             name: "cairn-bench",
             dependencies: [
                 "CAllocationCounter",
-                "ByteCoding", "SeededRandomness", "BluetoothHCI", "BluetoothHost", "PebbleProtocol", "PebbleWatch",
-                "AirSimulator", "PebblePhone", "Daemon", "HCIRuntime", "LinuxBluetooth", logging,
+                "ByteCoding", "SeededRandomness", "BluetoothHCI", "BluetoothHost", "BluetoothCryptography",
+                "PebbleProtocol", "PebbleWatch", "AirSimulator", "PebblePhone", "Daemon", "HCIRuntime",
+                "LinuxBluetooth", logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "BluetoothPeripheralTests",
-            dependencies: ["BluetoothPeripheral", "BluetoothHost", "BluetoothHCI", "AirSimulator", "SeededRandomness"],
+            dependencies: [
+                "BluetoothPeripheral", "BluetoothHost", "BluetoothCryptography", "BluetoothHCI", "AirSimulator",
+                "SeededRandomness",
+            ],
             swiftSettings: strict
         ),
         .testTarget(
@@ -186,7 +198,10 @@ let package = Package(
         ),
         .testTarget(
             name: "BluetoothHostTests",
-            dependencies: ["ByteCoding", "SeededRandomness", "BluetoothHost", "BluetoothHCI", "AirSimulator"],
+            dependencies: [
+                "ByteCoding", "SeededRandomness", "BluetoothHost", "BluetoothCryptography", "BluetoothHCI",
+                "AirSimulator",
+            ],
             resources: [.copy("Vectors")],
             swiftSettings: strict
         ),
@@ -198,7 +213,10 @@ let package = Package(
         ),
         .testTarget(
             name: "PebbleWatchTests",
-            dependencies: ["PebbleWatch", "PebblePhone", "AirSimulator", "SeededRandomness"],
+            dependencies: [
+                "PebbleWatch", "PebblePhone", "BluetoothHost", "BluetoothCryptography", "AirSimulator",
+                "SeededRandomness",
+            ],
             resources: [.copy("Vectors")],
             swiftSettings: strict
         ),
@@ -223,8 +241,8 @@ let package = Package(
         .testTarget(
             name: "PebblePhoneTests",
             dependencies: [
-                "PebblePhone", "PebbleWatch", "PebbleProtocol", "BluetoothHost", "BluetoothHCI", "AirSimulator",
-                "LinuxBluetooth", "SeededRandomness",
+                "PebblePhone", "PebbleWatch", "PebbleProtocol", "BluetoothHost", "BluetoothCryptography",
+                "BluetoothHCI", "AirSimulator", "LinuxBluetooth", "SeededRandomness",
             ],
             swiftSettings: strict
         ),
@@ -258,8 +276,8 @@ let package = Package(
         .testTarget(
             name: "ControlServerTests",
             dependencies: [
-                "ControlServer", "PebbleWatch", "PebbleProtocol", "BluetoothHost", "BluetoothHCI", "ByteCoding",
-                "SeededRandomness",
+                "ControlServer", "PebbleWatch", "PebbleProtocol", "BluetoothHost", "BluetoothCryptography",
+                "BluetoothHCI", "ByteCoding", "SeededRandomness",
             ],
             swiftSettings: strict
         ),

@@ -10,7 +10,9 @@ import DequeModule
 ///
 ///     var peripheral = try Peripheral(
 ///         Thermometer(),
-///         PeripheralConfiguration(name: "Kitchen", address: .staticRandom(0x1234))
+///         PeripheralConfiguration(name: "Kitchen", address: .staticRandom(0x1234)),
+///         cryptography: .swiftCrypto,
+///         randomness: .system
 ///     )
 public struct Peripheral<Services: ServiceSet>: HCIHost {
     /// A request that a service answers later.
@@ -57,11 +59,14 @@ public struct Peripheral<Services: ServiceSet>: HCIHost {
     public static var advertisingSet: AdvertisingSetID { AdvertisingSetID(rawValue: 0) }
 
     /// A peripheral that has not been started.
-    /// - Parameter randomness: where keys come from: a cryptographically secure generator, outside of tests.
+    /// - Parameters:
+    ///   - cryptography: what pairing is made of. `HCIRuntime` has an initializer that needs neither.
+    ///   - randomness: where keys come from: a cryptographically secure generator, outside of tests.
     public init(
         _ services: Services,
         _ configuration: PeripheralConfiguration,
-        randomness: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
+        cryptography: LECryptography,
+        randomness: RandomSource
     ) throws(PeripheralError) {
         var services = services
         var layout = ServiceLayout()
@@ -80,10 +85,13 @@ public struct Peripheral<Services: ServiceSet>: HCIHost {
             configuration: Self.hostConfiguration(configuration),
             database: database,
             bonds: configuration.bonds,
+            cryptography: cryptography,
             randomness: randomness
         )
         do throws(GATTError) {
-            if let handle = database.handle(of: Self.databaseHash) { try host.gatt.setValue(database.hash, of: handle) }
+            if let handle = database.handle(of: Self.databaseHash) {
+                try host.gatt.setValue(database.hash(cryptography), of: handle)
+            }
         } catch {
             throw .value(error)
         }

@@ -1,3 +1,4 @@
+import BluetoothCryptography
 import BluetoothHCI
 import BluetoothHost
 import ByteCoding
@@ -42,13 +43,17 @@ public struct CompanionPhone: HCIHost, Sendable {
     private var events: Deque<PhoneEvent> = []
 
     /// A phone that has not been started.
+    /// - Parameters:
+    ///   - cryptography: what encrypts, authenticates and agrees on keys.
+    ///   - randomness: where keys and nonces come from.
     /// - Throws: `GATTDatabaseError` when the configuration does not make a legal database.
     public init(
         _ configuration: PhoneConfiguration,
-        randomness: any RandomNumberGenerator & Sendable
+        cryptography: LECryptography = .swiftCrypto,
+        randomness: RandomSource
     ) throws(GATTDatabaseError) {
         self.configuration = configuration
-        let layout = try PhoneDatabase(configuration)
+        let layout = try PhoneDatabase(configuration, cryptography)
         transportData = layout.transportData
         var hostConfiguration = LEHost.Configuration(
             ownAddress: .random(configuration.address),
@@ -59,6 +64,7 @@ public struct CompanionPhone: HCIHost, Sendable {
         host = LEHost(
             configuration: hostConfiguration,
             database: layout.database,
+            cryptography: cryptography,
             randomness: randomness
         )
     }

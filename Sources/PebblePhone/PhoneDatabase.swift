@@ -9,7 +9,7 @@ struct PhoneDatabase: Sendable {
 
     /// Lays out the database. A phone that uses the watch's service has none of its own, so that the watch does not
     /// find two.
-    init(_ configuration: PhoneConfiguration) throws(GATTDatabaseError) {
+    init(_ configuration: PhoneConfiguration, _ cryptography: LECryptography) throws(GATTDatabaseError) {
         let data: AttributeName = "ppogatt data"
         var database = try GATTDatabase {
             Service(.genericAccess) {
@@ -33,7 +33,9 @@ struct PhoneDatabase: Sendable {
                 }
             }
         }
-        if let hash = database.handle(of: PhoneSystem.databaseHash) { try? database.setValue(database.hash, of: hash) }
+        if let hash = database.handle(of: PhoneSystem.databaseHash) {
+            try? database.setValue(database.hash(cryptography), of: hash)
+        }
         self.database = database
         transportData = database.handle(of: data)
     }

@@ -22,7 +22,7 @@ extension Firmware {
 
     /// Computes the Database Hash of what is published now, and lets phones read it.
     mutating func updateDatabaseHash() {
-        databaseHash = host.gatt.database.hash
+        databaseHash = host.gatt.database.hash(host.cryptography)
         guard handles.databaseHash != .none else { return }
         do {
             try host.gatt.setValue(databaseHash, of: handles.databaseHash)

@@ -35,6 +35,7 @@ extension Firmware {
                 originalConfiguration,
                 memory: memory,
                 isRecovery: restart.cause == .recovery,
+                cryptography: host.cryptography,
                 randomness: system.randomness
             )
         } catch {

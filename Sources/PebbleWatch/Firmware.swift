@@ -87,14 +87,22 @@ public struct Firmware: HCIHost, Sendable {
     /// A watch that has not been started.
     /// - Parameters:
     ///   - memory: what its store remembers; without one, as fresh from the factory.
+    ///   - cryptography: what encrypts, authenticates and agrees on keys.
     ///   - randomness: where keys and nonces come from.
     /// - Throws: `GATTDatabaseError` when the identity does not make a legal database.
     public init(
         _ configuration: WatchConfiguration,
         memory: WatchMemory = WatchMemory(),
-        randomness: any RandomNumberGenerator & Sendable
+        cryptography: LECryptography,
+        randomness: RandomSource
     ) throws(GATTDatabaseError) {
-        try self.init(configuration, memory: memory, isRecovery: false, randomness: randomness)
+        try self.init(
+            configuration,
+            memory: memory,
+            isRecovery: false,
+            cryptography: cryptography,
+            randomness: randomness
+        )
     }
 
     /// - Parameter isRecovery: whether recovery firmware is to run.
@@ -102,7 +110,8 @@ public struct Firmware: HCIHost, Sendable {
         _ configuration: WatchConfiguration,
         memory: WatchMemory,
         isRecovery: Bool,
-        randomness: any RandomNumberGenerator & Sendable
+        cryptography: LECryptography,
+        randomness: RandomSource
     ) throws(GATTDatabaseError) {
         originalConfiguration = configuration
         var configuration = configuration
@@ -140,6 +149,7 @@ public struct Firmware: HCIHost, Sendable {
             configuration: hostConfiguration,
             database: layout.database,
             bonds: configuration.isBondable ? memory.phones.map(\.bond) : [],
+            cryptography: cryptography,
             randomness: randomness
         )
         advertiser = WatchAdvertiser(configuration)

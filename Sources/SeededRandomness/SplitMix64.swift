@@ -7,7 +7,10 @@ public struct SplitMix64: RandomNumberGenerator, Sendable {
 
     public init(seed: UInt64) { state = seed }
 
-    public mutating func next() -> UInt64 {
+    public mutating func next() -> UInt64 { Self.draw(from: &state) }
+
+    /// The next number of the generator that is in a state, where a seed is the first: for who keeps the state elsewhere.
+    public static func draw(from state: inout UInt64) -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = state
         mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9

@@ -1,4 +1,5 @@
 import ArgumentParser
+import BluetoothCryptography
 import BluetoothHCI
 import Daemon
 import HCIRuntime
@@ -122,7 +123,7 @@ struct DemoCommand: ParsableCommand {
         configuration.transport = transport
         configuration.pairing = pair ? .automatic : .never
         do {
-            return Demonstration(try CompanionPhone(configuration, randomness: SystemRandomNumberGenerator()))
+            return Demonstration(try CompanionPhone(configuration, randomness: .system))
         } catch {
             throw ProgramError(.systemError, "the phone cannot be made: \(error)", advice: "report this as a defect")
         }

@@ -1,4 +1,5 @@
 import AirSimulator
+import BluetoothCryptography
 import BluetoothHCI
 import BluetoothHost
 import ByteCoding
@@ -128,7 +129,8 @@ private struct AirRig {
                     security: .device(identity: own, key: side == .central ? 7 : 8)
                 ),
                 database: database,
-                randomness: SplitMix64(seed: seed << 8 | (side == .central ? 1 : 2))
+                cryptography: .swiftCrypto,
+                randomness: RandomSource(state: seed << 8 | (side == .central ? 1 : 2), SplitMix64.draw)
             )
             if side == .peripheral { _ = try host.listen(ChannelListener(requirement: requirement), on: Self.spsm) }
             ids[side] = simulation.add(host, controller)

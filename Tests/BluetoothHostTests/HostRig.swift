@@ -1,3 +1,4 @@
+import BluetoothCryptography
 import BluetoothHCI
 import BluetoothHost
 import ByteCoding
@@ -83,7 +84,8 @@ struct HostRig {
             configuration: configuration,
             database: database,
             bonds: bonds,
-            randomness: SplitMix64(seed: 0xCA1A)
+            cryptography: .swiftCrypto,
+            randomness: RandomSource(state: 0xCA1A, SplitMix64.draw)
         )
     }
 

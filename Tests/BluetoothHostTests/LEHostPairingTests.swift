@@ -1,4 +1,5 @@
 import AirSimulator
+import BluetoothCryptography
 import BluetoothHCI
 import ByteCoding
 import SeededRandomness
@@ -209,7 +210,7 @@ struct SecurityRig {
         address: UInt32 = 1
     ) throws {
         simulation = Simulation(seed: UInt64(address))
-        phoneAddress = .random(DeviceAddress(resolvableBy: Self.phoneKey, random: address))
+        phoneAddress = .random(DeviceAddress(resolvableBy: Self.phoneKey, random: address, CryptoToolbox(.swiftCrypto)))
         self.bonds = bonds
         let database = try GATTDatabase {
             Service(.uuid16(0xABCD)) {
@@ -229,7 +230,8 @@ struct SecurityRig {
                 ),
                 database: database,
                 bonds: bonds[side] ?? [],
-                randomness: SplitMix64(seed: UInt64(address) << 8 | (side == .central ? 1 : 2))
+                cryptography: .swiftCrypto,
+                randomness: RandomSource(state: UInt64(address) << 8 | (side == .central ? 1 : 2), SplitMix64.draw)
             )
         }
         phoneID = simulation.add(host(phoneAddress, Self.phoneIdentity, Self.phoneKey.value, .central), controllers)

@@ -1,3 +1,4 @@
+import BluetoothCryptography
 import BluetoothHCI
 import ByteCoding
 import SeededRandomness
@@ -32,7 +33,7 @@ struct SecurityManagerBondTests {
     }
 
     static func privateAddress(_ random: UInt32) -> LEAddress {
-        .random(DeviceAddress(resolvableBy: phoneKey, random: random))
+        .random(DeviceAddress(resolvableBy: phoneKey, random: random, CryptoToolbox(.swiftCrypto)))
     }
 
     /// Pairs, and gives both sides' bonds.
@@ -129,7 +130,8 @@ struct SecurityManagerBondTests {
         var manager = SecurityManager(
             configuration: .device(),
             bonds: bonds[.peripheral] ?? [],
-            randomness: SplitMix64(seed: 1)
+            cryptography: .swiftCrypto,
+            randomness: RandomSource(state: 1, SplitMix64.draw)
         )
         manager.connectionOpened(
             1,
@@ -236,7 +238,8 @@ struct SecurityManagerBondTests {
             var manager = SecurityManager(
                 configuration: .device(mitm: protection),
                 bonds: [bond],
-                randomness: SplitMix64(seed: 1)
+                cryptography: .swiftCrypto,
+                randomness: RandomSource(state: 1, SplitMix64.draw)
             )
             manager.connectionOpened(1, role: .responder, ownAddress: Self.watch, peerAddress: Self.phone)
             #expect(manager.security(of: 1)?.isBonded == false)
@@ -246,7 +249,8 @@ struct SecurityManagerBondTests {
         var manager = SecurityManager(
             configuration: .device(),
             bonds: [unauthenticated],
-            randomness: SplitMix64(seed: 1)
+            cryptography: .swiftCrypto,
+            randomness: RandomSource(state: 1, SplitMix64.draw)
         )
         manager.connectionOpened(1, role: .responder, ownAddress: Self.watch, peerAddress: Self.phone)
         manager.longTermKeyRequested(on: 1, name: .none)
@@ -385,7 +389,12 @@ struct SecurityManagerBondTests {
             SecurityAction.replyLongTermKey(1, LongTermKey(secret)),
             PeerOutOfBandData(secureConnections: OutOfBandData(confirm: secret, random: secret)),
             configuration, SMPPDU.encryptionInformation(LongTermKey(secret)),
-            SecurityManager(configuration: configuration, bonds: [bond], randomness: SplitMix64(seed: 1)),
+            SecurityManager(
+                configuration: configuration,
+                bonds: [bond],
+                cryptography: .swiftCrypto,
+                randomness: RandomSource(state: 1, SplitMix64.draw)
+            ),
         ]
         for value in values {
             var dumped = ""

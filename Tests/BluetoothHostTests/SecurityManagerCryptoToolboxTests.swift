@@ -1,3 +1,4 @@
+import BluetoothCryptography
 import BluetoothHCI
 import ByteCoding
 import Testing
@@ -7,11 +8,13 @@ import Testing
 /// The Core Specification's sample data, typed in as printed there: most significant octet first.
 @Suite("Security Manager cryptographic toolbox")
 struct SecurityManagerCryptoToolboxTests {
+    private let toolbox = CryptoToolbox(.swiftCrypto)
+
     // MARK: AES
 
     @Test("e: FIPS-197 appendix C.1")
     func blockCipher() throws {
-        let result = try CryptoToolbox.e(
+        let result = try toolbox.e(
             key: try number("000102030405060708090a0b0c0d0e0f"),
             try number("00112233445566778899aabbccddeeff")
         )
@@ -20,7 +23,7 @@ struct SecurityManagerCryptoToolboxTests {
 
     @Test("e: session key of Core Vol 6, Part C, 1")
     func sessionKey() throws {
-        let result = try CryptoToolbox.e(
+        let result = try toolbox.e(
             key: try number("4c68384139f574d836bcf34e9dfb01bf"),
             try number("0213243546576879acbdcedfe0f10213")
         )
@@ -46,14 +49,14 @@ struct SecurityManagerCryptoToolboxTests {
             )
         )
         let key = try number("2b7e151628aed2a6abf7158809cf4f3c")
-        #expect(try CryptoToolbox.aesCMAC(key: key, Array(message.prefix(length))) == (try number(expected)))
+        #expect(try toolbox.aesCMAC(key: key, Array(message.prefix(length))) == (try number(expected)))
     }
 
     // MARK: LE legacy pairing (Core Vol 3, Part H, 2.2.3 and 2.2.4)
 
     @Test("c1")
     func confirmValue() throws {
-        let confirm = try CryptoToolbox.c1(
+        let confirm = try toolbox.c1(
             TemporaryKey(0),
             random: try number("5783D52156AD6F0E6388274EC6702EE0"),
             request: 0x07_0710_0000_0101,
@@ -66,7 +69,7 @@ struct SecurityManagerCryptoToolboxTests {
 
     @Test("s1")
     func shortTermKey() throws {
-        let key = try CryptoToolbox.s1(
+        let key = try toolbox.s1(
             TemporaryKey(0),
             responderRandom: try number("000F0E0D0C0B0A091122334455667788"),
             initiatorRandom: try number("010203040506070899AABBCCDDEEFF00")
@@ -87,13 +90,13 @@ struct SecurityManagerCryptoToolboxTests {
 
     @Test("f4: D.2")
     func f4() throws {
-        let confirm = try CryptoToolbox.f4(try wide(u), try wide(v), try number(n1), 0)
+        let confirm = try toolbox.f4(try wide(u), try wide(v), try number(n1), 0)
         #expect(confirm == (try number("f2c916f107a9bd1cf1eda1bea974872d")))
     }
 
     @Test("f5: D.3")
     func f5() throws {
-        let keys = try CryptoToolbox.f5(
+        let keys = try toolbox.f5(
             DHKey(value: try wide(w)),
             try number(n1),
             try number(n2),
@@ -110,7 +113,7 @@ struct SecurityManagerCryptoToolboxTests {
         let resolved = LEAddress(type: .publicIdentity, address: a1.address)
         let random = LEAddress(type: .random, address: a1.address)
         func longTermKey(_ address: LEAddress) throws -> LongTermKey {
-            try CryptoToolbox.f5(key, try number(n1), try number(n2), initiator: address, responder: a2).longTermKey
+            try toolbox.f5(key, try number(n1), try number(n2), initiator: address, responder: a2).longTermKey
         }
         #expect(try longTermKey(resolved) == longTermKey(a1))
         #expect(try longTermKey(random) != longTermKey(a1))
@@ -118,7 +121,7 @@ struct SecurityManagerCryptoToolboxTests {
 
     @Test("f6: D.4")
     func f6() throws {
-        let check = try CryptoToolbox.f6(
+        let check = try toolbox.f6(
             MacKey(try number(macKey)),
             try number(n1),
             try number(n2),
@@ -132,25 +135,25 @@ struct SecurityManagerCryptoToolboxTests {
 
     @Test("g2: D.5")
     func g2() throws {
-        let value = try CryptoToolbox.g2(try wide(u), try wide(v), try number(n1), try number(n2))
+        let value = try toolbox.g2(try wide(u), try wide(v), try number(n1), try number(n2))
         #expect(value == 0x2F9E_D5BA)
     }
 
     @Test("h6: D.6")
     func h6() throws {
-        let key = try CryptoToolbox.h6(try number("ec0234a357c8ad05341010a60a397d9b"), keyID: 0x6C65_6272)
+        let key = try toolbox.h6(try number("ec0234a357c8ad05341010a60a397d9b"), keyID: 0x6C65_6272)
         #expect(key == (try number("2d9ae102e76dc91ce8d3a9e280b16399")))
     }
 
     @Test("ah: D.7")
     func addressHash() throws {
         let key = IdentityResolvingKey(try number("ec0234a357c8ad05341010a60a397d9b"))
-        #expect(try CryptoToolbox.ah(key, prand: 0x708194) == 0x0DFBAA)
+        #expect(try toolbox.ah(key, prand: 0x708194) == 0x0DFBAA)
     }
 
     @Test("h7: D.8")
     func h7() throws {
-        let key = try CryptoToolbox.h7(
+        let key = try toolbox.h7(
             salt: try number("000000000000000000000000746d7031"),
             try number("ec0234a357c8ad05341010a60a397d9b")
         )
@@ -186,49 +189,48 @@ struct SecurityManagerCryptoToolboxTests {
 
     @Test("P-256 key agreement", arguments: samples)
     func keyAgreement(sample: KeyAgreement) throws {
-        let a = try #require(P256KeyPair(privateKey: wide(sample.privateA)))
-        let b = try #require(P256KeyPair(privateKey: wide(sample.privateB)))
+        let a = try #require(P256KeyPair(privateKey: wide(sample.privateA), toolbox))
+        let b = try #require(P256KeyPair(privateKey: wide(sample.privateB), toolbox))
         #expect(a.publicKey == P256PublicKey(x: try wide(sample.xA), y: try wide(sample.yA)))
         #expect(b.publicKey == P256PublicKey(x: try wide(sample.xB), y: try wide(sample.yB)))
-        #expect(a.sharedKey(with: b.publicKey)?.value == (try wide(sample.shared)))
-        #expect(b.sharedKey(with: a.publicKey)?.value == (try wide(sample.shared)))
+        #expect(a.sharedKey(with: b.publicKey, toolbox)?.value == (try wide(sample.shared)))
+        #expect(b.sharedKey(with: a.publicKey, toolbox)?.value == (try wide(sample.shared)))
     }
 
     @Test("The debug key pair is the one that is printed in the Core")
     func debugKey() throws {
-        let pair = try #require(P256KeyPair.debug)
+        let pair = try #require(P256KeyPair.debug(toolbox))
         #expect(pair.publicKey.x == (try wide(Self.samples[0].xA)))
         #expect(pair.publicKey.x == P256KeyPair.debugPublicKeyX)
     }
 
     @Test("Points that are not on the curve are refused")
     func invalidPoints() throws {
-        let pair = try #require(P256KeyPair(privateKey: wide(Self.samples[0].privateB)))
+        let pair = try #require(P256KeyPair(privateKey: wide(Self.samples[0].privateB), toolbox))
         let good = P256PublicKey(x: try wide(Self.samples[0].xA), y: try wide(Self.samples[0].yA))
         let zero = UInt256(high: 0, low: 0)
         let all = UInt256(high: .max, low: .max)
         // p, x + p and the like are the same number modulo the prime, and no valid coordinate.
         let prime = try wide("ffffffff00000001000000000000000000000000ffffffffffffffffffffffff")
-        #expect(pair.sharedKey(with: good) != nil)
-        #expect(
-            pair.sharedKey(with: P256PublicKey(x: good.x, y: UInt256(high: good.y.high, low: good.y.low ^ 1))) == nil
-        )
+        #expect(pair.sharedKey(with: good, toolbox) != nil)
+        let besides = P256PublicKey(x: good.x, y: UInt256(high: good.y.high, low: good.y.low ^ 1))
+        #expect(pair.sharedKey(with: besides, toolbox) == nil)
         // The invalid-curve attack of CVE-2018-5383 sets y to zero.
-        #expect(pair.sharedKey(with: P256PublicKey(x: good.x, y: zero)) == nil)
-        #expect(pair.sharedKey(with: P256PublicKey(x: zero, y: zero)) == nil)
-        #expect(pair.sharedKey(with: P256PublicKey(x: all, y: all)) == nil)
-        #expect(pair.sharedKey(with: P256PublicKey(x: prime, y: good.y)) == nil)
-        #expect(pair.sharedKey(with: P256PublicKey(x: good.y, y: good.x)) == nil)
+        #expect(pair.sharedKey(with: P256PublicKey(x: good.x, y: zero), toolbox) == nil)
+        #expect(pair.sharedKey(with: P256PublicKey(x: zero, y: zero), toolbox) == nil)
+        #expect(pair.sharedKey(with: P256PublicKey(x: all, y: all), toolbox) == nil)
+        #expect(pair.sharedKey(with: P256PublicKey(x: prime, y: good.y), toolbox) == nil)
+        #expect(pair.sharedKey(with: P256PublicKey(x: good.y, y: good.x), toolbox) == nil)
     }
 
     @Test("Numbers that are no private key are refused")
     func invalidPrivateKeys() throws {
         let order = try wide("ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551")
-        #expect(P256KeyPair(privateKey: UInt256(high: 0, low: 0)) == nil)
-        #expect(P256KeyPair(privateKey: order) == nil)
-        #expect(P256KeyPair(privateKey: UInt256(high: order.high, low: order.low - 1)) != nil)
-        var broken: any RandomNumberGenerator & Sendable = ConstantRandomness()
-        #expect(P256KeyPair(from: &broken) == nil)
+        #expect(P256KeyPair(privateKey: UInt256(high: 0, low: 0), toolbox) == nil)
+        #expect(P256KeyPair(privateKey: order, toolbox) == nil)
+        #expect(P256KeyPair(privateKey: UInt256(high: order.high, low: order.low - 1), toolbox) != nil)
+        var broken = RandomSource { _ in 0 }
+        #expect(P256KeyPair(from: &broken, toolbox) == nil)
     }
 
     // MARK: Keys
@@ -250,12 +252,13 @@ struct SecurityManagerCryptoToolboxTests {
     }
 
     @Test("Nothing prints a secret")
-    func redaction() {
+    func redaction() throws {
         let value: UInt128 = 0xDEAD_BEEF_DEAD_BEEF_DEAD_BEEF_DEAD_BEEF
         struct Holder { let key: LongTermKey }
+        let keyPair = try #require(P256KeyPair(privateKey: UInt256(high: value >> 1, low: value), toolbox))
         let keys: [any Secret] = [
             LongTermKey(value), IdentityResolvingKey(value), ConnectionSignatureResolvingKey(value),
-            TemporaryKey(value), MacKey(value), DHKey(value: UInt256(high: value, low: value)),
+            TemporaryKey(value), MacKey(value), DHKey(value: UInt256(high: value, low: value)), keyPair,
         ]
         for key in keys {
             var dumped = ""
@@ -282,9 +285,4 @@ struct SecurityManagerCryptoToolboxTests {
         try #require(text.count == 64)
         return UInt256(high: try number(String(text.prefix(32))), low: try number(String(text.suffix(32))))
     }
-}
-
-/// A source of randomness that has none.
-private struct ConstantRandomness: RandomNumberGenerator, Sendable {
-    mutating func next() -> UInt64 { 0 }
 }

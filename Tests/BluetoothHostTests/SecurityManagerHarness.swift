@@ -1,3 +1,4 @@
+import BluetoothCryptography
 import BluetoothHCI
 import ByteCoding
 import SeededRandomness
@@ -60,13 +61,15 @@ struct SecurityPair {
         managers[.central] = SecurityManager(
             configuration: central,
             bonds: bonds[.central] ?? [],
-            randomness: SplitMix64(seed: seed)
+            cryptography: .swiftCrypto,
+            randomness: RandomSource(state: seed, SplitMix64.draw)
         )
         managers[.peripheral] = SecurityManager(
             configuration: peripheral,
             bonds: bonds[.peripheral] ?? [],
             isPairable: isPairable,
-            randomness: SplitMix64(seed: seed ^ 0xABCD_EF01)
+            cryptography: .swiftCrypto,
+            randomness: RandomSource(state: seed ^ 0xABCD_EF01, SplitMix64.draw)
         )
         connect()
     }

@@ -1,3 +1,4 @@
+import BluetoothCryptography
 import BluetoothHCI
 import Testing
 
@@ -439,7 +440,9 @@ struct SecurityManagerOutcomeTests {
         #expect(pair.summary(.peripheral) != nil)
         pair.managers[.peripheral]?.isPairable = false
         // The phone is known by its identity, whatever address it uses; but anybody who heard the address can use it.
-        pair.addresses[.central] = .random(DeviceAddress(resolvableBy: IdentityResolvingKey(0x1111), random: 99))
+        pair.addresses[.central] = .random(
+            DeviceAddress(resolvableBy: IdentityResolvingKey(0x1111), random: 99, CryptoToolbox(.swiftCrypto))
+        )
         pair.reconnect()
         try pair.managers[.central]?.pair(Side.central.handle, at: pair.now)
         pair.run()

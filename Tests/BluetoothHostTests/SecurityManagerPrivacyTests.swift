@@ -1,3 +1,4 @@
+import BluetoothCryptography
 import BluetoothHCI
 import SeededRandomness
 import Testing
@@ -10,25 +11,26 @@ struct SecurityManagerPrivacyTests {
     /// The sample of Core 5.4, Vol 3, Part H, D.7: prand 708194, hash 0dfbaa.
     private let key = IdentityResolvingKey(0xEC02_34A3_57C8_AD05_3410_10A6_0A39_7D9B)
     private let sample = DeviceAddress(0x7081_940D_FBAA)
+    private let toolbox = CryptoToolbox(.swiftCrypto)
 
     @Test("The sample address of the Core resolves, and with no other key")
     func sampleAddress() {
-        #expect(sample.isResolvable(by: key))
-        #expect(!sample.isResolvable(by: IdentityResolvingKey(key.value ^ 1)))
-        #expect(DeviceAddress(resolvableBy: key, random: 0x308194) == sample)
+        #expect(sample.isResolvable(by: key, toolbox))
+        #expect(!sample.isResolvable(by: IdentityResolvingKey(key.value ^ 1), toolbox))
+        #expect(DeviceAddress(resolvableBy: key, random: 0x308194, toolbox) == sample)
         // The two highest bits are not the caller's.
-        #expect(DeviceAddress(resolvableBy: key, random: 0xFFF0_8194) == sample)
+        #expect(DeviceAddress(resolvableBy: key, random: 0xFFF0_8194, toolbox) == sample)
         // The same hash does not make a static or a non-resolvable address resolvable.
-        #expect(!DeviceAddress(sample.value | 0xC000_0000_0000).isResolvable(by: key))
+        #expect(!DeviceAddress(sample.value | 0xC000_0000_0000).isResolvable(by: key, toolbox))
     }
 
     @Test("Random parts that the Core forbids are avoided")
     func forbiddenRandomParts() {
         for random in [UInt32(0), 0x3F_FFFF, 0xFFFF_FFFF] {
-            let address = DeviceAddress(resolvableBy: key, random: random)
+            let address = DeviceAddress(resolvableBy: key, random: random, toolbox)
             let part = address.value >> 24 & 0x3F_FFFF
             #expect(part != 0 && part != 0x3F_FFFF)
-            #expect(address.isResolvable(by: key))
+            #expect(address.isResolvable(by: key, toolbox))
         }
     }
 
@@ -47,11 +49,12 @@ struct SecurityManagerPrivacyTests {
         var manager = SecurityManager(
             configuration: .device(),
             bonds: [bond(phone, 5), bond(tablet, 6), bond(.public(DeviceAddress(0xCC)), nil)],
-            randomness: SplitMix64(seed: 1)
+            cryptography: .swiftCrypto,
+            randomness: RandomSource(state: 1, SplitMix64.draw)
         )
-        let phoneAddress = LEAddress.random(DeviceAddress(resolvableBy: IdentityResolvingKey(5), random: 1))
-        let tabletAddress = LEAddress.random(DeviceAddress(resolvableBy: IdentityResolvingKey(6), random: 2))
-        let stranger = LEAddress.random(DeviceAddress(resolvableBy: IdentityResolvingKey(7), random: 3))
+        let phoneAddress = LEAddress.random(DeviceAddress(resolvableBy: IdentityResolvingKey(5), random: 1, toolbox))
+        let tabletAddress = LEAddress.random(DeviceAddress(resolvableBy: IdentityResolvingKey(6), random: 2, toolbox))
+        let stranger = LEAddress.random(DeviceAddress(resolvableBy: IdentityResolvingKey(7), random: 3, toolbox))
         for _ in 0..<2 {
             #expect(manager.identity(of: phoneAddress) == phone)
             #expect(manager.identity(of: tabletAddress) == tablet)
@@ -73,18 +76,23 @@ struct SecurityManagerPrivacyTests {
     func rotation() throws {
         var manager = SecurityManager(
             configuration: .device(identity: .public(DeviceAddress(1)), key: key.value),
-            randomness: SplitMix64(seed: 3)
+            cryptography: .swiftCrypto,
+            randomness: RandomSource(state: 3, SplitMix64.draw)
         )
         var seen: Set<DeviceAddress> = []
         for _ in 1...21 {
             let made = manager.makePrivateAddress()
             let address = try #require(made)
-            #expect(address.isResolvable(by: key))
+            #expect(address.isResolvable(by: key, toolbox))
             seen.insert(address)
         }
         #expect(seen.count == 21)
 
-        var withoutIdentity = SecurityManager(configuration: .device(), randomness: SplitMix64(seed: 3))
+        var withoutIdentity = SecurityManager(
+            configuration: .device(),
+            cryptography: .swiftCrypto,
+            randomness: RandomSource(state: 3, SplitMix64.draw)
+        )
         #expect(withoutIdentity.makePrivateAddress() == nil)
     }
 
@@ -148,7 +156,7 @@ struct SecurityManagerPrivacyTests {
         }
         var wait = 1
         for attempt in UInt32(1)...6 {
-            pair.addresses[.central] = .random(DeviceAddress(resolvableBy: phoneKey, random: attempt))
+            pair.addresses[.central] = .random(DeviceAddress(resolvableBy: phoneKey, random: attempt, toolbox))
             pair.reconnect()
             try pair.managers[.central]?.pair(Side.central.handle, at: pair.now)
             pair.run()
@@ -158,7 +166,9 @@ struct SecurityManagerPrivacyTests {
             // At once, and a moment before the time is up, it is refused without another look.
             for elapsed in [Duration.zero, .seconds(wait) - .milliseconds(50)] {
                 pair.now = failed + elapsed
-                pair.addresses[.central] = .random(DeviceAddress(resolvableBy: phoneKey, random: attempt + 100))
+                pair.addresses[.central] = .random(
+                    DeviceAddress(resolvableBy: phoneKey, random: attempt + 100, toolbox)
+                )
                 pair.reconnect()
                 pair.deliver(SecurityManagerRefusalTests.goodRequest, from: .central)
                 #expect(pair.reply(of: .peripheral) == [0x05, 0x09], "attempt \(attempt)")

@@ -1,4 +1,5 @@
 import AirSimulator
+import BluetoothCryptography
 import BluetoothHCI
 import BluetoothHost
 import BluetoothPeripheral
@@ -145,7 +146,8 @@ struct Central: HostOwner {
         host = LEHost(
             configuration: LEHost.Configuration(ownAddress: .staticRandom(0xCE17), security: security),
             database: GATTDatabase(),
-            randomness: SplitMix64(seed: 7)
+            cryptography: .swiftCrypto,
+            randomness: RandomSource(state: 7, SplitMix64.draw)
         )
     }
 
@@ -183,7 +185,12 @@ struct Central: HostOwner {
                 pairing: pairing
             )
             configuration.advertising?.services = [.uuid16(0xFF00)]
-            let peripheral = try Peripheral(services, configuration, randomness: SplitMix64(seed: 1))
+            let peripheral = try Peripheral(
+                services,
+                configuration,
+                cryptography: .swiftCrypto,
+                randomness: RandomSource(state: 1, SplitMix64.draw)
+            )
             air = SimulatedPair(seed: 3, watch: Station(host: peripheral), phone: Central())
             air.run(for: .seconds(1))
             try connect()
@@ -310,7 +317,12 @@ struct Central: HostOwner {
             { .done }
         }
         #expect(throws: PeripheralError.valueNotDeclared("forgotten")) {
-            try Peripheral(Forgetful(), PeripheralConfiguration(name: "", address: Self.address))
+            try Peripheral(
+                Forgetful(),
+                PeripheralConfiguration(name: "", address: Self.address),
+                cryptography: .swiftCrypto,
+                randomness: RandomSource(state: 1, SplitMix64.draw)
+            )
         }
     }
 

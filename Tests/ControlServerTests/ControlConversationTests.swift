@@ -1,3 +1,4 @@
+import BluetoothCryptography
 import BluetoothHCI
 import BluetoothHost
 import Foundation
@@ -20,7 +21,11 @@ import Testing
             let address = LEAddress.random(DeviceAddress(0xC0DE_0000_1234))
             var configuration = WatchConfiguration(identity: WatchIdentity(address: address))
             configuration.batteryLevel = 80
-            firmware = try Firmware(configuration, randomness: SplitMix64(seed: 1))
+            firmware = try Firmware(
+                configuration,
+                cryptography: .swiftCrypto,
+                randomness: RandomSource(state: 1, SplitMix64.draw)
+            )
         }
 
         /// What is answered to bytes, line by line.

@@ -1,4 +1,5 @@
 import AirSimulator
+import BluetoothCryptography
 import BluetoothHCI
 import BluetoothHost
 import PebblePhone
@@ -49,7 +50,11 @@ struct FaultyWatch: HostOwner {
     private(set) var mostSessions = 0
 
     init(_ configuration: WatchConfiguration, seed: UInt64) throws {
-        host = try Firmware(configuration, randomness: SplitMix64(seed: seed))
+        host = try Firmware(
+            configuration,
+            cryptography: .swiftCrypto,
+            randomness: RandomSource(state: seed, SplitMix64.draw)
+        )
     }
 
     mutating func cutOff(_ isCutOff: Bool, at now: Duration) {
@@ -103,7 +108,7 @@ struct FaultyPhone: HostOwner {
     private var lastTime: Duration = .zero
 
     init(_ configuration: PhoneConfiguration, seed: UInt64) throws {
-        host = try CompanionPhone(configuration, randomness: SplitMix64(seed: seed))
+        host = try CompanionPhone(configuration, randomness: RandomSource(state: seed, SplitMix64.draw))
     }
 
     mutating func setRadio(isOn: Bool, at now: Duration) {

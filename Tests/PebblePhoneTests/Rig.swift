@@ -1,4 +1,5 @@
 import AirSimulator
+import BluetoothCryptography
 import BluetoothHCI
 import BluetoothHost
 import PebblePhone
@@ -51,7 +52,11 @@ struct Rig {
         watchConfiguration.linkSecurity = settings.linkSecurity
         watchConfiguration.defaultApp = settings.app
         watchConfiguration.builtInApps = settings.builtInApps
-        let firmware = try Firmware(watchConfiguration, randomness: SplitMix64(seed: seed &+ 1))
+        let firmware = try Firmware(
+            watchConfiguration,
+            cryptography: .swiftCrypto,
+            randomness: RandomSource(state: seed &+ 1, SplitMix64.draw)
+        )
         watch = settings.hasWatch ? simulation.add(firmware, settings.controller) : nil
         phone = simulation.add(try Self.makeDemonstration(settings), settings.controller)
     }
@@ -61,7 +66,10 @@ struct Rig {
         var configuration = PhoneConfiguration(address: phoneAddress, clock: clock)
         configuration.transport = settings.transport
         settings.configurePhone(&configuration)
-        let companion = try CompanionPhone(configuration, randomness: SplitMix64(seed: settings.seed &+ 2))
+        let companion = try CompanionPhone(
+            configuration,
+            randomness: RandomSource(state: settings.seed &+ 2, SplitMix64.draw)
+        )
         return Demonstration(companion, script: settings.script)
     }
 

@@ -1,4 +1,5 @@
 import AirSimulator
+import BluetoothCryptography
 import BluetoothHCI
 import BluetoothHost
 import SeededRandomness
@@ -56,7 +57,12 @@ struct Stranger: HCIHost {
         configuration.connectScanInterval = .milliseconds(30)
         configuration.connectScanWindow = .milliseconds(30)
         let database = try GATTDatabase { Service(.uuid16(0x1800)) {} }
-        return LEHost(configuration: configuration, database: database, randomness: SplitMix64(seed: random.next()))
+        return LEHost(
+            configuration: configuration,
+            database: database,
+            cryptography: .swiftCrypto,
+            randomness: RandomSource(state: random.next(), SplitMix64.draw)
+        )
     }
 
     // MARK: HCIHost

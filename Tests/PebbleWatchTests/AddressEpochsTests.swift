@@ -1,3 +1,4 @@
+import BluetoothHost
 import SeededRandomness
 import Testing
 
@@ -14,7 +15,7 @@ import Testing
         var epochs = AddressEpochs(
             lifetime: lifetime,
             wallClock: wallClock,
-            random: SplitMix64(seed: seed),
+            random: RandomSource(state: seed, SplitMix64.draw),
             at: start
         )
         var silences: [(Duration, Duration)] = []
@@ -58,7 +59,7 @@ import Testing
         var epochs = AddressEpochs(
             lifetime: Self.lifetime,
             wallClock: Self.wallClock,
-            random: SplitMix64(seed: 3),
+            random: RandomSource(state: 3, SplitMix64.draw),
             at: .zero
         )
         let woken = Self.lifetime * 10

@@ -1,3 +1,4 @@
+import BluetoothCryptography
 import BluetoothHCI
 import BluetoothHost
 import ByteCoding
@@ -47,7 +48,11 @@ import Testing
             configuration.advertising = profile
             configuration.beacon = beacon
             configuration.advertisingPower = power
-            firmware = try Firmware(configuration, randomness: SplitMix64(seed: seed))
+            firmware = try Firmware(
+                configuration,
+                cryptography: .swiftCrypto,
+                randomness: RandomSource(state: seed, SplitMix64.draw)
+            )
             controller = FakeController(kind, seed: seed)
             firmware.start(at: now)
             pump()

@@ -1,4 +1,5 @@
 import BluetoothHCI
+import BluetoothHost
 import PebbleProtocol
 import SeededRandomness
 import Testing
@@ -414,7 +415,7 @@ struct AppMessageSchedule {
             phoneCapabilities: [],
             knownApps: [],
             clock: WatchClock(seconds: 0, at: .zero),
-            randomness: SplitMix64(seed: 0)
+            randomness: RandomSource(state: 0, SplitMix64.draw)
         )
     }
 

@@ -1,4 +1,5 @@
 import BluetoothHCI
+import BluetoothHost
 import ByteCoding
 import PebbleProtocol
 import SeededRandomness
@@ -40,7 +41,7 @@ struct AppRig {
             clock: WatchClock(seconds: clock, at: .zero),
             apps: AppManager(configuration),
             memory: ServiceMemory(),
-            randomness: SplitMix64(seed: 1)
+            randomness: RandomSource(state: 1, SplitMix64.draw)
         )
         system.start(at: now)
         drain()

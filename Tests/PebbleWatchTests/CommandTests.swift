@@ -1,3 +1,4 @@
+import BluetoothCryptography
 import BluetoothHCI
 import BluetoothHost
 import PebbleProtocol
@@ -12,7 +13,11 @@ import Testing
         let address = LEAddress.random(DeviceAddress(0xC0DE_0000_1234))
         var configuration = WatchConfiguration(identity: WatchIdentity(address: address))
         change(&configuration)
-        return try Firmware(configuration, randomness: SplitMix64(seed: 1))
+        return try Firmware(
+            configuration,
+            cryptography: .swiftCrypto,
+            randomness: RandomSource(state: 1, SplitMix64.draw)
+        )
     }
 
     private func presses(_ firmware: inout Firmware) -> [String] {

@@ -1,4 +1,6 @@
+import BluetoothCryptography
 import BluetoothHCI
+import BluetoothHost
 import ByteCoding
 import PebbleProtocol
 import SeededRandomness
@@ -14,7 +16,8 @@ import Testing
         let address = LEAddress.random(DeviceAddress(0xC0DE_0000_1234))
         return try Firmware(
             WatchConfiguration(identity: WatchIdentity(address: address)),
-            randomness: SplitMix64(seed: 1)
+            cryptography: .swiftCrypto,
+            randomness: RandomSource(state: 1, SplitMix64.draw)
         )
     }
 

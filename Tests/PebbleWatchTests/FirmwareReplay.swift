@@ -1,4 +1,6 @@
+import BluetoothCryptography
 import BluetoothHCI
+import BluetoothHost
 import ByteCoding
 import PebbleProtocol
 import SeededRandomness
@@ -26,7 +28,11 @@ struct FirmwareReplay {
         let address = LEAddress.random(DeviceAddress(0xC0DE_0000_1234))
         var configuration = WatchConfiguration(identity: WatchIdentity(address: address), personality: .universal)
         configuration.startTime = Self.recordingTime
-        firmware = try Firmware(configuration, randomness: SplitMix64(seed: 1))
+        firmware = try Firmware(
+            configuration,
+            cryptography: .swiftCrypto,
+            randomness: RandomSource(state: 1, SplitMix64.draw)
+        )
         connection = firmware.openDeveloperConnection(.qemu, at: .zero)
         _ = drain()
     }

@@ -1,4 +1,5 @@
 import AirSimulator
+import BluetoothCryptography
 import BluetoothHCI
 import BluetoothHost
 import Foundation
@@ -51,14 +52,18 @@ import Testing
         var configuration = WatchConfiguration(identity: WatchIdentity(address: .random(address)))
         configuration.linkSecurity = .insecureTestLink
         var simulation = Simulation(seed: 7)
-        let firmware = try Firmware(configuration, randomness: SplitMix64(seed: 8))
+        let firmware = try Firmware(
+            configuration,
+            cryptography: .swiftCrypto,
+            randomness: RandomSource(state: 8, SplitMix64.draw)
+        )
         let watch = simulation.add(RecordedWatch(host: firmware))
         var phone = PhoneConfiguration(
             address: DeviceAddress(0xC0FF_EE00_0001),
             clock: PhoneClock(secondsAtOrigin: 1_735_689_600)
         )
         phone.transport = transport
-        let companion = try CompanionPhone(phone, randomness: SplitMix64(seed: 9))
+        let companion = try CompanionPhone(phone, randomness: RandomSource(state: 9, SplitMix64.draw))
         let story = simulation.add(Demonstration(companion))
         _ = simulation.run(until: .seconds(300)) { simulation in
             simulation.withHost(story) { $0.outcome != nil } == true
@@ -77,7 +82,8 @@ import Testing
         var simulation = Simulation(seed: 7)
         let firmware = try Firmware(
             WatchConfiguration(identity: WatchIdentity(address: address)),
-            randomness: SplitMix64(seed: 8)
+            cryptography: .swiftCrypto,
+            randomness: RandomSource(state: 8, SplitMix64.draw)
         )
         let watch = simulation.add(RecordedWatch(host: firmware))
         let phone = simulation.add(RigPhone(address: 0x11, seed: 2))

@@ -1,3 +1,4 @@
+import BluetoothCryptography
 import BluetoothHCI
 import ByteCoding
 import PebbleProtocol
@@ -273,7 +274,11 @@ import Testing
         for personality in Personality.all {
             let configuration = configuration(personality)
             #expect(throws: Never.self) { try configuration.identity.validate() }
-            _ = try Firmware(configuration, randomness: SplitMix64(seed: 1))
+            _ = try Firmware(
+                configuration,
+                cryptography: .swiftCrypto,
+                randomness: RandomSource(state: 1, SplitMix64.draw)
+            )
         }
     }
 }

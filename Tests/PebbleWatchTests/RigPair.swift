@@ -1,4 +1,5 @@
 import AirSimulator
+import BluetoothCryptography
 import BluetoothHCI
 import BluetoothHost
 import ByteCoding
@@ -119,7 +120,8 @@ struct RigPhone: HostOwner {
             configuration: LEHost.Configuration(ownAddress: own, security: security),
             database: database,
             bonds: bonds,
-            randomness: SplitMix64(seed: seed)
+            cryptography: .swiftCrypto,
+            randomness: RandomSource(state: seed, SplitMix64.draw)
         )
         self.bonds = bonds
     }
@@ -216,7 +218,12 @@ struct RigWatch: HostOwner {
     var changes: [MemoryChange] = []
 
     init(_ configuration: WatchConfiguration, memory: WatchMemory = WatchMemory(), seed: UInt64) throws {
-        host = try Firmware(configuration, memory: memory, randomness: SplitMix64(seed: seed))
+        host = try Firmware(
+            configuration,
+            memory: memory,
+            cryptography: .swiftCrypto,
+            randomness: RandomSource(state: seed, SplitMix64.draw)
+        )
         self.memory = memory
     }
 

@@ -1,4 +1,5 @@
 import BluetoothHCI
+import BluetoothHost
 import ByteCoding
 import PebbleProtocol
 import SeededRandomness
@@ -39,7 +40,7 @@ struct ServiceRig {
             clock: WatchClock(seconds: Self.startTime, at: .zero),
             apps: AppManager(configuration),
             memory: memory,
-            randomness: SplitMix64(seed: seed)
+            randomness: RandomSource(state: seed, SplitMix64.draw)
         )
         system.start(at: .zero)
         session = system.openSession(kind, over: .reversedPPoGATT, at: .zero)

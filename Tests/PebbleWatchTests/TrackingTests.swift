@@ -1,4 +1,5 @@
 import AirSimulator
+import BluetoothCryptography
 import BluetoothHCI
 import Foundation
 import SeededRandomness
@@ -49,7 +50,11 @@ import Testing
             configuration.beacon = Beacon(uuid: .system, major: UInt16(number))
             configuration.batteryLevel = UInt8(50 + number)
             configuration.advertising = .custom(AdvertisingSchedule([], then: .apple1285))
-            host = try Firmware(configuration, randomness: SplitMix64(seed: seed))
+            host = try Firmware(
+                configuration,
+                cryptography: .swiftCrypto,
+                randomness: RandomSource(state: seed, SplitMix64.draw)
+            )
             key = host.localIdentity.identityResolvingKey
         }
 
@@ -174,8 +179,9 @@ import Testing
             #expect(Double(right) <= limit, "seed \(seed): \(guess.name): \(right) of \(all)")
         }
         // With the keys each is known.
+        let toolbox = CryptoToolbox(.swiftCrypto)
         for sighting in epochs.joined() {
-            let owners = keys.indices.filter { sighting.address.isResolvable(by: keys[$0]) }
+            let owners = keys.indices.filter { sighting.address.isResolvable(by: keys[$0], toolbox) }
             #expect(owners == [sighting.watch])
         }
         // An address is never used again, and nothing that is said holds what is the owner's.

@@ -1,4 +1,5 @@
 import BluetoothHCI
+import BluetoothHost
 import ByteCoding
 import Foundation
 import PebbleProtocol
@@ -124,7 +125,7 @@ struct TranscriptReplay {
             apps: AppManager(configuration),
             // What the captured watch had to hand over.
             memory: ServiceMemory(coreDump: CoreDump(bytes: Array(0...9))),
-            randomness: SplitMix64(seed: 1)
+            randomness: RandomSource(state: 1, SplitMix64.draw)
         )
         system.start(at: .zero)
         session = system.openSession(.reversedV1, over: .reversedPPoGATT, at: now)

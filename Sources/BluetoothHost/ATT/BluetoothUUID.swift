@@ -16,8 +16,8 @@ public enum BluetoothUUID: Sendable {
     /// Reads `180A`, `0000180A` or `0000180A-0000-1000-8000-00805F9B34FB`, in either case; nil for other text.
     public init?(_ text: some StringProtocol) {
         let groups = text.split(separator: "-", omittingEmptySubsequences: false)
-        guard groups.allSatisfy({ group in group.allSatisfy(\.isHexDigit) }) else { return nil }
-        switch groups.map(\.count) {
+        guard groups.allSatisfy({ group in group.allSatisfy({ $0.isHexDigit }) }) else { return nil }
+        switch groups.map({ $0.count }) {
         case [4]:
             guard let value = UInt16(text, radix: 16) else { return nil }
             self = .uuid16(value)

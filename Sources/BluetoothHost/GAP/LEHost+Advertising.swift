@@ -40,7 +40,7 @@ extension LEHost {
     private static let longestAdvertisingSequence = 8
 
     private func freeAdvertisingHandle() -> AdvertisingHandle? {
-        let taken = Set(advertisers.map(\.handle))
+        let taken = Set(advertisers.map { $0.handle })
         return (0...AdvertisingHandle.maximum).lazy.compactMap(AdvertisingHandle.init(rawValue:))
             .first { !taken.contains($0) }
     }

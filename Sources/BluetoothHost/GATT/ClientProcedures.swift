@@ -1,3 +1,5 @@
+import ByteCoding
+
 /// What a client procedure wants after a response.
 enum ClientStep {
     /// To send its next request.
@@ -17,33 +19,8 @@ protocol ClientProcedure: Sendable {
 }
 
 extension ClientProcedure {
-    mutating func receive(_ error: ATTErrorResponse) throws(GATTProcedureError) -> ClientStep {
+    func receive(_ error: ATTErrorResponse) throws(GATTProcedureError) -> ClientStep {
         throw .refused(error)
-    }
-}
-
-extension GATTProcedure {
-    /// The procedure, ready to write its first request.
-    func begin(ownMTU: Int) -> any ClientProcedure {
-        switch self {
-        case .exchangeMTU: SingleRequest.exchangeMTU(ownMTU)
-        case .discoverAllPrimaryServices: ServiceDiscovery(wanted: nil)
-        case .discoverPrimaryServices(let uuid): ServiceDiscovery(wanted: uuid)
-        case .discoverSecondaryServices: ServiceDiscovery(wanted: nil, type: .secondaryService)
-        case .findIncludedServices(let range): IncludeDiscovery(in: range)
-        case .discoverCharacteristics(let range, let uuid): CharacteristicDiscovery(in: range, wanted: uuid)
-        case .discoverDescriptors(let range): DescriptorDiscovery(in: range)
-        case .read(let handle): SingleRequest.read(handle)
-        case .readLong(let handle): LongRead(handle)
-        case .readByUUID(let uuid, let range): ReadByUUID(uuid, in: range, isExhaustive: true)
-        case .readOneByUUID(let uuid, let range): ReadByUUID(uuid, in: range, isExhaustive: false)
-        case .readMultiple(let handles): SingleRequest.readMultiple(handles)
-        case .readMultipleVariable(let handles): SingleRequest.readMultipleVariable(handles)
-        case .write(let handle, let value): SingleRequest.write(HandleValue(handle, value))
-        case .writeLong(let handle, let value): QueuedWrite([HandleValue(handle, value)])
-        case .writeReliably(let writes): QueuedWrite(writes)
-        case .subscribe(let handle, let subscription): SingleRequest.subscribe(handle, subscription)
-        }
     }
 }
 
@@ -129,7 +106,7 @@ struct LongRead: ClientProcedure {
         }
     }
 
-    mutating func receive(_ error: ATTErrorResponse) throws(GATTProcedureError) -> ClientStep {
+    func receive(_ error: ATTErrorResponse) throws(GATTProcedureError) -> ClientStep {
         // A server may say so when there was nothing behind the first part.
         guard isContinued, error.error == .attributeNotLong || error.error == .invalidOffset else {
             throw .refused(error)

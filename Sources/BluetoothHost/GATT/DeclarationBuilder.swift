@@ -4,9 +4,9 @@ public enum DeclarationBuilder<Element> {
     /// One declaration on a line of its own.
     public static func buildExpression(_ element: Element) -> [Element] { [element] }
     /// All that stands between the braces, in its order.
-    public static func buildBlock(_ parts: [Element]...) -> [Element] { parts.flatMap(\.self) }
+    public static func buildBlock(_ parts: [Element]...) -> [Element] { parts.flatMap { $0 } }
     /// All that the rounds of a `for` loop declare, in their order.
-    public static func buildArray(_ parts: [[Element]]) -> [Element] { parts.flatMap(\.self) }
+    public static func buildArray(_ parts: [[Element]]) -> [Element] { parts.flatMap { $0 } }
     /// What an `if` without `else` declares; nil, and so nothing, when its condition does not hold.
     public static func buildOptional(_ part: [Element]?) -> [Element] { part ?? [] }
     /// What an `if` with `else` or a `switch` declares, from one of its branches.

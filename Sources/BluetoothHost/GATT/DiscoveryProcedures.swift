@@ -33,7 +33,7 @@ extension DiscoveryProcedure {
     func next() -> ClientStep { cursor.remaining == nil ? .end(result) : .request }
 
     /// Attribute Not Found is how a server says that there is no more.
-    mutating func receive(_ error: ATTErrorResponse) throws(GATTProcedureError) -> ClientStep {
+    func receive(_ error: ATTErrorResponse) throws(GATTProcedureError) -> ClientStep {
         guard error.error == .attributeNotFound else { throw .refused(error) }
         return .end(result)
     }
@@ -123,7 +123,7 @@ struct IncludeDiscovery: DiscoveryProcedure {
         return unnamed.isEmpty ? next() : .request
     }
 
-    mutating func receive(_ error: ATTErrorResponse) throws(GATTProcedureError) -> ClientStep {
+    func receive(_ error: ATTErrorResponse) throws(GATTProcedureError) -> ClientStep {
         guard error.error == .attributeNotFound, unnamed.isEmpty else { throw .refused(error) }
         return .end(result)
     }
@@ -248,7 +248,7 @@ struct ReadByUUID: DiscoveryProcedure {
     }
 
     /// An error behind values that could be read ends the list without losing them.
-    mutating func receive(_ error: ATTErrorResponse) throws(GATTProcedureError) -> ClientStep {
+    func receive(_ error: ATTErrorResponse) throws(GATTProcedureError) -> ClientStep {
         guard error.error == .attributeNotFound || !values.isEmpty else { throw .refused(error) }
         return .end(result)
     }

@@ -6,7 +6,7 @@ import DequeModule
 struct GATTClientSession: Sendable {
     private struct Running: Sendable {
         let id: GATTProcedureID
-        var procedure: any ClientProcedure
+        var procedure: RunningProcedure
         /// The opcode of the request under way.
         var opcode: ATTOpcode
         /// The MTU that the request was written for.
@@ -50,7 +50,7 @@ extension GATTClientSession {
 
     /// Ends every procedure with an error.
     mutating func fail(_ error: GATTProcedureError, over bearer: ATTBearer, _ events: inout Deque<GATTEvent>) {
-        let ids = (running.map { [$0.id] } ?? []) + waiting.map(\.id)
+        let ids = (running.map { [$0.id] } ?? []) + waiting.map { $0.id }
         running = nil
         waiting.removeAll()
         for id in ids { report(id, .failure(error), over: bearer, &events) }
@@ -130,7 +130,7 @@ extension GATTClientSession {
         while running == nil, let next = waiting.popFirst() {
             running = Running(
                 id: next.id,
-                procedure: next.procedure.begin(ownMTU: ownMTU),
+                procedure: RunningProcedure(next.procedure, ownMTU: ownMTU),
                 opcode: .errorResponse,
                 mtu: bearer.mtu,
                 deadline: now + ATT.transactionTimeout

@@ -24,8 +24,8 @@ extension GATTDatabase {
 
     /// The Database Hash as a characteristic's value: 16 bytes, least significant first (Core 5.4, Vol 3, Part G, 7.3).
     /// Empty, which is the hash of no database that a client has seen, if the cryptographic library refuses to work.
-    public var hash: [UInt8] {
-        guard let code = try? CryptoToolbox.aesCMAC(key: 0, hashInput) else { return [] }
+    public func hash(_ cryptography: LECryptography) -> [UInt8] {
+        guard let code = cryptography.aesCMAC(0, hashInput) else { return [] }
         var value: [UInt8] = []
         value.appendLittleEndian(code)
         return value

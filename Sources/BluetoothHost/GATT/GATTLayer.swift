@@ -144,7 +144,7 @@ extension GATTLayer {
     }
 
     /// When `advance(to:)` has something to do, unless a PDU comes first.
-    public var nextDeadline: Duration? { connections.lazy.compactMap(\.deadline).min() }
+    public var nextDeadline: Duration? { connections.lazy.compactMap { $0.deadline }.min() }
 
     /// Lets time pass: a bearer whose transaction took 30 s is given up, and what the owner did not answer is refused.
     public mutating func advance(to now: Duration) {
@@ -241,7 +241,7 @@ extension GATTLayer {
 
     /// The connections whose clients have subscribed to a characteristic value.
     public func subscribers(of handle: AttributeHandle) -> [ConnectionHandle] {
-        connections.map(\.bearer.connection).filter { !subscription(to: handle, on: $0).isEmpty }
+        connections.map { $0.bearer.connection }.filter { !subscription(to: handle, on: $0).isEmpty }
     }
 }
 

@@ -340,12 +340,13 @@ extension GATTServerSession {
 
     /// The client characteristic configurations without those that the owner has not accepted.
     var acceptedSubscriptions: [Subscription] {
-        var questions = commandQuestions.map(\.question)
+        var questions = commandQuestions.map { $0.question }
         if case .asking(let question) = transaction { questions.append(question) }
         // Of several questions about one configuration, the first was asked with the accepted one in force.
         questions.sort { $0.id.number > $1.id.number }
         var accepted = subscriptions
-        for case let anticipated? in questions.map(\.subscription) where accepted.indices.contains(anticipated.slot) {
+        for question in questions {
+            guard let anticipated = question.subscription, accepted.indices.contains(anticipated.slot) else { continue }
             accepted[anticipated.slot] = anticipated.previous
         }
         return accepted

@@ -40,7 +40,7 @@ extension BluetoothUUID {
     public static let serviceChanged = uuid16(0x2A05)
     /// Bits that a client sets for what it can do; each client has them for itself (Core 5.4, Vol 3, Part G, 7.2).
     public static let clientSupportedFeatures = uuid16(0x2B29)
-    /// 16 bytes that change with the database: see `GATTDatabase.hash` (Core 5.4, Vol 3, Part G, 7.3).
+    /// 16 bytes that change with the database: see `GATTDatabase.hash(_:)` (Core 5.4, Vol 3, Part G, 7.3).
     public static let databaseHash = uuid16(0x2B2A)
     /// Bits for what the server can do. Bit 0 is for enhanced ATT bearers (Core 5.4, Vol 3, Part G, 7.4).
     public static let serverSupportedFeatures = uuid16(0x2B3A)

@@ -98,16 +98,16 @@ struct ChannelConnection: Sendable {
 
     /// This side's CIDs that are free, lowest first.
     func freeCIDs(_ count: Int) -> [ChannelID] {
-        var taken = Set(open.map(\.channel.localCID.rawValue))
-        taken.formUnion(closing.map(\.localCID.rawValue))
-        for request in opening { taken.formUnion(request.channels.map(\.localCID.rawValue)) }
+        var taken = Set(open.map { $0.channel.localCID.rawValue })
+        taken.formUnion(closing.map { $0.localCID.rawValue })
+        for request in opening { taken.formUnion(request.channels.map({ $0.localCID.rawValue })) }
         return ChannelID.dynamicRange.lazy.filter { !taken.contains($0) }.prefix(count).map(ChannelID.init(rawValue:))
     }
 
     /// When an answer has taken too long.
     var nextDeadline: Duration? {
         var deadline = reconfiguring?.deadline
-        for other in opening.map(\.deadline) + closing.map(\.deadline) {
+        for other in opening.map({ $0.deadline }) + closing.map({ $0.deadline }) {
             deadline = deadline.map { min($0, other) } ?? other
         }
         return deadline

@@ -39,7 +39,7 @@ extension ChannelManager {
             deadline: now + Self.answerTimeout
         )
         connections[connection].opening.append(request)
-        return channels.map(\.id)
+        return channels.map { $0.id }
     }
 
     /// The peer answered a request for channels.
@@ -136,7 +136,7 @@ extension ChannelManager {
         guard places.count == channels.count else { throw .notOpen }
         let affected = places.map { connections[$0.connection].open[$0.channel].channel }
         guard let connection = places.first?.connection, places.allSatisfy({ $0.connection == connection }),
-            affected.allSatisfy(\.isEnhanced), connections[connection].reconfiguring == nil
+            affected.allSatisfy({ $0.isEnhanced }), connections[connection].reconfiguring == nil
         else { throw .notReconfigurable }
         guard channels.count <= CreditBasedCommand.maximumChannelCount, Set(channels).count == channels.count,
             (Self.minimumEnhancedLength...Int(UInt16.max)).contains(mtu),
@@ -146,7 +146,7 @@ extension ChannelManager {
         else { throw .invalidParameters }
         let mtu = UInt16(clamping: mtu)
         let mps = UInt16(clamping: mps)
-        let command = CreditBasedCommand.reconfigureRequest(mtu: mtu, mps: mps, affected.map(\.localCID))
+        let command = CreditBasedCommand.reconfigureRequest(mtu: mtu, mps: mps, affected.map { $0.localCID })
         connections[connection].reconfiguring = ChannelConnection.Reconfiguring(
             identifier: signaling.request(.creditBased(command)),
             channels: channels,
@@ -217,7 +217,7 @@ extension ChannelManager {
     }
 
     /// When an answer has taken too long.
-    var nextDeadline: Duration? { connections.lazy.compactMap(\.nextDeadline).min() }
+    var nextDeadline: Duration? { connections.lazy.compactMap { $0.nextDeadline }.min() }
 
     /// Gives up waiting for answers that are overdue.
     mutating func expire(_ handle: ConnectionHandle, _ signaling: inout SignalingChannel, at now: Duration) {

@@ -230,13 +230,13 @@ extension ChannelManager {
         else { return .unacceptableParameters }
         let indices = channels.compactMap { connections[connection].index(remoteCID: $0) }
         let affected = indices.map { connections[connection].open[$0].channel }
-        guard affected.count == channels.count, affected.allSatisfy(\.isEnhanced) else {
+        guard affected.count == channels.count, affected.allSatisfy({ $0.isEnhanced }) else {
             return .invalidDestinationCID
         }
         guard affected.allSatisfy({ $0.transmitMTU <= Int(mtu) }) else { return .mtuReduced }
         guard affected.count == 1 || affected.allSatisfy({ $0.transmitMPS <= Int(mps) }) else { return .mpsReduced }
         for index in indices { connections[connection].open[index].reconfigureTransmitting(mtu: mtu, mps: mps) }
-        emit(.reconfigured(affected.map(\.id), .success))
+        emit(.reconfigured(affected.map { $0.id }, .success))
         return .success
     }
 

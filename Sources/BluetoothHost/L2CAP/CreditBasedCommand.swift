@@ -1,3 +1,4 @@
+import BluetoothHCI
 import ByteCoding
 
 /// The codes of the commands about credit-based channels.

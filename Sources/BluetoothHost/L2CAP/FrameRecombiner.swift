@@ -1,3 +1,4 @@
+import BluetoothHCI
 import ByteCoding
 
 /// Puts the L2CAP frames of one connection together from the ACL packets that they arrive in.

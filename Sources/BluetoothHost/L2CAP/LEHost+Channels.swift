@@ -87,7 +87,7 @@ extension LEHost {
     }
 
     /// The channels that are open, oldest first on each connection.
-    public var openChannels: [Channel] { channels.connections.flatMap { $0.open.map(\.channel) } }
+    public var openChannels: [Channel] { channels.connections.flatMap { $0.open.map { $0.channel } } }
 
     /// An open channel; nil if it is not open.
     public func channel(_ id: Channel.ID) -> Channel? {

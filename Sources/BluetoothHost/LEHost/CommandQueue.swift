@@ -145,7 +145,7 @@ struct CommandQueue: Sendable {
     /// When the controller has taken too long.
     var nextDeadline: Duration? {
         let stalled = stalledSince.map { $0 + Self.timeout }
-        guard let answer = unanswered.map(\.deadline).min() else { return stalled }
+        guard let answer = unanswered.map({ $0.deadline }).min() else { return stalled }
         return stalled.map { min($0, answer) } ?? answer
     }
 

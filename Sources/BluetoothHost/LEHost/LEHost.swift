@@ -21,6 +21,8 @@ public struct LEHost: HCIHost, Sendable {
 
     /// What was chosen about the host.
     public let configuration: Configuration
+    /// What encrypts, authenticates and agrees on keys.
+    public let cryptography: LECryptography
     /// The Generic Attribute Profile on all connections. The owner uses what is meant for it: values, answers and
     /// procedures; connections, PDUs and time come from the host.
     public var gatt: GATTLayer
@@ -69,14 +71,17 @@ public struct LEHost: HCIHost, Sendable {
     /// - Parameters:
     ///   - database: the attributes that it offers.
     ///   - bonds: those that the store has.
+    ///   - cryptography: what encrypts, authenticates and agrees on keys.
     ///   - randomness: where keys come from, and a random address if one has to be made up.
     public init(
         configuration: Configuration,
         database: GATTDatabase,
         bonds: [Bond] = [],
-        randomness: any RandomNumberGenerator & Sendable
+        cryptography: LECryptography,
+        randomness: RandomSource
     ) {
         self.configuration = configuration
+        self.cryptography = cryptography
         // Numbers that go on the air must not be among those that keys are made of.
         var randomness = randomness
         let number = randomness.next()
@@ -88,7 +93,7 @@ public struct LEHost: HCIHost, Sendable {
         let keyRandomness = randomness
         gatt = GATTLayer(database: database, configuration: configuration.gatt)
         security = configuration.security.map {
-            SecurityManager(configuration: $0, bonds: bonds, randomness: keyRandomness)
+            SecurityManager(configuration: $0, bonds: bonds, cryptography: cryptography, randomness: keyRandomness)
         }
         ownAddress = configuration.ownAddress
     }
@@ -99,7 +104,7 @@ public struct LEHost: HCIHost, Sendable {
     }
 
     /// The connections there are, oldest first.
-    public var connections: [Connection] { links.lazy.filter(\.isAnnounced).map(\.connection) }
+    public var connections: [Connection] { links.lazy.filter { $0.isAnnounced }.map { $0.connection } }
 
     /// A connection; nil if there is none of that handle.
     public func connection(_ handle: ConnectionHandle) -> Connection? { link(handle).map { links[$0].connection } }

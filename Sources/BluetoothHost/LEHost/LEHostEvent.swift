@@ -1,4 +1,5 @@
 import BluetoothHCI
+import ByteCoding
 
 /// What a host has to tell its owner.
 public enum LEHostEvent: Sendable {

@@ -19,7 +19,7 @@ struct BondList: Sendable {
     var count: Int { entries.count }
 
     /// All of them.
-    var bonds: some Sequence<Bond> { entries.lazy.map(\.bond) }
+    var bonds: some Sequence<Bond> { entries.lazy.map { $0.bond } }
 
     /// What resolves private addresses.
     var identityResolvingKeys: [(identity: LEAddress, key: IdentityResolvingKey)] {

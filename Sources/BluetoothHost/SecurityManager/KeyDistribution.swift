@@ -54,14 +54,14 @@ struct KeyDistribution: Sendable {
     var isComplete: Bool { hasSent && expected.isEmpty }
 
     /// The link is encrypted: gives this device's keys, unless the peer is first.
-    mutating func begin(_ randomness: inout any RandomNumberGenerator & Sendable, _ output: inout PairingOutput) {
+    mutating func begin(_ randomness: inout RandomSource, _ output: inout PairingOutput) {
         if role == .responder || expected.isEmpty { send(&randomness, &output) }
     }
 
     /// Takes one of the peer's keys.
     mutating func receive(
         _ pdu: SMPPDU,
-        _ randomness: inout any RandomNumberGenerator & Sendable,
+        _ randomness: inout RandomSource,
         _ output: inout PairingOutput
     ) throws(PairingFailedReason) {
         guard pdu.code == expected.first else { throw .unspecifiedReason }
@@ -89,7 +89,7 @@ struct KeyDistribution: Sendable {
     }
 
     private mutating func send(
-        _ randomness: inout any RandomNumberGenerator & Sendable,
+        _ randomness: inout RandomSource,
         _ output: inout PairingOutput
     ) {
         hasSent = true

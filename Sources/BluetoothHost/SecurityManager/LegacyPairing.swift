@@ -16,6 +16,7 @@ struct LegacyPairing: Sendable {
     }
 
     private let context: PairingContext
+    private let toolbox: CryptoToolbox
     private let random: UInt128
     private var temporaryKey: TemporaryKey
     private var state: State
@@ -24,11 +25,13 @@ struct LegacyPairing: Sendable {
     /// - Parameter outOfBandKey: what both share; only for the model Out of Band.
     init(
         _ context: PairingContext,
+        _ toolbox: CryptoToolbox,
         outOfBandKey: TemporaryKey?,
-        _ randomness: inout any RandomNumberGenerator & Sendable,
+        _ randomness: inout RandomSource,
         _ output: inout PairingOutput
     ) throws(PairingFailedReason) {
         self.context = context
+        self.toolbox = toolbox
         random = UInt128.random(in: 0...UInt128.max, using: &randomness)
         temporaryKey = .justWorks
         state = .awaitingConfirm(ownConfirm: nil)
@@ -84,7 +87,7 @@ struct LegacyPairing: Sendable {
             guard try confirm(peerRandom) == peerConfirm else { throw .confirmValueFailed }
             let isInitiator = context.role == .initiator
             if !isInitiator { output.pdus.append(.pairingRandom(random)) }
-            let key = try CryptoToolbox.s1(
+            let key = try toolbox.s1(
                 temporaryKey,
                 responderRandom: isInitiator ? peerRandom : random,
                 initiatorRandom: isInitiator ? random : peerRandom
@@ -113,7 +116,7 @@ struct LegacyPairing: Sendable {
 
     /// The commitment to a random number, this device's or the peer's: both are computed alike.
     private func confirm(_ random: UInt128) throws(PairingFailedReason) -> UInt128 {
-        try CryptoToolbox.c1(
+        try toolbox.c1(
             temporaryKey,
             random: random,
             request: SMPPDU.pairingRequest(context.terms.request).confirmValueInput,

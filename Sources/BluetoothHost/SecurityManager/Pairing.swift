@@ -20,6 +20,8 @@ struct Pairing: Sendable {
 
     /// What phases 2 and 3 need of this device, beyond what was agreed on.
     struct Materials: Sendable {
+        /// What computes confirm values, check values and keys.
+        let toolbox: CryptoToolbox
         /// For LE Secure Connections.
         var keyPair: P256KeyPair?
         /// For LE Secure Connections with out of band data.
@@ -100,17 +102,25 @@ struct Pairing: Sendable {
 
     /// Begins phase 2; the responder answers the Pairing Request first.
     mutating func begin(
-        _ randomness: inout any RandomNumberGenerator & Sendable,
+        _ randomness: inout RandomSource,
         _ output: inout PairingOutput
     ) throws(PairingFailedReason) {
         if context.role == .responder { output.pdus.append(.pairingResponse(context.terms.response)) }
         guard context.terms.usesSecureConnections else {
-            phase = .legacy(try LegacyPairing(context, outOfBandKey: materials.temporaryKey, &randomness, &output))
+            let pairing = try LegacyPairing(
+                context,
+                materials.toolbox,
+                outOfBandKey: materials.temporaryKey,
+                &randomness,
+                &output
+            )
+            phase = .legacy(pairing)
             return
         }
         guard let keyPair = materials.keyPair else { throw .unspecifiedReason }
         var pairing = SecureConnectionsPairing(
             context: context,
+            toolbox: materials.toolbox,
             keyPair: keyPair,
             outOfBand: materials.outOfBand,
             allowsDebugKey: materials.allowsDebugKey
@@ -122,7 +132,7 @@ struct Pairing: Sendable {
     /// Takes a command of the peer.
     mutating func receive(
         _ pdu: SMPPDU,
-        _ randomness: inout any RandomNumberGenerator & Sendable,
+        _ randomness: inout RandomSource,
         _ output: inout PairingOutput
     ) throws(PairingFailedReason) {
         switch phase {
@@ -143,7 +153,7 @@ struct Pairing: Sendable {
     /// The user typed the passkey.
     mutating func enter(
         _ passkey: Passkey,
-        _ randomness: inout any RandomNumberGenerator & Sendable,
+        _ randomness: inout RandomSource,
         _ output: inout PairingOutput
     ) throws(PairingFailedReason) {
         switch phase {
@@ -167,7 +177,7 @@ struct Pairing: Sendable {
     }
 
     /// The link is encrypted with the pairing's key: begins phase 3.
-    mutating func encrypted(_ randomness: inout any RandomNumberGenerator & Sendable, _ output: inout PairingOutput) {
+    mutating func encrypted(_ randomness: inout RandomSource, _ output: inout PairingOutput) {
         guard case .encrypting(let key) = phase else { return }
         var distribution = KeyDistribution(
             role: context.role,

@@ -22,7 +22,7 @@ public struct Passkey: Secret {
     }
 
     /// A passkey that a peer cannot guess.
-    init(from randomness: inout any RandomNumberGenerator & Sendable) {
+    init(from randomness: inout RandomSource) {
         number = UInt32.random(in: 0..<Self.count, using: &randomness)
     }
 

@@ -1,12 +1,11 @@
 import ByteCoding
 
 /// A value that no log, error, assertion or debugger may show: it prints as `<redacted>`, whatever asks.
-public protocol Secret: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {}
+public protocol Secret: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible, Unreflected {}
 
 extension Secret {
     public var description: String { "<redacted>" }
     public var debugDescription: String { "<redacted>" }
-    public var customMirror: Mirror { Mirror(self, children: EmptyCollection<Mirror.Child>()) }
 }
 
 /// A secret of 128 bits.

@@ -4,7 +4,7 @@
 extension SecureConnectionsPairing {
     mutating func receiveAsInitiator(
         _ pdu: SMPPDU,
-        _ randomness: inout any RandomNumberGenerator & Sendable,
+        _ randomness: inout RandomSource,
         _ output: inout PairingOutput
     ) throws(PairingFailedReason) {
         switch (state, pdu) {
@@ -31,7 +31,9 @@ extension SecureConnectionsPairing {
             state = .awaitingRandom(keys, round, peerConfirm: peerConfirm)
 
         case (.awaitingRandom(let keys, let round, let peerConfirm), .pairingRandom(let peerNonce)):
-            if let peerConfirm, try keys.peerConfirm(peerNonce, round.z) != peerConfirm { throw .confirmValueFailed }
+            if let peerConfirm, try keys.peerConfirm(peerNonce, round.z, toolbox) != peerConfirm {
+                throw .confirmValueFailed
+            }
             guard isLast(round) else {
                 try beginRoundAsInitiator(round.number + 1, keys, &randomness, &output)
                 return
@@ -59,11 +61,11 @@ extension SecureConnectionsPairing {
     mutating func beginRoundAsInitiator(
         _ number: Int,
         _ keys: KeyExchange,
-        _ randomness: inout any RandomNumberGenerator & Sendable,
+        _ randomness: inout RandomSource,
         _ output: inout PairingOutput
     ) throws(PairingFailedReason) {
         let round = makeRound(number, &randomness)
-        output.pdus.append(.pairingConfirm(try keys.ownConfirm(round.nonce, round.z)))
+        output.pdus.append(.pairingConfirm(try keys.ownConfirm(round.nonce, round.z, toolbox)))
         state = .awaitingConfirm(keys, round)
     }
 

@@ -4,7 +4,7 @@
 extension SecureConnectionsPairing {
     mutating func receiveAsResponder(
         _ pdu: SMPPDU,
-        _ randomness: inout any RandomNumberGenerator & Sendable,
+        _ randomness: inout RandomSource,
         _ output: inout PairingOutput
     ) throws(PairingFailedReason) {
         switch (state, pdu) {
@@ -14,7 +14,7 @@ extension SecureConnectionsPairing {
             switch context.terms.model {
             case .justWorks, .numericComparison:
                 let round = makeRound(0, &randomness)
-                output.pdus.append(.pairingConfirm(try keys.ownConfirm(round.nonce, round.z)))
+                output.pdus.append(.pairingConfirm(try keys.ownConfirm(round.nonce, round.z, toolbox)))
                 state = .awaitingRandom(keys, round, peerConfirm: nil)
             case .passkeyEntry:
                 state =
@@ -33,7 +33,9 @@ extension SecureConnectionsPairing {
             try answer(peerConfirm, in: round, keys, &output)
 
         case (.awaitingRandom(let keys, let round, let peerConfirm), .pairingRandom(let peerNonce)):
-            if let peerConfirm, try keys.peerConfirm(peerNonce, round.z) != peerConfirm { throw .confirmValueFailed }
+            if let peerConfirm, try keys.peerConfirm(peerNonce, round.z, toolbox) != peerConfirm {
+                throw .confirmValueFailed
+            }
             output.pdus.append(.pairingRandom(round.nonce))
             guard isLast(round) else {
                 state = .awaitingConfirm(keys, makeRound(round.number + 1, &randomness))
@@ -69,7 +71,7 @@ extension SecureConnectionsPairing {
         _ keys: KeyExchange,
         _ output: inout PairingOutput
     ) throws(PairingFailedReason) {
-        output.pdus.append(.pairingConfirm(try keys.ownConfirm(round.nonce, round.z)))
+        output.pdus.append(.pairingConfirm(try keys.ownConfirm(round.nonce, round.z, toolbox)))
         state = .awaitingRandom(keys, round, peerConfirm: peerConfirm)
     }
 

@@ -52,13 +52,21 @@ struct SecureConnectionsPairing: Sendable {
         let shared: DHKey
 
         /// This device's commitment to a nonce.
-        func ownConfirm(_ nonce: UInt128, _ z: UInt8) throws(PairingFailedReason) -> UInt128 {
-            try CryptoToolbox.f4(own.x, peer.x, nonce, z)
+        func ownConfirm(
+            _ nonce: UInt128,
+            _ z: UInt8,
+            _ toolbox: CryptoToolbox
+        ) throws(PairingFailedReason) -> UInt128 {
+            try toolbox.f4(own.x, peer.x, nonce, z)
         }
 
         /// The peer's commitment to a nonce.
-        func peerConfirm(_ nonce: UInt128, _ z: UInt8) throws(PairingFailedReason) -> UInt128 {
-            try CryptoToolbox.f4(peer.x, own.x, nonce, z)
+        func peerConfirm(
+            _ nonce: UInt128,
+            _ z: UInt8,
+            _ toolbox: CryptoToolbox
+        ) throws(PairingFailedReason) -> UInt128 {
+            try toolbox.f4(peer.x, own.x, nonce, z)
         }
     }
 
@@ -82,6 +90,7 @@ struct SecureConnectionsPairing: Sendable {
     }
 
     let context: PairingContext
+    let toolbox: CryptoToolbox
     let keyPair: P256KeyPair
     /// What out of band data says; nothing in other models.
     let outOfBand: OutOfBandKnowledge
@@ -102,7 +111,7 @@ struct SecureConnectionsPairing: Sendable {
     // MARK: Steps
 
     /// Phase 2 begins: the initiator sends its key, and the device that is to show a passkey shows it.
-    mutating func begin(_ randomness: inout any RandomNumberGenerator & Sendable, _ output: inout PairingOutput) {
+    mutating func begin(_ randomness: inout RandomSource, _ output: inout PairingOutput) {
         if case .passkeyEntry(let display) = context.terms.model {
             if display == context.role {
                 let passkey = Passkey(from: &randomness)
@@ -118,7 +127,7 @@ struct SecureConnectionsPairing: Sendable {
     /// Takes a command of the peer.
     mutating func receive(
         _ pdu: SMPPDU,
-        _ randomness: inout any RandomNumberGenerator & Sendable,
+        _ randomness: inout RandomSource,
         _ output: inout PairingOutput
     ) throws(PairingFailedReason) {
         switch context.role {
@@ -130,7 +139,7 @@ struct SecureConnectionsPairing: Sendable {
     /// The user typed the passkey.
     mutating func enter(
         _ passkey: Passkey,
-        _ randomness: inout any RandomNumberGenerator & Sendable,
+        _ randomness: inout RandomSource,
         _ output: inout PairingOutput
     ) throws(PairingFailedReason) {
         self.passkey = passkey
@@ -165,20 +174,20 @@ struct SecureConnectionsPairing: Sendable {
             // Our own key, reflected: the peer that sent it knows no private key at all.
             throw .dhKeyCheckFailed
         }
-        guard let shared = keyPair.sharedKey(with: peer) else { throw .dhKeyCheckFailed }
+        guard let shared = keyPair.sharedKey(with: peer, toolbox) else { throw .dhKeyCheckFailed }
         return KeyExchange(own: keyPair.publicKey, peer: peer, shared: shared)
     }
 
     /// Checks the peer's public key against what it told out of band.
     func checkOutOfBand(_ keys: KeyExchange) throws(PairingFailedReason) {
         guard let data = outOfBand.peer else { return }
-        guard try data.confirm == CryptoToolbox.f4(keys.peer.x, keys.peer.x, data.random, 0) else {
+        guard try data.confirm == toolbox.f4(keys.peer.x, keys.peer.x, data.random, 0) else {
             throw .confirmValueFailed
         }
     }
 
     /// A round with a fresh nonce.
-    func makeRound(_ number: Int, _ randomness: inout any RandomNumberGenerator & Sendable) -> Round {
+    func makeRound(_ number: Int, _ randomness: inout RandomSource) -> Round {
         let nonce = UInt128.random(in: 0...UInt128.max, using: &randomness)
         return Round(number: number, nonce: nonce, z: passkey?.commitment(round: number) ?? 0)
     }
@@ -196,7 +205,7 @@ struct SecureConnectionsPairing: Sendable {
         peerNonce: UInt128
     ) throws(PairingFailedReason) -> Outcome {
         let isInitiator = context.role == .initiator
-        let derived = try CryptoToolbox.f5(
+        let derived = try toolbox.f5(
             keys.shared,
             isInitiator ? ownNonce : peerNonce,
             isInitiator ? peerNonce : ownNonce,
@@ -220,7 +229,7 @@ struct SecureConnectionsPairing: Sendable {
         }
         return Outcome(
             longTermKey: derived.longTermKey.masked(to: context.terms.keySize),
-            ownCheck: try CryptoToolbox.f6(
+            ownCheck: try toolbox.f6(
                 derived.macKey,
                 ownNonce,
                 peerNonce,
@@ -229,7 +238,7 @@ struct SecureConnectionsPairing: Sendable {
                 sender: own,
                 receiver: peer
             ),
-            peerCheck: try CryptoToolbox.f6(
+            peerCheck: try toolbox.f6(
                 derived.macKey,
                 peerNonce,
                 ownNonce,
@@ -249,9 +258,9 @@ struct SecureConnectionsPairing: Sendable {
     ) throws(PairingFailedReason) -> NumericComparisonValue {
         switch context.role {
         case .initiator:
-            NumericComparisonValue(g2: try CryptoToolbox.g2(keys.own.x, keys.peer.x, ownNonce, peerNonce))
+            NumericComparisonValue(g2: try toolbox.g2(keys.own.x, keys.peer.x, ownNonce, peerNonce))
         case .responder:
-            NumericComparisonValue(g2: try CryptoToolbox.g2(keys.peer.x, keys.own.x, peerNonce, ownNonce))
+            NumericComparisonValue(g2: try toolbox.g2(keys.peer.x, keys.own.x, peerNonce, ownNonce))
         }
     }
 }

@@ -1,4 +1,5 @@
 import BluetoothHCI
+import DequeModule
 
 /// Whom this device knows.
 extension SecurityManager {
@@ -36,7 +37,7 @@ extension SecurityManager {
     /// Who uses an address: itself if it identifies a device, or the bonded device whose private address it is.
     /// - Returns: nil for a private address that no key explains.
     public mutating func identity(of address: LEAddress) -> LEAddress? {
-        address.isIdentity ? address.withoutIdentityType : resolver.identity(of: address.address)
+        address.isIdentity ? address.withoutIdentityType : resolver.identity(of: address.address, toolbox)
     }
 
     /// A new resolvable private address of this device.
@@ -44,7 +45,7 @@ extension SecurityManager {
     public mutating func makePrivateAddress() -> DeviceAddress? {
         configuration.identity.map { identity in
             let random = UInt32(truncatingIfNeeded: randomness.next())
-            return DeviceAddress(resolvableBy: identity.identityResolvingKey, random: random)
+            return DeviceAddress(resolvableBy: identity.identityResolvingKey, random: random, toolbox)
         }
     }
 
@@ -100,10 +101,10 @@ extension SecurityManager {
     /// that used it completes, or until this is called again.
     /// - Returns: nil if the source of randomness is broken, or the cryptographic library.
     public mutating func makeOutOfBandData() -> OutOfBandData? {
-        guard let keyPair = P256KeyPair(from: &randomness) else { return nil }
+        guard let keyPair = P256KeyPair(from: &randomness, toolbox) else { return nil }
         let random = UInt128.random(in: 0...UInt128.max, using: &randomness)
         let x = keyPair.publicKey.x
-        guard let confirm = try? CryptoToolbox.f4(x, x, random, 0) else { return nil }
+        guard let confirm = try? toolbox.f4(x, x, random, 0) else { return nil }
         let data = OutOfBandData(confirm: confirm, random: random)
         localOutOfBand = (keyPair, data)
         return data

@@ -1,4 +1,5 @@
 import BluetoothHCI
+import DequeModule
 
 /// Keys, and what it means that a link is encrypted with one.
 extension SecurityManager {

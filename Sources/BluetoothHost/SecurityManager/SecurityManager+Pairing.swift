@@ -1,4 +1,5 @@
 import BluetoothHCI
+import DequeModule
 
 /// Pairings: how they begin, what the peer and the user have to say, how they end.
 extension SecurityManager {
@@ -213,12 +214,14 @@ extension SecurityManager {
         // Who holds the key has nothing to gain by a link that is not bonded, and would lose what the bond gives it.
         if link.provenIdentity != nil && !terms.isBonding { throw .authenticationRequirements }
         try checkStrength(BondStrength(terms, isAuthenticated: terms.isAuthenticated), on: link)
-        var materials = Pairing.Materials()
+        var materials = Pairing.Materials(toolbox: toolbox)
         materials.localIdentity = configuration.identity
         materials.allowsDebugKey = configuration.debugKeys != .refused
         let knowledge = outOfBandKnowledge(of: link, secureConnections: terms.usesSecureConnections)
         if terms.usesSecureConnections {
-            materials.keyPair = configuration.debugKeys == .used ? P256KeyPair.debug : P256KeyPair(from: &randomness)
+            materials.keyPair =
+                configuration.debugKeys == .used
+                ? P256KeyPair.debug(toolbox) : P256KeyPair(from: &randomness, toolbox)
             if terms.model == .outOfBand { try addOutOfBandData(to: &materials, terms, knowledge, on: link) }
         } else if terms.model == .outOfBand {
             guard let key = knowledge?.temporaryKey else { throw .outOfBandNotAvailable }

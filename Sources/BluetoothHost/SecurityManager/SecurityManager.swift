@@ -21,7 +21,8 @@ public struct SecurityManager: Sendable {
     var bondList: BondList
     var resolver = IdentityResolver()
     var attempts: RepeatedAttempts
-    var randomness: any RandomNumberGenerator & Sendable
+    let toolbox: CryptoToolbox
+    var randomness: RandomSource
     var peerOutOfBandData: [LEAddress: PeerOutOfBandData] = [:]
     var localOutOfBand: (keyPair: P256KeyPair, data: OutOfBandData)?
     var promptSerial: UInt32 = 0
@@ -31,16 +32,19 @@ public struct SecurityManager: Sendable {
     /// Starts without links.
     /// - Parameters:
     ///   - bonds: those that the store has.
+    ///   - cryptography: what encrypts, authenticates and agrees on keys.
     ///   - randomness: where keys, nonces and passkeys come from. It has to be cryptographically secure on a real
     ///     radio.
     public init(
         configuration: Configuration,
         bonds: [Bond] = [],
         isPairable: Bool = true,
-        randomness: any RandomNumberGenerator & Sendable
+        cryptography: LECryptography,
+        randomness: RandomSource
     ) {
         self.configuration = configuration
         self.isPairable = isPairable
+        toolbox = CryptoToolbox(cryptography)
         self.randomness = randomness
         bondList = BondList(stored: bonds)
         attempts = RepeatedAttempts(configuration.repeatedAttempts)
@@ -165,7 +169,7 @@ public struct SecurityManager: Sendable {
     }
 
     /// When `advance(to:)` has something to do next.
-    public var nextDeadline: Duration? { links.values.compactMap(\.deadline).min() }
+    public var nextDeadline: Duration? { links.values.compactMap { $0.deadline }.min() }
 
     // MARK: Output
 
@@ -183,11 +187,7 @@ public struct SecurityManager: Sendable {
     public mutating func nextEvent() -> SecurityEvent? { events.popFirst() }
 }
 
-extension SecurityManager: CustomStringConvertible, CustomReflectable {
+extension SecurityManager: CustomStringConvertible {
     /// Says how much there is, and nothing of what: in the middle of a pairing every number is a secret.
     public var description: String { "SecurityManager(links: \(links.count), bonds: \(bondList.count))" }
-
-    public var customMirror: Mirror {
-        Mirror(self, children: ["links": links.count, "bonds": bondList.count], displayStyle: .struct)
-    }
 }

@@ -1,5 +1,6 @@
 import AirSimulator
 import Board
+import BluetoothCryptography
 import BluetoothHCI
 import BluetoothHost
 import ControlServer
@@ -75,7 +76,7 @@ public final class WatchDaemon {
     /// - Parameter handleEvent: is given everything that happens on the watch, in order, after it has been logged.
     public init(
         _ configuration: WatchDaemonConfiguration,
-        randomness: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator(),
+        randomness: RandomSource = .system,
         handleEvent: @escaping (WatchEvent, Duration) -> Void = { _, _ in }
     ) throws(ProgramError) {
         let clock = MonotonicClock()
@@ -253,7 +254,7 @@ public final class WatchDaemon {
     private static func makeFirmware(
         _ configuration: WatchDaemonConfiguration,
         _ store: SQLiteStore?,
-        _ randomness: any RandomNumberGenerator & Sendable
+        _ randomness: RandomSource
     ) throws(ProgramError) -> Firmware {
         var memory = WatchMemory()
         do throws(WatchStoreError) {
@@ -279,7 +280,7 @@ public final class WatchDaemon {
             throw ProgramError(.usage, "\(error)", advice: "choose another")
         }
         do throws(GATTDatabaseError) {
-            return try Firmware(watch, memory: memory, randomness: randomness)
+            return try Firmware(watch, memory: memory, cryptography: .swiftCrypto, randomness: randomness)
         } catch {
             throw ProgramError(.usage, "the watch cannot be made: \(error)", advice: "choose another name")
         }

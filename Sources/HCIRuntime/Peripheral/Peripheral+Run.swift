@@ -1,10 +1,16 @@
 import AirSimulator
+import BluetoothCryptography
 import BluetoothHCI
 import BluetoothPeripheral
 import LinuxBluetooth
 import Logging
 
 extension Peripheral {
+    /// A peripheral with swift-crypto's cryptography and the operating system's random numbers.
+    public init(_ services: Services, _ configuration: PeripheralConfiguration) throws(PeripheralError) {
+        try self.init(services, configuration, cryptography: .swiftCrypto, randomness: .system)
+    }
+
     /// Runs the peripheral on a controller until the process is asked to end (SIGINT or SIGTERM).
     ///
     ///     try Peripheral(HeartRate(), PeripheralConfiguration(name: "Heart", address: address)).run(on: "hci0")

@@ -1,3 +1,5 @@
+import BluetoothHost
+
 /// When a watch that hides its address takes another one, so that a listener that hears it before and after cannot tell that it
 /// is the same.
 ///
@@ -14,7 +16,7 @@ struct AddressEpochs: Sendable {
     private let lifetime: Duration
     /// What the time was at the origin of the watch's own, since 1970.
     private let wallClock: Duration
-    private var random: any RandomNumberGenerator & Sendable
+    private var random: RandomSource
     /// Whether nothing may be heard of the watch now.
     private(set) var isSilent = false
     /// When it falls silent, or is heard again.
@@ -23,7 +25,7 @@ struct AddressEpochs: Sendable {
     init(
         lifetime: Duration,
         wallClock: Duration,
-        random: any RandomNumberGenerator & Sendable,
+        random: RandomSource,
         at now: Duration
     ) {
         self.lifetime = lifetime

@@ -42,7 +42,7 @@ struct ServiceContext: Sendable {
     /// The apps that are on the watch.
     let knownApps: Set<PebbleUUID>
     var clock: WatchClock
-    var randomness: any RandomNumberGenerator & Sendable
+    var randomness: RandomSource
     /// What is to be sent, in order.
     var outgoing: [Outgoing] = []
     var events: [WatchEvent] = []

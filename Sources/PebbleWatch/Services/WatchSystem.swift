@@ -29,7 +29,7 @@ struct WatchSystem: Sendable {
     /// Whether the companion that it waits for is still to be woken.
     var isWakingWanted = false
     var services: WatchServices
-    private(set) var randomness: any RandomNumberGenerator & Sendable
+    private(set) var randomness: RandomSource
     private var events: Deque<WatchEvent> = []
     private var changes: Deque<ServiceContext.Change> = []
     private var phoneRequests: Deque<PhoneRequest> = []
@@ -43,7 +43,7 @@ struct WatchSystem: Sendable {
         apps: AppManager,
         memory: ServiceMemory,
         isRecovery: Bool = false,
-        randomness: any RandomNumberGenerator & Sendable
+        randomness: RandomSource
     ) {
         self.identity = identity
         self.clock = clock

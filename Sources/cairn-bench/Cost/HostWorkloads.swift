@@ -1,4 +1,5 @@
 import AirSimulator
+import BluetoothCryptography
 import BluetoothHCI
 import BluetoothHost
 import ByteCoding
@@ -78,7 +79,8 @@ enum ServerHost {
         LEHost(
             configuration: LEHost.Configuration(ownAddress: .random(address)),
             database: database,
-            randomness: SystemRandomNumberGenerator()
+            cryptography: .swiftCrypto,
+            randomness: .system
         )
     }
 

@@ -1,4 +1,5 @@
 import AirSimulator
+import BluetoothCryptography
 import BluetoothHCI
 import BluetoothHost
 import PebblePhone
@@ -23,14 +24,14 @@ struct WatchAndPhone {
         watchConfiguration.linkSecurity = .insecureTestLink
         watchConfiguration.defaultApp = EchoApp()
         watchConfiguration.builtInApps = []
-        watch = simulation.add(try Firmware(watchConfiguration, randomness: SystemRandomNumberGenerator()))
+        watch = simulation.add(try Firmware(watchConfiguration, cryptography: .swiftCrypto, randomness: .system))
         var configuration = PhoneConfiguration(
             address: DeviceAddress(0xC000_0000_0002),
             clock: PhoneClock(secondsAtOrigin: 0)
         )
         configuration.transport = transport
         configuration.pairing = .never
-        phone = simulation.add(try CompanionPhone(configuration, randomness: SystemRandomNumberGenerator()))
+        phone = simulation.add(try CompanionPhone(configuration, randomness: .system))
         var discovered: DiscoveredWatch?
         var isNegotiated = false
         _ = simulation.run(until: Self.patience) { [phone, watch] simulation in

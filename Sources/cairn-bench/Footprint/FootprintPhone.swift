@@ -1,3 +1,4 @@
+import BluetoothCryptography
 import BluetoothHCI
 import BluetoothHost
 import Daemon
@@ -24,7 +25,7 @@ struct FootprintPhone: LoopHost {
         let clock = PhoneClock(secondsAtOrigin: 1_767_225_600)
         var configuration = PhoneConfiguration(address: DeviceAddress(0xF0CA_1200_0002), clock: clock)
         configuration.pairing = .never
-        demonstration = Demonstration(try CompanionPhone(configuration, randomness: SystemRandomNumberGenerator()))
+        demonstration = Demonstration(try CompanionPhone(configuration, randomness: .system))
     }
 
     mutating func connect(at now: Duration) {
@@ -78,7 +79,8 @@ struct FootprintScanner: LoopHost {
                 gatt: GATTLayer.Configuration()
             ),
             database: database,
-            randomness: SystemRandomNumberGenerator()
+            cryptography: .swiftCrypto,
+            randomness: .system
         )
     }
 

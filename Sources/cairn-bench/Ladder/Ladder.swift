@@ -1,5 +1,6 @@
 import AirSimulator
 import BluetoothHCI
+import BluetoothHost
 import SeededRandomness
 
 /// What one rung carried.
@@ -45,8 +46,10 @@ enum Ladder {
     static func measure(_ rung: Rung, _ profile: DeviceProfile, for span: Duration) throws -> Double {
         var simulation = Simulation(seed: 1)
         let controller = profile.controller(packetLength: rung.packetLength)
-        let watch = simulation.add(try LadderWatch(rung, randomness: SplitMix64(seed: 1)), controller)
-        let phone = simulation.add(try LadderPhone(rung, profile, randomness: SplitMix64(seed: 2)), controller)
+        let watchRandomness = RandomSource(state: 1, SplitMix64.draw)
+        let phoneRandomness = RandomSource(state: 2, SplitMix64.draw)
+        let watch = simulation.add(try LadderWatch(rung, randomness: watchRandomness), controller)
+        let phone = simulation.add(try LadderPhone(rung, profile, randomness: phoneRandomness), controller)
         let outcome = simulation.run(until: .seconds(60)) { simulation in
             simulation.withHost(phone) { $0.isSending || $0.failure != nil } == true
         }

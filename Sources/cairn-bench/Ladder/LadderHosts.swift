@@ -1,4 +1,5 @@
 import AirSimulator
+import BluetoothCryptography
 import BluetoothHCI
 import BluetoothHost
 
@@ -27,10 +28,11 @@ struct LadderWatch: HostOwner {
     var host: LEHost
     private var buffer: [UInt8] = []
 
-    init(_ rung: Rung, randomness: any RandomNumberGenerator & Sendable) throws {
+    init(_ rung: Rung, randomness: RandomSource) throws {
         host = LEHost(
             configuration: LEHost.Configuration(ownAddress: .random(Self.address)),
             database: try LadderDatabase.make(),
+            cryptography: .swiftCrypto,
             randomness: randomness
         )
         if case .channel(let mps) = rung.method {
@@ -86,7 +88,7 @@ struct LadderPhone: HostOwner {
     /// When the next message is due, of a phone that sends by the clock.
     private var nextMessage: Duration?
 
-    init(_ rung: Rung, _ profile: DeviceProfile, randomness: any RandomNumberGenerator & Sendable) throws {
+    init(_ rung: Rung, _ profile: DeviceProfile, randomness: RandomSource) throws {
         let database = try LadderDatabase.make()
         guard let target = database.handle(of: LadderDatabase.name) else { throw WorkloadFailure("nothing to write") }
         self.target = target
@@ -99,6 +101,7 @@ struct LadderPhone: HostOwner {
                 gatt: GATTLayer.Configuration(maximumMTU: rung.mtu)
             ),
             database: try GATTDatabase([]),
+            cryptography: .swiftCrypto,
             randomness: randomness
         )
         host.connect(

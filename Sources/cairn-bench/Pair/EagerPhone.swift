@@ -21,7 +21,7 @@ struct EagerPhone: HostOwner {
     private let dictionary: AppMessageDictionary
 
     init(_ configuration: PhoneConfiguration) throws {
-        host = try CompanionPhone(configuration, randomness: SplitMix64(seed: 2))
+        host = try CompanionPhone(configuration, randomness: RandomSource(state: 2, SplitMix64.draw))
         dictionary = try AppMessageDictionary(try SampleDictionary.small())
     }
 

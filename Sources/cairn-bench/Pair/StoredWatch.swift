@@ -1,5 +1,7 @@
 import AirSimulator
+import BluetoothCryptography
 import BluetoothHCI
+import BluetoothHost
 import PebbleWatch
 import SeededRandomness
 
@@ -17,7 +19,11 @@ struct StoredWatch: HostOwner {
     private(set) var milestones = Milestones()
 
     init(_ configuration: WatchConfiguration) throws {
-        host = try Firmware(configuration, randomness: SplitMix64(seed: 1))
+        host = try Firmware(
+            configuration,
+            cryptography: .swiftCrypto,
+            randomness: RandomSource(state: 1, SplitMix64.draw)
+        )
     }
 
     /// A watch at `address` that echoes what it is sent.

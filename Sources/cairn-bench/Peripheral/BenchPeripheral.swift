@@ -1,3 +1,4 @@
+import BluetoothCryptography
 import BluetoothHCI
 import BluetoothHost
 import ByteCoding
@@ -68,7 +69,8 @@ struct BenchPeripheral: LoopHost {
                 gatt: GATTLayer.Configuration(queueLimit: 64)
             ),
             database: database,
-            randomness: SystemRandomNumberGenerator()
+            cryptography: .swiftCrypto,
+            randomness: .system
         )
         let parameters = ChannelParameters(face: .sdus, mtu: Self.mtu, receiveLimit: 65536, transmitLimit: 65536)
         let spsm = try host.listen(ChannelListener(requirement: .open, parameters: parameters))
