@@ -149,6 +149,8 @@ NOT_RUN = {
     "swift build -c release": BUILD,
     "swift build -c release --force-resolved-versions": BUILD,
     "swift build -c release --product cairn-bench": BUILD,
+    "swift build --build-tests": BUILD,
+    "swift test --skip-build --filter LinkTenureTests": BUILD,
     "swift run heart-rate tcp:127.0.0.1:6402": BUILD,
     "swift run -c release cairn-bench": BUILD,
     "swift run -c release cairn-bench list": BUILD,
