@@ -35,8 +35,8 @@ extension ChannelService {
 }
 
 extension ServiceOutput {
-    /// Sends bytes over a channel, behind those that wait for it already. What a peer does not take waits without limit: a
-    /// service that sends more than peers ask for has to count.
+    /// Sends bytes over a channel, behind those that wait for it already. While 64 KiB or more wait, nothing that comes in on the
+    /// channel is read, so that answers have a limit; a service that sends without being asked has to count by itself.
     public mutating func write(_ bytes: [UInt8], to channel: Channel.ID) { actions.append(.write(bytes, to: channel)) }
 
     /// Closes a channel. What has not been sent is lost.

@@ -51,6 +51,8 @@ public struct Peripheral<Services: ServiceSet>: HCIHost {
     /// Which service each channel belongs to.
     private var channelOwners: [Channel.ID: Int] = [:]
     private var unsent: [Channel.ID: Deque<UInt8>] = [:]
+    /// Channels that have bytes to be read, once what waits to be sent on them has become less.
+    private var held: Set<Channel.ID> = []
     /// What bonded clients have subscribed to.
     private var clients: [LEAddress: GATTClientState] = [:]
     private var events: Deque<PeripheralEvent> = []
@@ -376,19 +378,34 @@ extension Peripheral {
             call(.opened(channel, peer), of: service, at: now)
         case .readable(let channel):
             guard let service = channelOwners[channel] else { return }
-            var bytes: [UInt8] = []
-            host.read(from: channel, into: &bytes)
-            call(.received(bytes, channel), of: service, at: now)
-        case .writable(let channel): flush(channel)
+            receive(on: channel, for: service, at: now)
+        case .writable(let channel):
+            flush(channel)
+            guard held.contains(channel), let service = channelOwners[channel] else { return }
+            receive(on: channel, for: service, at: now)
         case .closed(let channel, let closure, var data):
             guard let service = channelOwners.removeValue(forKey: channel) else { return }
             unsent[channel] = nil
+            held.remove(channel)
             var bytes: [UInt8] = []
             data.read(into: &bytes)
             if !bytes.isEmpty { call(.received(bytes, channel), of: service, at: now) }
             call(.closed(channel, closure), of: service, at: now)
         case .reconfigured, .unsent: break
         }
+    }
+
+    /// Gives a service what has come in, unless too much waits to be sent: a peer that sends and never reads is held off by its
+    /// credits, and cannot make a service that answers grow.
+    private mutating func receive(on channel: Channel.ID, for service: Int, at now: Duration) {
+        guard unsent[channel, default: []].count < PeripheralConfiguration.unsentLimit else {
+            held.insert(channel)
+            return
+        }
+        held.remove(channel)
+        var bytes: [UInt8] = []
+        host.read(from: channel, into: &bytes)
+        call(.received(bytes, channel), of: service, at: now)
     }
 
     private mutating func flush(_ channel: Channel.ID) {

@@ -35,6 +35,9 @@ public struct PeripheralConfiguration: Sendable {
         }
     }
 
+    /// With so many bytes waiting to be sent on a channel, what comes in on it is not read.
+    static let unsentLimit = 65_536
+
     /// The name on the air and in GAP.
     public var name: String
     /// What kind of device it is (Bluetooth Assigned Numbers, 2.6); 0 for unknown.

@@ -54,7 +54,7 @@ extension FileDescriptor {
         }
     }
 
-    /// Has a TCP socket count as readable only when so many bytes are there, or its end.
+    /// Makes a TCP socket readable only when `count` bytes have arrived, or the end of the stream (tcp(7), SO_RCVLOWAT).
     public func wakeReader(at count: Int) {
         try? setOption(level: SOL_SOCKET, name: SO_RCVLOWAT, to: Int32(clamping: count))
     }

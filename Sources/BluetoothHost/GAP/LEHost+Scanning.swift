@@ -34,9 +34,8 @@ extension LEHost {
     /// Stops listening for advertisements.
     ///
     /// If scanning is on, or the controller is being told to begin, the controller is told to stop. `scanningEnded` follows
-    /// when it answers, even if it refuses. No event follows if the controller is lost or restarted before it answers, or if
-    /// so many commands wait that this one is not sent. Nor does one if scanning is off, or still waits for the controller
-    /// to be ready.
+    /// when it answers, even if it refuses. No event follows in these cases: scanning is off; the controller is not ready yet;
+    /// it is lost or restarted before it answers; the queue of commands is full.
     public mutating func stopScanning() {
         switch scanning {
         case .off: return

@@ -70,7 +70,10 @@ extension SecurityManager {
                 pairing.confirmComparison(by: .device, &output)
                 try checkStrength(of: pairing, on: link)
             case (.requestPasskey, .passkey(let passkey)): try pairing.enter(passkey, &randomness, &output)
-            default: return false
+            case (.confirmPairing, .passkey), (.numericComparison, .passkey), (.displayPasskey, _),
+                (.requestPasskey, .accept),
+                (.requestPasskey, .acceptUnseen):
+                return false
             }
             link.prompt = nil
             link.update(pairing)

@@ -1,7 +1,7 @@
 import HCIRuntime
 import Logging
 
-/// What keeps a flood out of the log: so many lines of a kind in a time, and so many of a layer. What is left out is counted.
+/// Keeps a flood out of the log: it limits the lines of each kind and of each layer in a time, and counts what it leaves out.
 ///
 /// Lines are of one kind if they are of one layer and level, about one link, and begin with the same words; what a phone
 /// chooses stands behind those. Kinds that a phone makes up nevertheless end at their layer's budget.

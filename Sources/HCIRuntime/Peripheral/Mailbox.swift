@@ -5,7 +5,8 @@ import Synchronization
 
 /// Work that other threads have for the loop: it wakes the loop, which does it in its next turn.
 final class Mailbox: LoopMember, Sendable {
-    typealias Job = @Sendable (_ now: Duration) -> Void
+    /// Is given the loop's time; nil if the loop has ended.
+    typealias Job = @Sendable (_ now: Duration?) -> Void
 
     private struct Jobs {
         var waiting: [Job] = []

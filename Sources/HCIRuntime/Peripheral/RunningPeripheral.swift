@@ -17,8 +17,11 @@ public final class RunningPeripheral<Services: ServiceSet>: Sendable {
         let loop: EventLoop
     }
 
-    /// What happens, from the start on. It ends with the peripheral; an error is the last thing in `outcome`.
+    /// What happens, from the start on; of events that are not taken, the latest 4096. It ends with the peripheral, and `outcome`
+    /// says how.
     public let events: AsyncStream<PeripheralEvent>
+    /// How many events wait to be taken: a peer can cause as many as it likes.
+    private static var eventLimit: Int { 4096 }
     private let confined: Confined
     private let mailbox: Mailbox
     private let ending: Task<EventLoop.Outcome, any Error>
@@ -34,7 +37,9 @@ public final class RunningPeripheral<Services: ServiceSet>: Sendable {
         let clock = MonotonicClock()
         let loop = EventLoop(clock: clock, signals: nil, log: log)
         let mailbox = try Mailbox()
-        let (events, continuation) = AsyncStream<PeripheralEvent>.makeStream()
+        let (events, continuation) = AsyncStream<PeripheralEvent>.makeStream(
+            bufferingPolicy: .bufferingNewest(Self.eventLimit)
+        )
         loop.add(mailbox)
         let runner = try loop.add(peripheral, on: transport, capturePath: capturePath, clock: clock, log: log) {
             event,
@@ -51,8 +56,8 @@ public final class RunningPeripheral<Services: ServiceSet>: Sendable {
                 queue.async {
                     let outcome = Result { try confined.loop.run() }
                     continuation.finish()
-                    // Whoever waits for a job that will not be done is told so by the job itself.
-                    for job in mailbox.close() { job(.zero) }
+                    // The loop does nothing more: the callers that still wait get a CancellationError.
+                    for job in mailbox.close() { job(nil) }
                     end.resume(with: outcome)
                 }
             }
@@ -93,6 +98,7 @@ public final class RunningPeripheral<Services: ServiceSet>: Sendable {
     ) async throws -> Result {
         try await withCheckedThrowingContinuation { continuation in
             let isTaken = mailbox.post { [confined] now in
+                guard let now else { return continuation.resume(throwing: CancellationError()) }
                 continuation.resume(returning: confined.runner.update(at: now) { body(&$0, now) })
             }
             if !isTaken { continuation.resume(throwing: CancellationError()) }

@@ -2,6 +2,7 @@
 
 A case that is added to such an enum later goes to `default:` without a word: that is how requests of phones were lost. Which enum a
 switch is over is guessed by its cases; a switch over constants of a struct, which needs a `default:`, names cases of no enum.
+Switches over two values at once are not looked at.
 """
 
 from __future__ import annotations
