@@ -31,6 +31,12 @@ public protocol GATTService: ServiceSet {
     /// What clients find. It is asked for once, when the peripheral is made.
     var declaration: Service { get }
 
+    /// The values that this service declares: all of them, unless it leaves some out.
+    var values: [Value] { get }
+
+    /// The values are at these handles. Called once, before any peer connects.
+    mutating func bound(to handles: [Value: AttributeHandle])
+
     /// Answers a read of a value. The answer is the whole value; the layer takes the part that was asked for.
     mutating func read(_ value: Value, by peer: Peer, _ output: inout ServiceOutput<Value>) -> ReadReply
 
@@ -43,9 +49,11 @@ public protocol GATTService: ServiceSet {
     ) -> WriteReply
 
     /// A client subscribed to a value, or unsubscribed: `subscription` is empty then.
+    /// - Parameter cause: whether it wrote so now, or what a bonded client had subscribed to before is restored.
     mutating func subscriptionChanged(
         of value: Value,
         to subscription: Subscription,
+        _ cause: SubscriptionChange.Cause,
         by peer: Peer,
         _ output: inout ServiceOutput<Value>
     )
@@ -67,10 +75,17 @@ extension GATTService {
     /// What the service wants done.
     public typealias Output = ServiceOutput<Value>
 
+    /// All of them.
+    public var values: [Value] { Array(Value.allCases) }
+
+    /// Does nothing.
+    public mutating func bound(to handles: [Value: AttributeHandle]) {}
+
     /// Does nothing: a service that has nothing to begin need not know.
     public mutating func subscriptionChanged(
         of value: Value,
         to subscription: Subscription,
+        _ cause: SubscriptionChange.Cause,
         by peer: Peer,
         _ output: inout ServiceOutput<Value>
     ) {}
@@ -93,12 +108,15 @@ extension Characteristic {
     /// - Parameters:
     ///   - value: the service's name for it.
     ///   - maximumLength: the most bytes that may be written, up to 512.
+    ///   - answersSubscriptions: whether a client that subscribes is answered after the service was called, so that what the
+    ///     service sends then goes out in front of the answer.
     public init<Value: RawRepresentable>(
         _ uuid: BluetoothUUID,
         _ properties: CharacteristicProperties,
         of value: Value,
         permissions: AttributePermissions = .open,
         maximumLength: Int = ATT.maximumValueLength,
+        answersSubscriptions: Bool = false,
         @DeclarationBuilder<Descriptor> descriptors: () -> [Descriptor] = { [] }
     ) where Value.RawValue == String {
         self.init(
@@ -107,8 +125,26 @@ extension Characteristic {
             name: AttributeName(value.rawValue),
             permissions: permissions,
             value: .askOwner(maximumLength: maximumLength),
+            ownerAnswersSubscriptions: answersSubscriptions,
             descriptors: descriptors
         )
+    }
+}
+
+extension Characteristic {
+    /// A characteristic whose value the database keeps: reads are answered with it, and writes change it, if they are permitted,
+    /// without the service. The service changes it by `ServiceOutput.set`.
+    /// - Parameters:
+    ///   - value: the service's name for it.
+    ///   - kept: what it is at first.
+    public init<Value: RawRepresentable>(
+        _ uuid: BluetoothUUID,
+        _ properties: CharacteristicProperties,
+        of value: Value,
+        permissions: AttributePermissions = .open,
+        keeping kept: AttributeValue
+    ) where Value.RawValue == String {
+        self.init(uuid, properties, name: AttributeName(value.rawValue), permissions: permissions, value: kept)
     }
 }
 
@@ -120,6 +156,16 @@ public struct Peer: Hashable, Sendable {
     public let address: LEAddress
     /// How the link is secured.
     public let security: LinkSecurity
+    /// This side's address, as the peer knows it: the one that it connected to.
+    public let ownAddress: LEAddress
+
+    /// The peer of a connection.
+    package init(_ connection: Connection) {
+        self.connection = connection.handle
+        address = connection.peer
+        security = connection.security
+        ownAddress = connection.ownAddress
+    }
 }
 
 /// The answer to a read.

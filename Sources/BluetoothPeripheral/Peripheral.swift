@@ -15,44 +15,16 @@ import DequeModule
 ///         randomness: .system
 ///     )
 public struct Peripheral<Services: ServiceSet>: HCIHost {
-    /// A request that a service answers later.
-    private enum Pending: Sendable {
-        case read(ReadRequest)
-        case write(WriteRequest)
-
-        var connection: ConnectionHandle {
-            switch self {
-            case .read(let request): request.connection
-            case .write(let request): request.connection
-            }
-        }
-
-        var handle: AttributeHandle {
-            switch self {
-            case .read(let request): request.handle
-            case .write(let request): request.handle
-            }
-        }
-    }
-
     private struct Link: Sendable {
         var peer: Peer
         /// Whether the state of a bonded client has been given to it.
         var isRestored = false
     }
 
-    private var services: Services
+    private var services: ServiceRouter<Services>
     private var host: LEHost
     private let configuration: PeripheralConfiguration
-    private let plan: ServicePlan
     private var links: [ConnectionHandle: Link] = [:]
-    private var pending: [ReplyToken: Pending] = [:]
-    private var lastToken: UInt64 = 0
-    /// Which service each channel belongs to.
-    private var channelOwners: [Channel.ID: Int] = [:]
-    private var unsent: [Channel.ID: Deque<UInt8>] = [:]
-    /// Channels that have bytes to be read, once what waits to be sent on them has become less.
-    private var held: Set<Channel.ID> = []
     /// What bonded clients have subscribed to.
     private var clients: [LEAddress: GATTClientState] = [:]
     private var events: Deque<PeripheralEvent> = []
@@ -70,19 +42,15 @@ public struct Peripheral<Services: ServiceSet>: HCIHost {
         cryptography: LECryptography,
         randomness: RandomSource
     ) throws(PeripheralError) {
-        var services = services
-        var layout = ServiceLayout()
-        services.visitServices(&layout)
-        let declarations = Self.standardServices(configuration) + layout.services
+        var services = ServiceRouter(services)
+        let declarations = Self.standardServices(configuration) + services.declarations
         var database: GATTDatabase
         do throws(GATTDatabaseError) {
             database = try GATTDatabase(declarations)
         } catch {
             throw .database(error)
         }
-        var binding = ServiceBinding(database)
-        services.visitServices(&binding)
-        if let value = binding.undeclared { throw .valueNotDeclared(value) }
+        if let value = services.bind(to: database) { throw .valueNotDeclared(value) }
         var host = LEHost(
             configuration: Self.hostConfiguration(configuration),
             database: database,
@@ -97,20 +65,10 @@ public struct Peripheral<Services: ServiceSet>: HCIHost {
         } catch {
             throw .value(error)
         }
-        var plan = binding.plan
-        do throws(ChannelError) {
-            for wanted in layout.listeners {
-                plan.listeners[try host.listen(wanted.listener, on: wanted.spsm)] = wanted.service
-            }
-        } catch {
-            throw .channel(error)
-        }
-        var published = PublishedSPSMs(plan.listeners)
-        services.visitServices(&published)
+        try services.listen(on: &host)
         self.services = services
         self.host = host
         self.configuration = configuration
-        self.plan = plan
     }
 
     // MARK: HCIHost
@@ -133,24 +91,15 @@ public struct Peripheral<Services: ServiceSet>: HCIHost {
 
     public mutating func advance(to now: Duration) {
         host.advance(to: now)
-        if let deadline = servicesDeadline, deadline <= now { call(.advance, of: nil, at: now) }
+        services.advance(to: now, &host)
         settle(at: now)
     }
 
     public mutating func nextPacket(into buffer: inout [UInt8]) -> Bool { host.nextPacket(into: &buffer) }
 
     public var nextDeadline: Duration? {
-        let services = servicesDeadline
-        guard let host = host.nextDeadline else { return services }
-        return services.map { min($0, host) } ?? host
-    }
-
-    private var servicesDeadline: Duration? {
-        var deadline = ServiceDeadline()
-        // Visiting takes a variable, although nothing changes.
-        var services = services
-        services.visitServices(&deadline)
-        return deadline.earliest
+        guard let host = host.nextDeadline else { return services.nextDeadline }
+        return services.nextDeadline.map { min($0, host) } ?? host
     }
 
     // MARK: The application
@@ -164,8 +113,7 @@ public struct Peripheral<Services: ServiceSet>: HCIHost {
     /// Changes the services, from outside. All of them advance afterwards, so that what is new is told at once.
     public mutating func update<Result>(at now: Duration, _ change: (inout Services) -> Result) -> Result {
         host.advance(to: now)
-        let result = change(&services)
-        call(.advance, of: nil, at: now)
+        let result = services.update(&host, at: now, change)
         settle(at: now)
         return result
     }
@@ -256,6 +204,13 @@ extension Peripheral {
 extension Peripheral {
     private mutating func settle(at now: Duration) {
         while let event = host.nextEvent() { handle(event, at: now) }
+        while let problem = services.nextProblem() {
+            if let connection = problem.connection {
+                events.append(.notSent(connection, problem.error))
+            } else {
+                events.append(.notSet(problem.value, problem.error))
+            }
+        }
     }
 
     private mutating func handle(_ event: LEHostEvent, at now: Duration) {
@@ -271,8 +226,8 @@ extension Peripheral {
         case .clientStateToKeep(let connection, let state): keep(state, of: connection)
         case .securityChanged(let connection, let security): securityChanged(connection, security)
         case .security(let event): handle(event, at: now)
-        case .gatt(let event): handle(event, at: now)
-        case .channel(let event): handle(event, at: now)
+        case .gatt(let event): services.handle(event, &host, at: now)
+        case .channel(let event): services.handle(event, &host, at: now)
         case .diagnostic(let diagnostic): events.append(.diagnostic(diagnostic))
         case .restarting, .controllerLost, .advertisingStarted, .advertisingEnded, .advertisingNotStopped,
             .scanningStarted,
@@ -284,17 +239,16 @@ extension Peripheral {
     }
 
     private mutating func connected(_ connection: Connection, at now: Duration) {
-        let peer = Peer(connection: connection.handle, address: connection.peer, security: connection.security)
+        let peer = Peer(connection)
         links[connection.handle] = Link(peer: peer)
         events.append(.connected(peer))
-        call(.connected(peer), of: nil, at: now)
+        services.connected(peer, &host, at: now)
     }
 
     private mutating func disconnected(_ connection: ConnectionHandle, _ reason: HCIStatus, at now: Duration) {
         guard let link = links.removeValue(forKey: connection) else { return }
-        pending = pending.filter { $0.value.connection != connection }
         events.append(.disconnected(link.peer, reason))
-        call(.disconnected(link.peer), of: nil, at: now)
+        services.disconnected(connection, &host, at: now)
         advertise()
     }
 
@@ -304,11 +258,12 @@ extension Peripheral {
     }
 
     private mutating func securityChanged(_ connection: ConnectionHandle, _ security: LinkSecurity) {
-        guard let address = host.connection(connection)?.peer else { return }
-        links[connection]?.peer = Peer(connection: connection, address: address, security: security)
+        guard let peer = host.connection(connection).map(Peer.init) else { return }
+        links[connection]?.peer = peer
+        services.changed(peer)
         guard security.isEncrypted, security.isBonded, links[connection]?.isRestored == false else { return }
         links[connection]?.isRestored = true
-        if let state = clients[address] { try? host.gatt.restore(state, on: connection) }
+        if let state = clients[peer.address] { try? host.gatt.restore(state, on: connection) }
     }
 
     private mutating func handle(_ event: SecurityEvent, at now: Duration) {
@@ -324,159 +279,6 @@ extension Peripheral {
             clients[bond.identity] = nil
             if !configuration.storesBonds { host.security?.bondStored(bond.identity) }
         case .securityRequested, .encryptionFailed, .securityChanged: break
-        }
-    }
-
-    private mutating func handle(_ event: GATTEvent, at now: Duration) {
-        switch event {
-        case .readRequested(let request):
-            guard let owner = plan.owners[request.handle], let peer = links[request.connection]?.peer else {
-                host.gatt.refuse(request, with: .unlikelyError)
-                return
-            }
-            let replies = call(.read(owner.value, peer), of: owner.service, at: now)
-            switch replies.read {
-            case .value(let value): host.gatt.respond(to: request, with: value[...])
-            case .refused(let error): host.gatt.refuse(request, with: error)
-            case .later(let token): pending[token] = .read(request)
-            case nil: host.gatt.refuse(request, with: .unlikelyError)
-            }
-        case .writeRequested(let request):
-            guard let owner = plan.owners[request.handle], let peer = links[request.connection]?.peer else {
-                host.gatt.refuse(request, with: .unlikelyError)
-                return
-            }
-            let replies = call(.write(request.value, owner.value, peer), of: owner.service, at: now)
-            switch replies.write {
-            case .done: host.gatt.respond(to: request)
-            case .refused(let error): host.gatt.refuse(request, with: error)
-            case .later(let token): pending[token] = .write(request)
-            case nil: host.gatt.refuse(request, with: .unlikelyError)
-            }
-        case .written(let write):
-            guard let owner = plan.owners[write.handle], let peer = links[write.connection]?.peer else { return }
-            call(.write(write.value, owner.value, peer), of: owner.service, at: now)
-        case .subscriptionChanged(let change):
-            guard let owner = plan.owners[change.handle], let peer = links[change.connection]?.peer else { return }
-            call(.subscriptionChanged(owner.value, change.current, peer), of: owner.service, at: now)
-        case .valueNotSent(let unsent): events.append(.notSent(unsent.connection, unsent.reason))
-        case .requestNotAnswered(let connection, let handle):
-            pending = pending.filter { $0.value.connection != connection || $0.value.handle != handle }
-        case .mtuChanged, .transactionTimedOut, .roomToSend, .pduIgnored, .indicationConfirmed, .requestRefused,
-            .procedureEnded, .valueReceived:
-            break
-        }
-    }
-
-    private mutating func handle(_ event: ChannelEvent, at now: Duration) {
-        switch event {
-        case .opened(let channel):
-            guard let service = plan.listeners[channel.spsm], let peer = links[channel.id.connection]?.peer else {
-                return
-            }
-            channelOwners[channel.id] = service
-            call(.opened(channel, peer), of: service, at: now)
-        case .readable(let channel):
-            guard let service = channelOwners[channel] else { return }
-            receive(on: channel, for: service, at: now)
-        case .writable(let channel):
-            flush(channel)
-            guard held.contains(channel), let service = channelOwners[channel] else { return }
-            receive(on: channel, for: service, at: now)
-        case .closed(let channel, let closure, var data):
-            guard let service = channelOwners.removeValue(forKey: channel) else { return }
-            unsent[channel] = nil
-            held.remove(channel)
-            var bytes: [UInt8] = []
-            data.read(into: &bytes)
-            if !bytes.isEmpty { call(.received(bytes, channel), of: service, at: now) }
-            call(.closed(channel, closure), of: service, at: now)
-        case .reconfigured, .unsent: break
-        }
-    }
-
-    /// Gives a service what has come in, unless too much waits to be sent: a peer that sends and never reads is held off by its
-    /// credits, and cannot make a service that answers grow.
-    private mutating func receive(on channel: Channel.ID, for service: Int, at now: Duration) {
-        guard unsent[channel, default: []].count < PeripheralConfiguration.unsentLimit else {
-            held.insert(channel)
-            return
-        }
-        held.remove(channel)
-        var bytes: [UInt8] = []
-        host.read(from: channel, into: &bytes)
-        call(.received(bytes, channel), of: service, at: now)
-    }
-
-    private mutating func flush(_ channel: Channel.ID) {
-        guard var waiting = unsent[channel] else { return }
-        let count = host.write(Array(waiting)[...], to: channel)
-        waiting.removeFirst(count)
-        unsent[channel] = waiting.isEmpty ? nil : waiting
-    }
-}
-
-// MARK: - What the services want
-
-extension Peripheral {
-    /// Calls a service, or all of them, and carries out what they want.
-    @discardableResult
-    private mutating func call(_ call: ServiceCall, of service: Int?, at now: Duration) -> ServiceCaller.Replies {
-        var caller = ServiceCaller(call, of: service, at: now, lastToken: lastToken)
-        services.visitServices(&caller)
-        lastToken = caller.lastToken
-        for (service, action) in caller.actions { perform(action, for: service, at: now) }
-        return caller.replies
-    }
-
-    private mutating func perform(_ action: ServiceAction, for service: Int, at now: Duration) {
-        switch action {
-        case .send(let value, let bytes, let isIndication, let connection):
-            guard let handle = plan.handles[ServicePlan.Owner(service: service, value: value)] else { return }
-            send(bytes, of: handle, isIndication: isIndication, to: connection, at: now)
-        case .answer(let token, let value):
-            guard case .read(let request)? = pending.removeValue(forKey: token) else { return }
-            host.gatt.respond(to: request, with: value[...])
-        case .accept(let token):
-            guard case .write(let request)? = pending.removeValue(forKey: token) else { return }
-            host.gatt.respond(to: request)
-        case .refuse(let token, let error):
-            switch pending.removeValue(forKey: token) {
-            case .read(let request)?: host.gatt.refuse(request, with: error)
-            case .write(let request)?: host.gatt.refuse(request, with: error)
-            case nil: return
-            }
-        case .disconnect(let connection): host.disconnect(connection)
-        case .write(let bytes, let channel):
-            guard channelOwners[channel] == service else { return }
-            unsent[channel, default: []].append(contentsOf: bytes)
-            flush(channel)
-        case .close(let channel):
-            if channelOwners[channel] == service { host.close(channel) }
-        }
-    }
-
-    private mutating func send(
-        _ bytes: [UInt8],
-        of handle: AttributeHandle,
-        isIndication: Bool,
-        to connection: ConnectionHandle?,
-        at now: Duration
-    ) {
-        let wanted: Subscription = isIndication ? .indications : .notifications
-        let all = host.gatt.subscribers(of: handle).filter {
-            host.gatt.subscription(to: handle, on: $0).contains(wanted)
-        }
-        for connection in connection.map({ [$0] }) ?? all {
-            do throws(GATTError) {
-                if isIndication {
-                    try host.gatt.indicate(bytes[...], of: handle, on: connection, at: now)
-                } else {
-                    try host.gatt.notify(bytes[...], of: handle, on: connection)
-                }
-            } catch {
-                events.append(.notSent(connection, error))
-            }
         }
     }
 }

@@ -103,6 +103,8 @@ public enum PeripheralEvent: Sendable {
     case bonded(Bond)
     /// A value that a service sent did not leave, because the peer's queue is full or it has not subscribed.
     case notSent(ConnectionHandle, GATTError)
+    /// A value that the database keeps was not changed, because it is longer than it may be: the service's name for it, and why.
+    case notSet(String, GATTError)
     /// A line for the log.
     case diagnostic(Diagnostic)
 }

@@ -22,13 +22,22 @@ struct ServiceLayout: ServiceVisitor {
 
     static func prefix(_ service: Int) -> String { "\(service)/" }
 
+    /// The name of a service, by its place in the set.
+    static func name(of service: Int) -> AttributeName { AttributeName(prefix(service)) }
+
     mutating func visit(_ service: inout some GATTService) {
-        services.append(service.declaration.withNames(prefixed: Self.prefix(services.count)))
+        add(service.declaration)
     }
 
     mutating func visit(_ service: inout some ChannelService) {
         listeners.append((services.count, service.listener, service.wantedSPSM))
-        services.append(service.declaration.withNames(prefixed: Self.prefix(services.count)))
+        add(service.declaration)
+    }
+
+    private mutating func add(_ declaration: Service) {
+        var declaration = declaration
+        if declaration.name == nil { declaration.name = "" }
+        services.append(declaration.withNames(prefixed: Self.prefix(services.count)))
     }
 }
 
@@ -42,11 +51,12 @@ struct ServiceBinding: ServiceVisitor {
 
     init(_ database: GATTDatabase) { self.database = database }
 
-    mutating func visit(_ service: inout some GATTService) { bind(service) }
-    mutating func visit(_ service: inout some ChannelService) { bind(service) }
+    mutating func visit(_ service: inout some GATTService) { bind(&service) }
+    mutating func visit(_ service: inout some ChannelService) { bind(&service) }
 
-    private mutating func bind<Bound: GATTService>(_ service: Bound) {
-        for value in Bound.Value.allCases {
+    private mutating func bind<Bound: GATTService>(_ service: inout Bound) {
+        var handles: [Bound.Value: AttributeHandle] = [:]
+        for value in service.values {
             let name = AttributeName(ServiceLayout.prefix(index) + value.rawValue)
             guard let handle = database.handle(of: name) else {
                 undeclared = undeclared ?? value.rawValue
@@ -55,7 +65,9 @@ struct ServiceBinding: ServiceVisitor {
             let owner = ServicePlan.Owner(service: index, value: value.rawValue)
             plan.owners[handle] = owner
             plan.handles[owner] = handle
+            handles[value] = handle
         }
+        service.bound(to: handles)
         index += 1
     }
 }
@@ -96,7 +108,7 @@ struct ServiceDeadline: ServiceVisitor {
 enum ServiceCall: Sendable {
     case read(String, Peer)
     case write(ArraySlice<UInt8>, String, Peer)
-    case subscriptionChanged(String, Subscription, Peer)
+    case subscriptionChanged(String, Subscription, SubscriptionChange.Cause, Peer)
     case connected(Peer)
     case disconnected(Peer)
     case advance
@@ -149,9 +161,9 @@ struct ServiceCaller: ServiceVisitor {
             if let value = Called.Value(rawValue: name) {
                 replies.write = service.write(bytes, to: value, by: peer, &output)
             }
-        case .subscriptionChanged(let name, let subscription, let peer):
+        case .subscriptionChanged(let name, let subscription, let cause, let peer):
             if let value = Called.Value(rawValue: name) {
-                service.subscriptionChanged(of: value, to: subscription, by: peer, &output)
+                service.subscriptionChanged(of: value, to: subscription, cause, by: peer, &output)
             }
         case .connected(let peer): service.connected(peer, &output)
         case .disconnected(let peer): service.disconnected(peer, &output)

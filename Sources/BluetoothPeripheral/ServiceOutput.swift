@@ -16,14 +16,32 @@ public struct ServiceOutput<Value: RawRepresentable & Sendable>: Sendable where 
     /// Sends a value without confirmation, cut off at the MTU less 3.
     /// - Parameter peer: who gets it; nil for all who have subscribed to notifications.
     public mutating func notify(_ value: Value, _ bytes: [UInt8], to peer: Peer? = nil) {
-        actions.append(.send(value.rawValue, bytes, isIndication: false, to: peer?.connection))
+        actions.append(.send(value.rawValue, bytes, isIndication: false, to: ServiceAction.Audience(peer)))
     }
 
     /// Sends a value that is to be confirmed, cut off at the MTU less 3.
     /// - Parameter peer: who gets it; nil for all who have subscribed to indications.
     public mutating func indicate(_ value: Value, _ bytes: [UInt8], to peer: Peer? = nil) {
-        actions.append(.send(value.rawValue, bytes, isIndication: true, to: peer?.connection))
+        actions.append(.send(value.rawValue, bytes, isIndication: true, to: ServiceAction.Audience(peer)))
     }
+
+    /// Sends a value without confirmation to one peer, even if it has not subscribed: as some devices do whose clients rely on
+    /// it, although the specification has no such thing (Core 5.4, Vol 3, Part G, 4.10).
+    package mutating func notify(
+        _ value: Value,
+        _ bytes: [UInt8],
+        to connection: ConnectionHandle,
+        evenIfNotSubscribed: Bool
+    ) {
+        let audience = ServiceAction.Audience.peer(connection, evenIfNotSubscribed: evenIfNotSubscribed)
+        actions.append(.send(value.rawValue, bytes, isIndication: false, to: audience))
+    }
+
+    /// Changes a value that the database keeps. Peers are not told: see `notify`.
+    public mutating func set(_ value: Value, _ bytes: [UInt8]) { actions.append(.set(value.rawValue, bytes)) }
+
+    /// Shows the service to peers, or hides it. Its handles stay reserved. The owner of the host tells peers of the change.
+    package mutating func show(_ isShown: Bool) { actions.append(.show(isShown)) }
 
     /// A token for the request that the service is called for, to be returned as `.later`.
     public mutating func later() -> ReplyToken {
@@ -46,7 +64,20 @@ public struct ServiceOutput<Value: RawRepresentable & Sendable>: Sendable where 
 
 /// What a service asked for, by the raw names of its values.
 enum ServiceAction: Sendable {
-    case send(String, [UInt8], isIndication: Bool, to: ConnectionHandle?)
+    /// Who gets a value.
+    enum Audience: Sendable {
+        case subscribers
+        case peer(ConnectionHandle, evenIfNotSubscribed: Bool)
+
+        /// A peer, or all who have subscribed.
+        init(_ peer: Peer?) {
+            self = peer.map { .peer($0.connection, evenIfNotSubscribed: false) } ?? .subscribers
+        }
+    }
+
+    case send(String, [UInt8], isIndication: Bool, to: Audience)
+    case set(String, [UInt8])
+    case show(Bool)
     case answer(ReplyToken, [UInt8])
     case accept(ReplyToken)
     case refuse(ReplyToken, ATTError)

@@ -64,6 +64,7 @@ struct Notes: GATTService {
     mutating func subscriptionChanged(
         of value: Value,
         to subscription: Subscription,
+        _ cause: SubscriptionChange.Cause,
         by peer: Peer,
         _ output: inout Output
     ) {
