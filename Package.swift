@@ -63,7 +63,9 @@ let package = Package(
         .target(name: "PebbleProtocol", dependencies: ["ByteCoding", collections], swiftSettings: core),
         .target(
             name: "PebbleWatch",
-            dependencies: ["ByteCoding", "BluetoothHCI", "BluetoothHost", "PebbleProtocol", collections],
+            dependencies: [
+                "ByteCoding", "BluetoothHCI", "BluetoothHost", "BluetoothPeripheral", "PebbleProtocol", collections,
+            ],
             swiftSettings: core
         ),
         .target(
@@ -214,8 +216,8 @@ let package = Package(
         .testTarget(
             name: "PebbleWatchTests",
             dependencies: [
-                "PebbleWatch", "PebblePhone", "BluetoothHost", "BluetoothCryptography", "AirSimulator",
-                "SeededRandomness",
+                "PebbleWatch", "PebblePhone", "BluetoothHost", "BluetoothPeripheral", "BluetoothCryptography",
+                "AirSimulator", "SeededRandomness",
             ],
             resources: [.copy("Vectors")],
             swiftSettings: strict

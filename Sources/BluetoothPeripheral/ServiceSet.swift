@@ -24,6 +24,17 @@ public protocol ServiceVisitor {
     mutating func visit(_ service: inout some ChannelService)
 }
 
+extension ServiceVisitor {
+    /// Sees a service that may be left out. Whether it is there must not change once the services are in use.
+    public mutating func visit<Present: GATTService>(_ service: inout Present?) {
+        guard var present = service else { return }
+        // A value that is held twice would be copied when it changes.
+        service = nil
+        visit(&present)
+        service = present
+    }
+}
+
 extension GATTService {
     /// The set of this service alone.
     public mutating func visitServices(_ visitor: inout some ServiceVisitor) { visitor.visit(&self) }

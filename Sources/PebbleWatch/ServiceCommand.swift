@@ -21,7 +21,7 @@ public enum ServiceCommand: Sendable, Equatable {
     case restart(RestartCause)
 }
 
-extension Firmware {
+extension WatchSystem {
     /// Carries out a command for the services.
     mutating func perform(_ command: ServiceCommand, at now: Duration) throws(WatchCommandError) {
         let isDone: Bool?
@@ -29,29 +29,28 @@ extension Firmware {
         switch command {
         case .music(let key):
             failure = .notConnected
-            isDone = system.withServices(at: now) { $0.send(key, in: &$1) }
+            isDone = withServices(at: now) { $0.send(key, in: &$1) }
         case .answerCall, .endCall:
             failure = .noCall
-            isDone = system.withServices(at: now) { $0.answerCall(command == .answerCall, in: &$1) }
+            isDone = withServices(at: now) { $0.answerCall(command == .answerCall, in: &$1) }
         case .act(let item, let action, let text):
             failure = .noSuchAction
-            isDone = system.withServices(at: now) { $0.perform(action, of: item, text: text, in: &$1) }
+            isDone = withServices(at: now) { $0.perform(action, of: item, text: text, in: &$1) }
         case .set(let key, let value):
             failure = .noSuchSetting
-            isDone = system.withServices(at: now) { $0.changeSetting(Array(key.utf8), to: value, in: &$1) }
+            isDone = withServices(at: now) { $0.changeSetting(Array(key.utf8), to: value, in: &$1) }
         case .log(let items, var description):
             failure = .noRoomForData
-            description.timestamp = system.clock.seconds(at: now)
-            isDone = system.withServices(at: now) { $0.log(items, as: description, in: &$1) }
+            description.timestamp = clock.seconds(at: now)
+            isDone = withServices(at: now) { $0.log(items, as: description, in: &$1) }
         case .finishLogging(let id):
             failure = .noRoomForData
-            isDone = system.withServices(at: now) {
+            isDone = withServices(at: now) {
                 $0.finishLogging(id, in: &$1)
                 return true
             }
         case .restart(let cause):
-            beginRestart(cause, at: now)
-            return
+            return handle(at: now) { _, context in context.restart = cause }
         }
         guard isDone == true else { throw failure }
     }

@@ -40,16 +40,16 @@ public struct ServiceModel: Sendable {
     public let coreDump: CoreDump?
 }
 
-extension Firmware {
+extension Watch {
     /// What the services know.
     public var model: ServiceModel {
-        let services = system.services
+        let services = core.system.services
         return ServiceModel(
-            firmware: system.isRecovery
+            firmware: core.system.isRecovery
                 ? configuration.identity.recoveryFirmware : configuration.identity.firmware,
-            isRecovery: system.isRecovery,
-            capabilities: system.capabilities,
-            clock: system.clock,
+            isRecovery: core.system.isRecovery,
+            capabilities: core.system.capabilities,
+            clock: core.system.clock,
             databases: services.blobDB.databases,
             isFaithful: services.blobDB.isFaithful,
             apps: services.apps,

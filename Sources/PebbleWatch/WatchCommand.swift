@@ -2,7 +2,7 @@ import BluetoothHCI
 import BluetoothHost
 import PebbleProtocol
 
-/// Everything that a person can do to the watch, and what its surroundings can: `Firmware.perform(_:at:)` carries it out.
+/// Everything that a person can do to the watch, and what its surroundings can: `Watch.perform(_:at:)` carries it out.
 ///
 /// Buttons on a board, the command line, the control socket and the developer port all end here, so that what one of them
 /// can do, all can.

@@ -6,7 +6,7 @@ import PebbleProtocol
 public enum WatchEvent: Sendable {
     /// The controller is ready and the watch has begun to advertise.
     case started(ControllerCapabilities)
-    /// The controller cannot be used; `Firmware.start(at:)` tries again.
+    /// The controller cannot be used; `Watch.start(at:)` tries again.
     case failed(StartUpFailure)
     /// What is on the air changed. Turns on the air are not told one by one.
     case advertising(OnAir)

@@ -108,55 +108,55 @@ public struct WatchStatus: Sendable {
     }
 }
 
-extension Firmware {
+extension Watch {
     /// How the watch is doing.
     public var status: WatchStatus {
         WatchStatus(
             identity: configuration.identity,
             isReady: isReady,
-            lastDisconnection: lastDisconnection,
-            lastStranger: lastStranger,
-            strangersTurnedAway: tenure.turnedAwayCount,
+            lastDisconnection: history.last,
+            lastStranger: history.lastStranger,
+            strangersTurnedAway: presence.tenure.turnedAwayCount,
             onAir: onAir,
             links: links.keys.sorted().compactMap { handle in
                 links[handle].map { link in
                     WatchStatus.Link(
                         connection: handle,
                         phone: link.identity,
-                        security: host.connection(handle)?.security ?? .none,
+                        security: core.host.connection(handle)?.security ?? .none,
                         mtu: link.mtu,
                         services: link.clients.used
                     )
                 }
             },
-            sessions: system.openSessions,
+            sessions: core.system.openSessions,
             streams: spsms,
             phones: bondedPhones.map { identity in
                 WatchStatus.Phone(
                     identity: identity,
-                    isConnected: links.keys.contains { host.security?.provenIdentity(on: $0) == identity },
-                    isStored: storedBonds.contains(identity),
-                    isAuthenticated: phones[identity]?.bond.isAuthenticated ?? false
+                    isConnected: links.keys.contains { core.host.security?.provenIdentity(on: $0) == identity },
+                    isStored: core.phones.stored.contains(identity),
+                    isAuthenticated: core.phones[identity]?.bond.isAuthenticated ?? false
                 )
             },
             pairing: WatchStatus.Pairing(
                 policy: configuration.pairing,
                 isBondable: configuration.isBondable,
-                isOpen: isPairable,
-                windowEnd: pairingWindowEnd,
-                waiting: pairingPrompts.keys.sorted().compactMap { handle in
-                    guard let prompt = pairingPrompts[handle], let link = links[handle] else { return nil }
+                isOpen: core.phones.isPairable,
+                windowEnd: core.phones.windowEnd,
+                waiting: core.phones.prompts.keys.sorted().compactMap { handle in
+                    guard let prompt = core.phones.prompts[handle], let link = links[handle] else { return nil }
                     return WatchStatus.WaitingPairing(
                         connection: handle,
                         phone: link.identity,
                         question: prompt.kind
                     )
                 },
-                refused: refusedPairing
+                refused: core.phones.refused
             ),
-            runningApp: system.runningApp,
-            sensors: sensors,
-            heldButtons: buttons.held,
+            runningApp: core.system.runningApp,
+            sensors: controls.sensors,
+            heldButtons: controls.buttons.held,
             services: model
         )
     }

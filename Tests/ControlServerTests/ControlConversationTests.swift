@@ -12,7 +12,7 @@ import Testing
 @Suite struct ControlConversationTests {
     /// A watch and one program's conversation with it.
     private struct Desk {
-        var firmware: Firmware
+        var firmware: Watch
         var conversation = ControlConversation()
         var history = EventHistory()
         var now = Duration.seconds(10)
@@ -21,7 +21,7 @@ import Testing
             let address = LEAddress.random(DeviceAddress(0xC0DE_0000_1234))
             var configuration = WatchConfiguration(identity: WatchIdentity(address: address))
             configuration.batteryLevel = 80
-            firmware = try Firmware(
+            firmware = try Watch(
                 configuration,
                 cryptography: .swiftCrypto,
                 randomness: RandomSource(state: 1, SplitMix64.draw)

@@ -39,7 +39,7 @@ enum Fault: String, CaseIterable {
 struct FaultyWatch: HostOwner {
     static let address = DeviceAddress(0xC011_2233_4455)
 
-    var host: Firmware
+    var host: Watch
     private var isCutOff = false
     /// Everything about recovery that it told.
     private(set) var recoveries: [RecoveryEvent] = []
@@ -50,7 +50,7 @@ struct FaultyWatch: HostOwner {
     private(set) var mostSessions = 0
 
     init(_ configuration: WatchConfiguration, seed: UInt64) throws {
-        host = try Firmware(
+        host = try Watch(
             configuration,
             cryptography: .swiftCrypto,
             randomness: RandomSource(state: seed, SplitMix64.draw)

@@ -35,7 +35,7 @@ struct Rig {
     static let clock = PhoneClock(secondsAtOrigin: 1_735_689_600, offsetMinutes: 60, zoneName: "Europe/Paris")
 
     private(set) var simulation: Simulation
-    let watch: Simulation.HostID<Firmware>?
+    let watch: Simulation.HostID<Watch>?
     let phone: Simulation.HostID<Demonstration>
     let seed: UInt64
     /// Everything that the phone told so far.
@@ -52,7 +52,7 @@ struct Rig {
         watchConfiguration.linkSecurity = settings.linkSecurity
         watchConfiguration.defaultApp = settings.app
         watchConfiguration.builtInApps = settings.builtInApps
-        let firmware = try Firmware(
+        let firmware = try Watch(
             watchConfiguration,
             cryptography: .swiftCrypto,
             randomness: RandomSource(state: seed &+ 1, SplitMix64.draw)
@@ -100,7 +100,7 @@ struct Rig {
 
     private static func collect(
         _ simulation: inout Simulation,
-        _ watch: Simulation.HostID<Firmware>?,
+        _ watch: Simulation.HostID<Watch>?,
         _ phone: Simulation.HostID<Demonstration>
     ) -> ([Told], [WatchEvent]) {
         let now = simulation.now

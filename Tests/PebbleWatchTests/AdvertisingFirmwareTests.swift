@@ -24,7 +24,7 @@ import Testing
 
     /// The firmware on a fake controller, in virtual time.
     private struct Rig {
-        var firmware: Firmware
+        var firmware: Watch
         var controller: FakeController
         var now: Duration = .zero
         var events: [WatchEvent] = []
@@ -48,7 +48,7 @@ import Testing
             configuration.advertising = profile
             configuration.beacon = beacon
             configuration.advertisingPower = power
-            firmware = try Firmware(
+            firmware = try Watch(
                 configuration,
                 cryptography: .swiftCrypto,
                 randomness: RandomSource(state: seed, SplitMix64.draw)

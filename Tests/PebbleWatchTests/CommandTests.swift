@@ -9,18 +9,18 @@ import Testing
 
 /// What a person does to the watch when no phone is there; with phones, BondingTests.
 @Suite struct CommandTests {
-    private func firmware(_ change: (inout WatchConfiguration) -> Void = { _ in }) throws -> Firmware {
+    private func firmware(_ change: (inout WatchConfiguration) -> Void = { _ in }) throws -> Watch {
         let address = LEAddress.random(DeviceAddress(0xC0DE_0000_1234))
         var configuration = WatchConfiguration(identity: WatchIdentity(address: address))
         change(&configuration)
-        return try Firmware(
+        return try Watch(
             configuration,
             cryptography: .swiftCrypto,
             randomness: RandomSource(state: 1, SplitMix64.draw)
         )
     }
 
-    private func presses(_ firmware: inout Firmware) -> [String] {
+    private func presses(_ firmware: inout Watch) -> [String] {
         var presses: [String] = []
         while let event = firmware.nextEvent() {
             if case .buttonPressed(let button, let press) = event { presses.append("\(button) \(press)") }

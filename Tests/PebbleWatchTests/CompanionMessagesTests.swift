@@ -181,7 +181,7 @@ import Testing
         let companions = names.enumerated().map { RigCompanion($1, PebbleUUID(upperHalf: 9, lowerHalf: UInt64($0))) }
         var rig = try Rig(companions, hidden: Set(names + ["app launch"]))
         func departed() throws -> [PebbleUUID] {
-            rig.onWatch { watch, _ in watch.host.links.values.flatMap { $0.departed.map(\.application) } }
+            rig.onWatch { watch, _ in watch.host.links.values.flatMap { $0.companions.departed.map(\.application) } }
         }
         for name in [names[0]] + names {
             try rig.show(name, for: .seconds(2))

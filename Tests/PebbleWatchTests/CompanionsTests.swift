@@ -198,8 +198,10 @@ import Testing
         let personality = try #require(Personality.all.first { $0.name == name })
         var rig = try Rig([RigCompanion("system", .system)], hidden: [], personality: personality)
         let before = rig.wakings()
-        let configuration = rig.onWatch { watch, _ in watch.host.handles.connectivityStatus.next }
-        let handle = try #require(configuration)
+        let value = rig.onWatch { watch, _ in
+            watch.host.core.host.gatt.database.handle(of: AttributeName("3/connectivity"))
+        }
+        let handle = try #require(value?.next)
         for subscription: Subscription in [.notifications, []] {
             try rig.onPhone { phone, now in
                 try phone.host.perform(.subscribe(clientConfiguration: handle, subscription), at: now)

@@ -12,9 +12,9 @@ import Testing
 @Suite struct DeveloperTests {
     private static let phoneVersionRequest: [UInt8] = [0x00, 0x01, 0x00, 0x11, 0x00]
 
-    private func firmware() throws -> Firmware {
+    private func firmware() throws -> Watch {
         let address = LEAddress.random(DeviceAddress(0xC0DE_0000_1234))
-        return try Firmware(
+        return try Watch(
             WatchConfiguration(identity: WatchIdentity(address: address)),
             cryptography: .swiftCrypto,
             randomness: RandomSource(state: 1, SplitMix64.draw)
@@ -26,7 +26,7 @@ import Testing
         [0xFE, 0xED, 0x00, protocolID, UInt8(data.count >> 8), UInt8(data.count & 0xFF)] + data + [0xBE, 0xEF]
     }
 
-    private func output(_ firmware: inout Firmware, _ id: DeveloperConnectionID) -> [UInt8] {
+    private func output(_ firmware: inout Watch, _ id: DeveloperConnectionID) -> [UInt8] {
         var all: [UInt8] = []
         while true {
             let bytes = firmware.nextBytes(for: id, at: .zero)

@@ -9,7 +9,7 @@ import SeededRandomness
 
 /// A watch on the emulator's port, to which the recorded cases of a group are sent one after the other, on one session.
 struct FirmwareReplay {
-    private var firmware: Firmware
+    private var firmware: Watch
     private let connection: DeveloperConnectionID
     private var now: Duration = .zero
     private var deframer = MessageDeframer()
@@ -28,7 +28,7 @@ struct FirmwareReplay {
         let address = LEAddress.random(DeviceAddress(0xC0DE_0000_1234))
         var configuration = WatchConfiguration(identity: WatchIdentity(address: address), personality: .universal)
         configuration.startTime = Self.recordingTime
-        firmware = try Firmware(
+        firmware = try Watch(
             configuration,
             cryptography: .swiftCrypto,
             randomness: RandomSource(state: 1, SplitMix64.draw)

@@ -30,7 +30,7 @@ import Testing
 
     /// What a stranger who connects gets for each handle; nil where he gets nothing.
     private func readAll(_ rig: inout RigPair) throws -> [GATTResponse?] {
-        let address = rig.onWatch { watch, _ in watch.host.privateAddress }
+        let address = rig.onWatch { watch, _ in watch.host.presence.privateAddress }
         let hidden = LEAddress.random(try #require(address))
         rig.onPhone { phone, _ in phone.connect(to: hidden) }
         let time = rig.runUntilPhone(within: .seconds(30)) { $0.connection != nil }

@@ -5,9 +5,10 @@ import BluetoothHost
 import Foundation
 import PebblePhone
 import PebbleProtocol
-import PebbleWatch
 import SeededRandomness
 import Testing
+
+@testable import PebbleWatch
 
 /// Everything that a controller can hand to the watch, bent in every way, at every point of a conversation: no trap, no
 /// growth, and a watch that still works for the next phone.
@@ -27,10 +28,10 @@ import Testing
     private struct RecordedWatch: HostOwner {
         struct Moment {
             let time: Duration
-            let firmware: Firmware
+            let firmware: Watch
         }
 
-        var host: Firmware
+        var host: Watch
         var moments: [Moment] = []
         var packets: [[UInt8]] = []
 
@@ -52,7 +53,7 @@ import Testing
         var configuration = WatchConfiguration(identity: WatchIdentity(address: .random(address)))
         configuration.linkSecurity = .insecureTestLink
         var simulation = Simulation(seed: 7)
-        let firmware = try Firmware(
+        let firmware = try Watch(
             configuration,
             cryptography: .swiftCrypto,
             randomness: RandomSource(state: 8, SplitMix64.draw)
@@ -80,7 +81,7 @@ import Testing
     private static func pairing() throws -> RecordedWatch {
         let address = LEAddress.random(DeviceAddress(0xC0DE_0000_1234))
         var simulation = Simulation(seed: 7)
-        let firmware = try Firmware(
+        let firmware = try Watch(
             WatchConfiguration(identity: WatchIdentity(address: address)),
             cryptography: .swiftCrypto,
             randomness: RandomSource(state: 8, SplitMix64.draw)
@@ -147,17 +148,20 @@ import Testing
         }
     }
 
-    private static func drain(_ firmware: inout Firmware, _ buffer: inout [UInt8], at now: Duration) {
+    private static func drain(_ firmware: inout Watch, _ buffer: inout [UInt8], at now: Duration) {
         var packets = 0
         while firmware.nextPacket(into: &buffer) { packets += 1 }
         #expect(packets <= packetLimit, "seed \(seed): one packet caused \(packets)")
         while firmware.nextEvent() != nil {}
         firmware.finishMemoryChanges(at: now)
+        if firmware.ownDeadline != firmware.searchedDeadline {
+            Issue.record("seed \(seed): the deadline that is kept is not the one that a search finds")
+        }
     }
 
     /// Whatever state the watch is in, a controller that answers brings it back on the air.
     private static func checkThatItRecovers(
-        _ firmware: inout Firmware,
+        _ firmware: inout Watch,
         _ buffer: inout [UInt8],
         at time: Duration
     ) throws {

@@ -6,6 +6,7 @@ import SeededRandomness
 import Testing
 
 @testable import BluetoothHost
+import BluetoothPeripheral
 @testable import PebbleWatch
 
 /// Each personality's whole database and advertisement, held against what watch-over-BLE says of that model
@@ -21,7 +22,8 @@ import Testing
 
     /// One line an attribute: handle, type, and for a value what can be done with it and what it says.
     private func database(of personality: Personality) throws -> String {
-        let database = try WatchDatabase(configuration(personality)).database
+        let services = ServiceRouter(WatchProfiles(configuration(personality))).declarations
+        let database = try GATTDatabase(services, serviceOrder: WatchProfiles.serviceOrder)
         var properties = CharacteristicProperties()
         var lines: [String] = []
         for attribute in database.attributes(in: .all) {
@@ -274,7 +276,7 @@ import Testing
         for personality in Personality.all {
             let configuration = configuration(personality)
             #expect(throws: Never.self) { try configuration.identity.validate() }
-            _ = try Firmware(
+            _ = try Watch(
                 configuration,
                 cryptography: .swiftCrypto,
                 randomness: RandomSource(state: 1, SplitMix64.draw)

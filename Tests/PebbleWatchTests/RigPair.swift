@@ -209,7 +209,7 @@ struct RigPhone: HostOwner {
 struct RigWatch: HostOwner {
     static let address = LEAddress.random(DeviceAddress(0xC0DE_0000_1234))
 
-    var host: Firmware
+    var host: Watch
     var memory: WatchMemory
     var events: [WatchEvent] = []
     /// Whether changes are carried out at once.
@@ -218,7 +218,7 @@ struct RigWatch: HostOwner {
     var changes: [MemoryChange] = []
 
     init(_ configuration: WatchConfiguration, memory: WatchMemory = WatchMemory(), seed: UInt64) throws {
-        host = try Firmware(
+        host = try Watch(
             configuration,
             memory: memory,
             cryptography: .swiftCrypto,

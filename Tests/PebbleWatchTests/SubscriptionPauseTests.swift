@@ -33,7 +33,7 @@ import Testing
     private func pause(in rig: inout RigPair) throws -> Duration {
         let heard = rig.runUntilWatch(within: .seconds(1)) { watch in
             guard let connection = watch.host.links.keys.first else { return false }
-            return !watch.host.host.gatt.subscription(to: Self.data, on: connection).isEmpty
+            return !watch.host.core.host.gatt.subscription(to: Self.data, on: connection).isEmpty
         }
         try #require(heard != nil)
         let start = rig.now
@@ -66,7 +66,7 @@ import Testing
         rig.onPhone { phone, _ in phone.received = [] }
         try subscribe(&rig)
         let isPaused = rig.runUntilWatch(within: .seconds(1)) { watch in
-            watch.host.links.values.contains { $0.subscriptionPause != nil }
+            watch.host.links.values.contains { $0.transports.pause != nil }
         }
         try #require(isPaused != nil)
         let start = rig.now
@@ -83,7 +83,7 @@ import Testing
         try subscribe(&rig, [])
         rig.run(for: .seconds(10))
         #expect(rig.onPhone { phone, _ in phone.received.isEmpty })
-        #expect(rig.onWatch { watch, _ in watch.host.links.values.allSatisfy { $0.subscriptionPause == nil } })
+        #expect(rig.onWatch { watch, _ in watch.host.links.values.allSatisfy { $0.transports.pause == nil } })
     }
 
     /// What else the watch has to say does not wait, and what the phone asks is answered.

@@ -32,7 +32,7 @@ import Testing
 
     /// A watch that tells what it has on the air.
     struct Watch: HCIHost {
-        var host: Firmware
+        var host: PebbleWatch.Watch
         let key: IdentityResolvingKey
         private let number: Int
         var sightings: [Sighting] = []
@@ -50,12 +50,12 @@ import Testing
             configuration.beacon = Beacon(uuid: .system, major: UInt16(number))
             configuration.batteryLevel = UInt8(50 + number)
             configuration.advertising = .custom(AdvertisingSchedule([], then: .apple1285))
-            host = try Firmware(
+            host = try PebbleWatch.Watch(
                 configuration,
                 cryptography: .swiftCrypto,
                 randomness: RandomSource(state: seed, SplitMix64.draw)
             )
-            key = host.localIdentity.identityResolvingKey
+            key = host.life.identity.identityResolvingKey
         }
 
         var nextDeadline: Duration? { host.nextDeadline }

@@ -255,7 +255,7 @@ public final class WatchDaemon {
         _ configuration: WatchDaemonConfiguration,
         _ store: SQLiteStore?,
         _ randomness: RandomSource
-    ) throws(ProgramError) -> Firmware {
+    ) throws(ProgramError) -> Watch {
         var memory = WatchMemory()
         do throws(WatchStoreError) {
             if let store { memory = try store.load() }
@@ -280,7 +280,7 @@ public final class WatchDaemon {
             throw ProgramError(.usage, "\(error)", advice: "choose another")
         }
         do throws(GATTDatabaseError) {
-            return try Firmware(watch, memory: memory, cryptography: .swiftCrypto, randomness: randomness)
+            return try Watch(watch, memory: memory, cryptography: .swiftCrypto, randomness: randomness)
         } catch {
             throw ProgramError(.usage, "the watch cannot be made: \(error)", advice: "choose another name")
         }

@@ -6,14 +6,14 @@ import PebbleWatch
 /// controller can be used, is seen from its events.
 public struct WatchHost: LoopHost {
     /// The watch itself.
-    public private(set) var firmware: Firmware
+    public private(set) var firmware: Watch
     private let store: (any WatchStore)?
     private var connections: Set<ConnectionHandle> = []
     private var isLeaving = false
     public private(set) var failure: String?
 
     /// A watch that has not been started; without a store it remembers everything until the process ends.
-    public init(_ firmware: Firmware, store: (any WatchStore)?) {
+    public init(_ firmware: Watch, store: (any WatchStore)?) {
         self.firmware = firmware
         self.store = store
     }
@@ -66,7 +66,7 @@ public struct WatchHost: LoopHost {
     /// when this returns.
     public mutating func withFirmware<Result, Failure>(
         at now: Duration,
-        _ body: (inout Firmware) throws(Failure) -> Result
+        _ body: (inout Watch) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         defer { storeChanges(at: now) }
         return try body(&firmware)
@@ -91,7 +91,7 @@ extension HostRunner<WatchHost> {
     /// Does something to the watch that does not come from its controller. See `update(at:_:)` for who may.
     func withFirmware<Result, Failure>(
         at now: Duration,
-        _ body: (inout Firmware) throws(Failure) -> Result
+        _ body: (inout Watch) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try update(at: now) { host throws(Failure) in try host.withFirmware(at: now, body) }
     }

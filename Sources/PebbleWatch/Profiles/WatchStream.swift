@@ -33,11 +33,6 @@ public enum WatchStream: String, Sendable, CaseIterable, CustomStringConvertible
         }
     }
 
-    /// The service declaration.
-    var serviceName: AttributeName { AttributeName("\(rawValue) stream") }
-    /// The value that has the PSM.
-    var psmName: AttributeName { AttributeName("\(rawValue) stream PSM") }
-
     /// The value of the PSM characteristic: two bytes, least significant first; 0 while there is none.
     static func value(of spsm: SPSM?) -> [UInt8] {
         let number = spsm?.rawValue ?? 0

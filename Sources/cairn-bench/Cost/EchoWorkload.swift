@@ -8,7 +8,7 @@ import PebbleWatch
 /// A dictionary that goes to the watch and comes back, through the watch alone: HCI packets in, HCI packets out, the
 /// acknowledgements of PPoGATT and AppMessage included. The phone's part is played by hand, without allocating.
 struct EchoWorkload: Workload {
-    private var driver: HCIDriver<Firmware>
+    private var driver: HCIDriver<Watch>
     private var phone: HandmadePhone
 
     init() throws {
@@ -67,7 +67,7 @@ private struct HandmadePhone {
     }
 
     /// Begins a session: Reset Request and Reset Complete, then the answer to the watch's question.
-    mutating func reset(_ driver: inout HCIDriver<Firmware>) {
+    mutating func reset(_ driver: inout HCIDriver<Watch>) {
         send([0x02, 0x01], &driver)
         var isReset = false
         _ = driver.takePackets { if $0.dropFirst(3).first == 0x03 { isReset = true } }
@@ -82,14 +82,14 @@ private struct HandmadePhone {
     }
 
     /// Sends the dictionary, and does what must be done until the watch has nothing more to say.
-    mutating func exchange(_ driver: inout HCIDriver<Firmware>) {
+    mutating func exchange(_ driver: inout HCIDriver<Watch>) {
         transaction &+= 1
         push[Self.transactionIndex] = transaction
         sendData(push, &driver)
         answer(&driver)
     }
 
-    private mutating func answer(_ driver: inout HCIDriver<Firmware>) {
+    private mutating func answer(_ driver: inout HCIDriver<Watch>) {
         while true {
             var newest: UInt8?
             _ = driver.takePackets { pdu in
@@ -105,7 +105,7 @@ private struct HandmadePhone {
     }
 
     /// Acknowledges every push in the stream.
-    private mutating func readStream(_ driver: inout HCIDriver<Firmware>) {
+    private mutating func readStream(_ driver: inout HCIDriver<Watch>) {
         var start = 0
         while stream.count - start >= PebbleMessage.headerLength {
             let length = Int(stream[start]) << 8 | Int(stream[start + 1])
@@ -122,7 +122,7 @@ private struct HandmadePhone {
         stream.removeSubrange(..<start)
     }
 
-    private mutating func sendAcknowledgement(of transaction: UInt8, _ driver: inout HCIDriver<Firmware>) {
+    private mutating func sendAcknowledgement(of transaction: UInt8, _ driver: inout HCIDriver<Watch>) {
         let header = takeDataHeader()
         driver.deliver(length: 3 + 1 + 6) {
             appendWriteCommand(to: &$0)
@@ -134,7 +134,7 @@ private struct HandmadePhone {
         }
     }
 
-    private mutating func sendData(_ payload: [UInt8], _ driver: inout HCIDriver<Firmware>) {
+    private mutating func sendData(_ payload: [UInt8], _ driver: inout HCIDriver<Watch>) {
         let header = takeDataHeader()
         driver.deliver(length: 3 + 1 + payload.count) {
             appendWriteCommand(to: &$0)
@@ -149,14 +149,14 @@ private struct HandmadePhone {
     }
 
     /// Acknowledges everything up to a data packet, whose header this is.
-    private func acknowledge(_ header: UInt8, _ driver: inout HCIDriver<Firmware>) {
+    private func acknowledge(_ header: UInt8, _ driver: inout HCIDriver<Watch>) {
         driver.deliver(length: 3 + 1) {
             appendWriteCommand(to: &$0)
             $0.append(header | 0x1)
         }
     }
 
-    private func send(_ packet: [UInt8], _ driver: inout HCIDriver<Firmware>) {
+    private func send(_ packet: [UInt8], _ driver: inout HCIDriver<Watch>) {
         driver.deliver(length: 3 + packet.count) {
             appendWriteCommand(to: &$0)
             $0 += packet

@@ -14,7 +14,7 @@ extension LEHost: DrivableHost {
     mutating func discardEvents() { while nextEvent() != nil {} }
 }
 
-extension Firmware: DrivableHost {
+extension Watch: DrivableHost {
     mutating func discardEvents() { while nextEvent() != nil {} }
 }
 

@@ -3,7 +3,7 @@ import PebbleWatch
 /// An event of the controller's manufacturer, which the watch has no use for, at a watch with a phone. Controllers may send
 /// hundreds of them a second.
 struct VendorEventWorkload: Workload {
-    private var watch: Firmware
+    private var watch: Watch
     private let now: Duration
     private let event: [UInt8] = [0x04, 0xFF, 0x04, 0x01, 0x02, 0x03, 0x04]
 

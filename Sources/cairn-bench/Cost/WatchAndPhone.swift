@@ -9,7 +9,7 @@ import PebbleWatch
 /// A watch and a phone that have got as far as a session, on one air.
 struct WatchAndPhone {
     private(set) var simulation: Simulation
-    let watch: Simulation.HostID<Firmware>
+    let watch: Simulation.HostID<Watch>
     let phone: Simulation.HostID<CompanionPhone>
     /// What the phone found on the watch.
     let discovered: DiscoveredWatch
@@ -24,7 +24,7 @@ struct WatchAndPhone {
         watchConfiguration.linkSecurity = .insecureTestLink
         watchConfiguration.defaultApp = EchoApp()
         watchConfiguration.builtInApps = []
-        watch = simulation.add(try Firmware(watchConfiguration, cryptography: .swiftCrypto, randomness: .system))
+        watch = simulation.add(try Watch(watchConfiguration, cryptography: .swiftCrypto, randomness: .system))
         var configuration = PhoneConfiguration(
             address: DeviceAddress(0xC000_0000_0002),
             clock: PhoneClock(secondsAtOrigin: 0)
@@ -70,7 +70,7 @@ struct WatchAndPhone {
     }
 
     /// Forgets what the watch reports, and stores what it wants stored, at once.
-    private static func discardEvents(_ simulation: inout Simulation, of watch: Simulation.HostID<Firmware>) {
+    private static func discardEvents(_ simulation: inout Simulation, of watch: Simulation.HostID<Watch>) {
         let now = simulation.now
         _ = simulation.withHost(watch) { firmware in
             firmware.finishMemoryChanges(at: now)
@@ -123,8 +123,8 @@ struct WatchAndPhone {
     }
 
     /// The watch, taken out of the simulation, and its connection.
-    mutating func takeWatch() throws(WorkloadFailure) -> (watch: Firmware, now: Duration) {
-        var taken: Firmware?
+    mutating func takeWatch() throws(WorkloadFailure) -> (watch: Watch, now: Duration) {
+        var taken: Watch?
         _ = simulation.withHost(watch) { taken = $0 }
         guard let taken else { throw WorkloadFailure("there is no watch") }
         return (taken, simulation.now)

@@ -15,11 +15,11 @@ struct StoredWatch: HostOwner {
         var hasMessage = false
     }
 
-    var host: Firmware
+    var host: Watch
     private(set) var milestones = Milestones()
 
     init(_ configuration: WatchConfiguration) throws {
-        host = try Firmware(
+        host = try Watch(
             configuration,
             cryptography: .swiftCrypto,
             randomness: RandomSource(state: 1, SplitMix64.draw)

@@ -1,0 +1,230 @@
+import BluetoothHCI
+import BluetoothHost
+import PebbleProtocol
+
+/// The PPoGATT links of one phone.
+struct PhoneTransports: Sendable {
+    /// Which characteristic carries a transport's packets.
+    enum Carrier: Hashable, Sendable {
+        /// The phone's data characteristic: the watch writes, the phone notifies.
+        case forward(AttributeHandle)
+        /// The watch's own pair: the watch notifies, the phone writes.
+        case reversed
+
+        /// What a session calls it.
+        var sessionTransport: SessionTransport {
+            switch self {
+            case .forward: .forwardPPoGATT
+            case .reversed: .reversedPPoGATT
+            }
+        }
+    }
+
+    /// One PPoGATT link and the session that runs over it.
+    struct Transport: Sendable {
+        var link: PPoGATTLink
+        /// Where the phone's service is; nil for the watch's own.
+        let service: PPoGATTService?
+        var session: SessionID?
+        /// Of what the session gave, how much had not been acknowledged when the link was last looked at.
+        var undeliveredCount = 0
+        /// A packet that the GATT layer had no room for; it goes first when there is.
+        var unsentPacket: [UInt8] = []
+        /// Whether the service's app may have started again without the watch noticing.
+        var doubt = RestartDoubt()
+    }
+
+    private var table = SmallTable<Carrier, Transport>()
+    /// Whether the phone has subscribed to the watch's own PPoGATT service.
+    var wantsReversed = false
+    /// The time that the phone is given after its subscription, while it lasts.
+    var pause: SubscriptionPause?
+
+    var carriers: [Carrier] { table.keys }
+
+    subscript(carrier: Carrier) -> Transport? {
+        _read { yield table[carrier] }
+        _modify { yield &table[carrier] }
+    }
+
+    mutating func remove(_ carrier: Carrier) -> Transport? { table.removeValue(forKey: carrier) }
+
+    /// Whether the phone hosts a PPoGATT service that is in use.
+    var hasForward: Bool { table.keys.contains { table[$0]?.service != nil } }
+
+    var sessions: [SessionID] { table.values.compactMap(\.session) }
+
+    func has(_ session: SessionID) -> Bool { table.keys.contains { table[$0]?.session == session } }
+
+    func hasSession(besides carrier: Carrier) -> Bool {
+        table.keys.contains { $0 != carrier && table[$0]?.session != nil }
+    }
+
+    mutating func mtuChanged(to mtu: Int) {
+        for carrier in table.keys { table[carrier]?.link.attMTU = mtu }
+    }
+
+    /// Takes a packet.
+    mutating func receive(_ packet: ArraySlice<UInt8>, over carrier: Carrier, at now: Duration) {
+        table[carrier]?.link.receive(packet, at: now)
+    }
+
+    var nextDeadline: Duration? {
+        var next = pause?.end
+        for carrier in table.keys { next.lower(to: table[carrier]?.link.nextDeadline) }
+        return next
+    }
+
+    /// Lets time pass.
+    /// - Parameter hasUnsentData: whether the phone has not received everything that it was sent.
+    mutating func advance(to now: Duration, _ hasUnsentData: () -> Bool) {
+        if pause?.isOver(at: now, hasUnsentData: hasUnsentData()) == true { pause = nil }
+        for carrier in table.keys { table[carrier]?.link.advance(to: now) }
+    }
+}
+
+// MARK: - Beginning and end
+
+extension PhoneConnection {
+    /// The phone subscribed to the watch's own service, or does not listen any more.
+    mutating func reversedSubscriptionChanged(
+        to subscription: Subscription,
+        _ cause: SubscriptionChange.Cause,
+        _ core: inout WatchCore,
+        at now: Duration
+    ) {
+        let isSubscribed = subscription.contains(.notifications)
+        // Subscribing once more starts the transport again. On V1, where the watch speaks first, a phone that only came back
+        // has to subscribe again: before that it does not listen.
+        let wasWritten = cause != .restored
+        transports.wantsReversed = isSubscribed && (wasWritten || core.configuration.reversedRules == .reversedV2)
+        transports.pause = isSubscribed && wasWritten ? subscriptionPause(core, at: now) : nil
+        if wasWritten || !isSubscribed {
+            let reason = isSubscribed ? "the phone subscribed again" : "the phone unsubscribed"
+            close(.reversed, reason: reason, &core, at: now)
+        }
+        openReversed(&core, at: now)
+    }
+
+    /// Opens the transport over the watch's own service, if the phone wants and may use it.
+    ///
+    /// V2 cannot be subscribed to on a plain link. V1 can, and waits for the encryption; a phone that hosts PPoGATT
+    /// itself does not need it.
+    mutating func openReversed(_ core: inout WatchCore, at now: Duration) {
+        guard let rules = core.configuration.reversedRules, transports.wantsReversed, transports[.reversed] == nil
+        else { return }
+        if rules == .reversedV1 {
+            let security = core.host.connection(handle)?.security ?? .none
+            let maySpeak =
+                core.configuration.linkSecurity == .insecureTestLink || security.isEncrypted && security.isBonded
+            guard maySpeak, !transports.hasForward else { return }
+        }
+        open(.reversed, with: rules, service: nil, &core, at: now)
+    }
+
+    /// The pause behind a subscription, if there is one. Where the phone begins it needs none: it begins when it has nothing
+    /// else to do.
+    private func subscriptionPause(_ core: borrowing WatchCore, at now: Duration) -> SubscriptionPause? {
+        guard core.configuration.reversedRules == .reversedV1, core.configuration.subscriptionPause > .zero,
+            let link = core.host.connection(handle)
+        else { return nil }
+        let eventSpacing = link.interval.duration * (Int(link.latency) + 1)
+        return SubscriptionPause(core.configuration.subscriptionPause, eventSpacing: eventSpacing, at: now)
+    }
+
+    mutating func open(
+        _ carrier: PhoneTransports.Carrier,
+        with rules: PPoGATTConfiguration.Carrier,
+        service: PPoGATTService?,
+        _ core: inout WatchCore,
+        at now: Duration
+    ) {
+        close(carrier, reason: "opened again", &core, at: now)
+        var link = PPoGATTLink(
+            .watch(
+                rules,
+                serialNumber: core.configuration.identity.serialNumber,
+                maximumATTMTU: core.configuration.personality.windowMTU,
+                rules: core.configuration.personality.transportRules
+            ),
+            attMTU: mtu,
+            disconnectHistory: core.transportHistory
+        )
+        if let service, let meta = finder.meta(of: service) {
+            link.start(at: now, rememberedMeta: meta.value, isConfirmed: meta.isFresh)
+        } else {
+            link.start(at: now)
+        }
+        transports[carrier] = PhoneTransports.Transport(link: link, service: service)
+    }
+
+    mutating func close(
+        _ carrier: PhoneTransports.Carrier,
+        reason: String,
+        _ core: inout WatchCore,
+        at now: Duration
+    ) {
+        guard let transport = transports.remove(carrier) else { return }
+        core.transportHistory = transport.link.disconnectHistory
+        leaveSession(of: transport, over: carrier.sessionTransport, reason: reason, &core, at: now)
+    }
+
+    /// The connection is gone, and every transport with it.
+    mutating func closeTransports(reason: String, _ core: inout WatchCore, at now: Duration) {
+        for carrier in transports.carriers { close(carrier, reason: reason, &core, at: now) }
+    }
+
+    /// Ends one transport and leaves the connection to the others. A phone that hosts the service is told by losing the
+    /// subscription; one that uses the watch's may begin again whenever it likes.
+    mutating func abandon(
+        _ carrier: PhoneTransports.Carrier,
+        reason: String,
+        _ core: inout WatchCore,
+        at now: Duration
+    ) {
+        // No connection is given up, so nothing counts towards giving up for good.
+        let history = core.transportHistory
+        guard let service = transports[carrier]?.service else {
+            close(carrier, reason: reason, &core, at: now)
+            if core.configuration.reversedRules == .reversedV2 { openReversed(&core, at: now) }
+            core.transportHistory = history
+            return
+        }
+        close(carrier, reason: reason, &core, at: now)
+        finder.forget(service.service)
+        let unsubscribe = GATTProcedure.subscribe(clientConfiguration: service.configuration, [])
+        run(unsubscribe, for: .farewell, &core, at: now)
+        core.transportHistory = history
+    }
+
+    /// Ends the transports whose place another has taken: the newest service of an application wins, on any link.
+    mutating func abandonReplacedTransports(_ core: inout WatchCore, at now: Duration) {
+        for carrier in transports.carriers {
+            guard let session = transports[carrier]?.session, !core.system.isOpen(session) else { continue }
+            abandon(carrier, reason: "a newer session replaced it", &core, at: now)
+        }
+    }
+
+    mutating func leaveSession(
+        of transport: PhoneTransports.Transport,
+        over kind: SessionTransport,
+        reason: String,
+        _ core: inout WatchCore,
+        at now: Duration
+    ) {
+        guard let session = transport.session else { return }
+        companions.leave(session, core.system)
+        core.system.leave(session, over: kind, undelivered: transport.undeliveredCount, reason: reason, at: now)
+    }
+}
+
+extension WatchConfiguration {
+    /// The rules of the watch's own PPoGATT service; nil if it has none.
+    var reversedRules: PPoGATTConfiguration.Carrier? {
+        switch personality.reversedTransport {
+        case .v1: .reversedV1
+        case .v2: .reversedV2
+        case nil: nil
+        }
+    }
+}

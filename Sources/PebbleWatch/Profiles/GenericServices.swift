@@ -1,0 +1,190 @@
+import BluetoothHost
+import BluetoothPeripheral
+import PebbleProtocol
+
+/// Generic Access: the watch's name, which a watch that hides its address tells only to whom it has proved who it is.
+struct GenericAccessService: GATTService {
+    enum Value: String, CaseIterable { case deviceName = "device name" }
+
+    let declaration: Service
+    let values: [Value]
+    private let configuration: WatchConfiguration
+
+    init(_ configuration: WatchConfiguration) {
+        self.configuration = configuration
+        let personality = configuration.personality
+        let hides = configuration.hidesIdentity
+        values = hides ? [.deviceName] : []
+        declaration = Service(.genericAccess) {
+            if hides {
+                Characteristic(.deviceName, .read, of: Value.deviceName)
+            } else {
+                Characteristic(.deviceName, .read, value: .text(configuration.identity.name))
+            }
+            Characteristic(.appearance, .read, value: .littleEndian(personality.appearance))
+            if let parameters = personality.preferredParameters {
+                Characteristic(.preferredConnectionParameters, .read, value: .bytes(parameters))
+            }
+        }
+    }
+
+    func read(_ value: Value, by peer: Peer, _ output: inout Output) -> ReadReply {
+        switch value {
+        case .deviceName: .value(Array(configuration.identity(for: peer).name.utf8))
+        }
+    }
+
+    func write(_ bytes: ArraySlice<UInt8>, to value: Value, by peer: Peer, _ output: inout Output) -> WriteReply {
+        .refused(.writeNotPermitted)
+    }
+}
+
+/// Generic Attribute, whose values the GATT layer keeps: see ``PublishedDatabase``.
+///
+/// A phone may cache the database for good unless it finds Service Changed. One that it is bonded to must therefore have it, and one
+/// that it is not bonded to must not.
+struct GenericAttributeService: GATTService {
+    enum Value: String, CaseIterable {
+        case serviceChanged = "service changed"
+        case clientSupportedFeatures = "client supported features"
+        case databaseHash = "database hash"
+    }
+
+    let declaration: Service
+    let values: [Value]
+    /// Where the values are; a watch that is not bondable has none.
+    private(set) var handles: [Value: AttributeHandle] = [:]
+    /// The Database Hash, if it has changed.
+    private var newHash: [UInt8]?
+
+    init(_ configuration: WatchConfiguration) {
+        let caching = configuration.personality.caching
+        var values: [Value] = []
+        if configuration.isBondable {
+            values.append(.serviceChanged)
+            if caching != .none { values.append(.clientSupportedFeatures) }
+            if caching == .databaseHash { values.append(.databaseHash) }
+        }
+        self.values = values
+        declaration = Service(.genericAttribute) {
+            if values.contains(.serviceChanged) {
+                Characteristic(.serviceChanged, .indicate, of: Value.serviceChanged, keeping: [])
+                if caching == .features {
+                    // None: neither enhanced bearers nor several notifications in one PDU.
+                    Characteristic(.serverSupportedFeatures, .read, value: [0x00])
+                }
+            }
+            if values.contains(.clientSupportedFeatures) {
+                Characteristic(
+                    .clientSupportedFeatures,
+                    [.read, .write],
+                    of: Value.clientSupportedFeatures,
+                    keeping: .clientSupportedFeatures
+                )
+            }
+            if values.contains(.databaseHash) {
+                Characteristic(.databaseHash, .read, of: Value.databaseHash, keeping: [])
+            }
+        }
+    }
+
+    mutating func bound(to handles: [Value: AttributeHandle]) { self.handles = handles }
+
+    /// The database has this hash from now on.
+    mutating func setHash(_ hash: [UInt8]) { newHash = hash }
+
+    mutating func advance(_ output: inout Output) {
+        if let newHash, values.contains(.databaseHash) { output.set(.databaseHash, newHash) }
+        newHash = nil
+    }
+
+    func read(_ value: Value, by peer: Peer, _ output: inout Output) -> ReadReply { .refused(.unlikelyError) }
+
+    func write(_ bytes: ArraySlice<UInt8>, to value: Value, by peer: Peer, _ output: inout Output) -> WriteReply {
+        .refused(.unlikelyError)
+    }
+}
+
+/// Device Information: what the model says of itself.
+struct DeviceInformationService: GATTService {
+    enum Value: String, CaseIterable { case serialNumber = "serial number" }
+
+    let declaration: Service
+    let values: [Value]
+    private let configuration: WatchConfiguration
+
+    init(_ configuration: WatchConfiguration) {
+        self.configuration = configuration
+        let uuids = configuration.personality.deviceInformation
+        let hides = configuration.hidesIdentity
+        values = hides && uuids.contains(.serialNumber) ? [.serialNumber] : []
+        declaration = Service(.deviceInformation) {
+            for uuid in uuids {
+                if uuid == .serialNumber, hides {
+                    Characteristic(uuid, .read, of: Value.serialNumber)
+                } else {
+                    Characteristic(uuid, .read, value: Self.information(uuid, of: configuration.identity))
+                }
+            }
+        }
+    }
+
+    /// What a watch has no word for is empty, as on the real one.
+    private static func information(_ uuid: BluetoothUUID, of identity: WatchIdentity) -> AttributeValue {
+        switch uuid {
+        case .modelNumber: .text(identity.boardName)
+        case .serialNumber: .text(identity.serialNumber)
+        case .firmwareRevision: .text(identity.firmware.description)
+        case .softwareRevision: .text(SDKVersion.current.softwareRevision)
+        case .manufacturerName: .text(identity.company.name)
+        default: []
+        }
+    }
+
+    func read(_ value: Value, by peer: Peer, _ output: inout Output) -> ReadReply {
+        switch value {
+        case .serialNumber: .value(Array(configuration.identity(for: peer).serialNumber.utf8))
+        }
+    }
+
+    func write(_ bytes: ArraySlice<UInt8>, to value: Value, by peer: Peer, _ output: inout Output) -> WriteReply {
+        .refused(.writeNotPermitted)
+    }
+}
+
+extension WatchConfiguration {
+    /// What a phone may know of the watch: one whose link is not encrypted is told what follows from the address that it
+    /// connected to.
+    fileprivate func identity(for peer: Peer) -> WatchIdentity {
+        guard !peer.security.isEncrypted else { return identity }
+        return identity.alias(at: peer.ownAddress, of: personality)
+    }
+}
+
+extension AttributeValue {
+    fileprivate static func littleEndian(_ value: UInt16) -> AttributeValue {
+        .bytes([UInt8(truncatingIfNeeded: value), UInt8(truncatingIfNeeded: value >> 8)])
+    }
+}
+
+extension BluetoothUUID {
+    static let preferredConnectionParameters = uuid16(0x2A04)
+    static let deviceInformation = uuid16(0x180A)
+    static let systemID = uuid16(0x2A23)
+    static let hardwareRevision = uuid16(0x2A27)
+    static let modelNumber = uuid16(0x2A24)
+    static let serialNumber = uuid16(0x2A25)
+    static let firmwareRevision = uuid16(0x2A26)
+    static let softwareRevision = uuid16(0x2A28)
+    static let manufacturerName = uuid16(0x2A29)
+}
+
+extension SDKVersion {
+    /// The newest app SDK whose apps this watch runs.
+    public static let current = SDKVersion(major: 5, minor: 0x6A)
+
+    /// As the Device Information service prints it: two places each, the first padded with a space.
+    var softwareRevision: String {
+        (major < 10 ? " " : "") + "\(major)." + (minor < 10 ? "0" : "") + "\(minor)"
+    }
+}
