@@ -3,7 +3,7 @@ import ByteCoding
 /// Which part of an L2CAP PDU an ACL packet carries.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 5.4.2.
-public enum PacketBoundary: UInt8, Hashable, Sendable, CaseIterable {
+package enum PacketBoundary: UInt8, Hashable, Sendable, CaseIterable {
     /// The first part, which the controller may not flush; host to controller.
     case firstNonFlushable = 0b00
     /// A further part.
@@ -19,25 +19,25 @@ public enum PacketBoundary: UInt8, Hashable, Sendable, CaseIterable {
 /// Layout: handle (12 bits), packet boundary (2), broadcast (2), length (16), data.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 5.4.2.
-public struct ACLPacket: Hashable, Sendable {
+package struct ACLPacket: Hashable, Sendable {
     /// Which connection.
-    public var handle: ConnectionHandle
+    package var handle: ConnectionHandle
     /// Which part of a PDU the data is.
-    public var boundary: PacketBoundary
+    package var boundary: PacketBoundary
     /// Who it is for: 0 the peer, which is all that LE has.
-    public var broadcast: UInt8
+    package var broadcast: UInt8
     /// The data, sharing the storage of the packet it was read from.
-    public var data: ArraySlice<UInt8>
+    package var data: ArraySlice<UInt8>
 
     /// How many octets come before the data, the packet type byte not counted.
-    public static let headerSize = 4
+    package static let headerSize = 4
 
     private static let handleMask: UInt16 = 0x0FFF
     private static let boundaryShift: UInt16 = 12
     private static let broadcastShift: UInt16 = 14
 
     /// Makes a point-to-point packet, the only kind that LE has: `broadcast` is 0.
-    public init(handle: ConnectionHandle, boundary: PacketBoundary, data: ArraySlice<UInt8>) {
+    package init(handle: ConnectionHandle, boundary: PacketBoundary, data: ArraySlice<UInt8>) {
         self.handle = handle
         self.boundary = boundary
         self.broadcast = 0
@@ -45,7 +45,7 @@ public struct ACLPacket: Hashable, Sendable {
     }
 
     /// Reads a packet without its packet type byte: header, data, and nothing after it.
-    public init(body: ArraySlice<UInt8>) throws(ByteDecodingError) {
+    package init(body: ArraySlice<UInt8>) throws(ByteDecodingError) {
         var reader = ByteReader(body)
         let word = try reader.readLittleEndian("acl.handle", as: UInt16.self)
         guard let handle = ConnectionHandle(rawValue: word & Self.handleMask) else {
@@ -64,20 +64,20 @@ public struct ACLPacket: Hashable, Sendable {
     }
 
     /// Appends the whole packet, from the packet type byte on.
-    public func encodePacket(to buffer: inout [UInt8]) {
+    package func encodePacket(to buffer: inout [UInt8]) {
         Self.encodeHeader(handle: handle, boundary: boundary, broadcast: broadcast, length: data.count, to: &buffer)
         buffer.append(contentsOf: data)
     }
 
     /// The whole packet, from the packet type byte on.
-    public var packet: [UInt8] {
+    package var packet: [UInt8] {
         var buffer: [UInt8] = []
         encodePacket(to: &buffer)
         return buffer
     }
 
     /// Appends the packet type byte and the header of a packet whose data the caller appends: `length` octets of it.
-    public static func encodeHeader(
+    package static func encodeHeader(
         handle: ConnectionHandle,
         boundary: PacketBoundary,
         broadcast: UInt8 = 0,

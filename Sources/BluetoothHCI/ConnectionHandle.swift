@@ -8,7 +8,7 @@ public struct ConnectionHandle: RawRepresentable, Hashable, Comparable, Sendable
     public let rawValue: UInt16
 
     /// The largest handle there is.
-    public static let maximum: UInt16 = 0x0EFF
+    package static let maximum: UInt16 = 0x0EFF
 
     /// Nil if the number is none that the Core allows.
     public init?(rawValue: UInt16) {

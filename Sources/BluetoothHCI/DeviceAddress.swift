@@ -8,10 +8,10 @@ public struct DeviceAddress: Hashable, Sendable {
     public let value: UInt64
 
     /// The size of an address on the wire, in octets.
-    public static let size = 6
+    package static let size = 6
 
     /// All zeros, which several commands use for "no address".
-    public static let zero = DeviceAddress(0)
+    package static let zero = DeviceAddress(0)
 
     /// Takes the low 48 bits of a number.
     public init(_ value: UInt64) { self.value = value & 0xFFFF_FFFF_FFFF }
@@ -40,14 +40,14 @@ public struct DeviceAddress: Hashable, Sendable {
     }
 
     /// Reads six octets, least significant first.
-    public init(reading reader: inout ByteReader, _ field: String) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader, _ field: String) throws(ByteDecodingError) {
         var value: UInt64 = 0
         for byte in try reader.readBytes(Self.size, field).reversed() { value = value << 8 | UInt64(byte) }
         self.value = value
     }
 
     /// Appends six octets, least significant first.
-    public func encode(to buffer: inout [UInt8]) {
+    package func encode(to buffer: inout [UInt8]) {
         for shift in stride(from: 0, to: 48, by: 8) { buffer.append(UInt8(truncatingIfNeeded: value >> UInt64(shift))) }
     }
 
@@ -58,10 +58,10 @@ public struct DeviceAddress: Hashable, Sendable {
     public var isResolvablePrivate: Bool { value >> 46 == 0b01 }
 
     /// Whether this is a non-resolvable private address, provided that it is a random one.
-    public var isNonResolvablePrivate: Bool { value >> 46 == 0b00 }
+    package var isNonResolvablePrivate: Bool { value >> 46 == 0b00 }
 
     /// The octet at an index as sent, so 0 is the least significant; zero past the end.
-    public func octet(_ index: Int) -> UInt8 {
+    package func octet(_ index: Int) -> UInt8 {
         (0..<Self.size).contains(index) ? UInt8(truncatingIfNeeded: value >> UInt64(index * 8)) : 0
     }
 }
@@ -93,7 +93,7 @@ public enum AddressType: UInt8, Hashable, Sendable, CaseIterable {
     case unresolvedRandom = 0xFE
 
     /// The kind of the address itself, whether or not the controller resolved it.
-    public var withoutIdentity: AddressType {
+    package var withoutIdentity: AddressType {
         switch self {
         case .public, .publicIdentity: .public
         case .random, .randomIdentity, .unresolvedRandom: .random
@@ -121,13 +121,13 @@ public struct LEAddress: Hashable, Sendable {
     public static func random(_ address: DeviceAddress) -> LEAddress { LEAddress(type: .random, address: address) }
 
     /// Reads the type octet, then the address: the order of every HCI parameter that has both.
-    public init(reading reader: inout ByteReader, _ field: String) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader, _ field: String) throws(ByteDecodingError) {
         type = try AddressType(reading: &reader, field)
         address = try DeviceAddress(reading: &reader, field)
     }
 
     /// Appends the type octet, then the address.
-    public func encode(to buffer: inout [UInt8]) {
+    package func encode(to buffer: inout [UInt8]) {
         buffer.append(type.rawValue)
         address.encode(to: &buffer)
     }

@@ -30,7 +30,7 @@ extension HCICommand {
     public static var name: String { id.name }
 
     /// Appends the whole packet: packet type, opcode, length, parameters.
-    public func encodePacket(to buffer: inout [UInt8]) {
+    package func encodePacket(to buffer: inout [UInt8]) {
         buffer.append(HCIPacketType.command.rawValue)
         buffer.appendLittleEndian(Self.opcode.rawValue)
         let lengthIndex = buffer.endIndex
@@ -81,20 +81,20 @@ extension HCICommandWithoutParameters {
 }
 
 /// A command packet before anyone has looked at its parameters: what a controller receives.
-public struct HCICommandPacket: Hashable, Sendable {
+package struct HCICommandPacket: Hashable, Sendable {
     /// Which command it is.
-    public var opcode: HCIOpcode
+    package var opcode: HCIOpcode
     /// Its parameters, undecoded.
-    public var parameters: ArraySlice<UInt8>
+    package var parameters: ArraySlice<UInt8>
 
     /// A command with these parameters.
-    public init(opcode: HCIOpcode, parameters: ArraySlice<UInt8>) {
+    package init(opcode: HCIOpcode, parameters: ArraySlice<UInt8>) {
         self.opcode = opcode
         self.parameters = parameters
     }
 
     /// Reads a command packet without its packet type byte: opcode, length, parameters, and nothing after them.
-    public init(body: ArraySlice<UInt8>) throws(ByteDecodingError) {
+    package init(body: ArraySlice<UInt8>) throws(ByteDecodingError) {
         var reader = ByteReader(body)
         opcode = HCIOpcode(rawValue: try reader.readLittleEndian("command.opcode"))
         let length = try reader.readUInt8("command.length")

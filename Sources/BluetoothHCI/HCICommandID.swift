@@ -5,7 +5,7 @@ public struct HCICommandID: Hashable, Sendable {
     /// The number.
     public let opcode: HCIOpcode
     /// Where Read Local Supported Commands says whether a controller has the command; nil if every controller has it.
-    public let supportedBit: SupportedCommands.Bit?
+    package let supportedBit: SupportedCommands.Bit?
 
     /// A command.
     /// - Parameters:

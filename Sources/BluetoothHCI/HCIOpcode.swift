@@ -32,7 +32,7 @@ public struct HCIOpcode: RawRepresentable, Hashable, Sendable {
     }
 
     /// Zero: a Command Complete or Command Status with it only says how many commands the controller takes.
-    public static let none = HCIOpcode(rawValue: 0)
+    package static let none = HCIOpcode(rawValue: 0)
 }
 
 extension HCIOpcode: CustomStringConvertible {

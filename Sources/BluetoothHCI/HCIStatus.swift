@@ -13,35 +13,35 @@ public struct HCIStatus: RawRepresentable, Hashable, Sendable {
     /// Success.
     public static let success = HCIStatus(rawValue: 0x00)
     /// Unknown HCI Command.
-    public static let unknownHCICommand = HCIStatus(rawValue: 0x01)
+    package static let unknownHCICommand = HCIStatus(rawValue: 0x01)
     /// Unknown Connection Identifier.
-    public static let unknownConnectionIdentifier = HCIStatus(rawValue: 0x02)
+    package static let unknownConnectionIdentifier = HCIStatus(rawValue: 0x02)
     /// Hardware Failure.
     public static let hardwareFailure = HCIStatus(rawValue: 0x03)
     /// Page Timeout.
-    public static let pageTimeout = HCIStatus(rawValue: 0x04)
+    package static let pageTimeout = HCIStatus(rawValue: 0x04)
     /// Authentication Failure.
     public static let authenticationFailure = HCIStatus(rawValue: 0x05)
     /// PIN or Key Missing.
     public static let pinOrKeyMissing = HCIStatus(rawValue: 0x06)
     /// Memory Capacity Exceeded.
-    public static let memoryCapacityExceeded = HCIStatus(rawValue: 0x07)
+    package static let memoryCapacityExceeded = HCIStatus(rawValue: 0x07)
     /// Connection Timeout.
     public static let connectionTimeout = HCIStatus(rawValue: 0x08)
     /// Connection Limit Exceeded.
-    public static let connectionLimitExceeded = HCIStatus(rawValue: 0x09)
+    package static let connectionLimitExceeded = HCIStatus(rawValue: 0x09)
     /// Connection Already Exists.
-    public static let connectionAlreadyExists = HCIStatus(rawValue: 0x0B)
+    package static let connectionAlreadyExists = HCIStatus(rawValue: 0x0B)
     /// Command Disallowed.
-    public static let commandDisallowed = HCIStatus(rawValue: 0x0C)
+    package static let commandDisallowed = HCIStatus(rawValue: 0x0C)
     /// Connection Rejected due to Limited Resources.
-    public static let rejectedLimitedResources = HCIStatus(rawValue: 0x0D)
+    package static let rejectedLimitedResources = HCIStatus(rawValue: 0x0D)
     /// Connection Rejected due to Security Reasons.
-    public static let rejectedSecurityReasons = HCIStatus(rawValue: 0x0E)
+    package static let rejectedSecurityReasons = HCIStatus(rawValue: 0x0E)
     /// Connection Rejected due to Unacceptable BD_ADDR.
-    public static let rejectedUnacceptableAddress = HCIStatus(rawValue: 0x0F)
+    package static let rejectedUnacceptableAddress = HCIStatus(rawValue: 0x0F)
     /// Unsupported Feature or Parameter Value.
-    public static let unsupportedFeatureOrParameterValue = HCIStatus(rawValue: 0x11)
+    package static let unsupportedFeatureOrParameterValue = HCIStatus(rawValue: 0x11)
     /// Invalid HCI Command Parameters.
     public static let invalidHCICommandParameters = HCIStatus(rawValue: 0x12)
     /// Remote User Terminated Connection.
@@ -49,63 +49,63 @@ public struct HCIStatus: RawRepresentable, Hashable, Sendable {
     /// Remote Device Terminated Connection due to Low Resources.
     public static let remoteDeviceLowResources = HCIStatus(rawValue: 0x14)
     /// Remote Device Terminated Connection due to Power Off.
-    public static let remoteDevicePowerOff = HCIStatus(rawValue: 0x15)
+    package static let remoteDevicePowerOff = HCIStatus(rawValue: 0x15)
     /// Connection Terminated by Local Host.
     public static let connectionTerminatedByLocalHost = HCIStatus(rawValue: 0x16)
     /// Repeated Attempts.
-    public static let repeatedAttempts = HCIStatus(rawValue: 0x17)
+    package static let repeatedAttempts = HCIStatus(rawValue: 0x17)
     /// Pairing Not Allowed.
-    public static let pairingNotAllowed = HCIStatus(rawValue: 0x18)
+    package static let pairingNotAllowed = HCIStatus(rawValue: 0x18)
     /// Unsupported Remote Feature.
-    public static let unsupportedRemoteFeature = HCIStatus(rawValue: 0x1A)
+    package static let unsupportedRemoteFeature = HCIStatus(rawValue: 0x1A)
     /// Invalid LL Parameters.
-    public static let invalidLLParameters = HCIStatus(rawValue: 0x1E)
+    package static let invalidLLParameters = HCIStatus(rawValue: 0x1E)
     /// Unspecified Error.
-    public static let unspecifiedError = HCIStatus(rawValue: 0x1F)
+    package static let unspecifiedError = HCIStatus(rawValue: 0x1F)
     /// Unsupported LL Parameter Value.
-    public static let unsupportedLLParameterValue = HCIStatus(rawValue: 0x20)
+    package static let unsupportedLLParameterValue = HCIStatus(rawValue: 0x20)
     /// Role Change Not Allowed.
-    public static let roleChangeNotAllowed = HCIStatus(rawValue: 0x21)
+    package static let roleChangeNotAllowed = HCIStatus(rawValue: 0x21)
     /// LL Response Timeout.
-    public static let llResponseTimeout = HCIStatus(rawValue: 0x22)
+    package static let llResponseTimeout = HCIStatus(rawValue: 0x22)
     /// LL Procedure Collision.
-    public static let llProcedureCollision = HCIStatus(rawValue: 0x23)
+    package static let llProcedureCollision = HCIStatus(rawValue: 0x23)
     /// Encryption Mode Not Acceptable.
-    public static let encryptionModeNotAcceptable = HCIStatus(rawValue: 0x25)
+    package static let encryptionModeNotAcceptable = HCIStatus(rawValue: 0x25)
     /// Instant Passed.
-    public static let instantPassed = HCIStatus(rawValue: 0x28)
+    package static let instantPassed = HCIStatus(rawValue: 0x28)
     /// Pairing with Unit Key Not Supported.
-    public static let pairingWithUnitKeyNotSupported = HCIStatus(rawValue: 0x29)
+    package static let pairingWithUnitKeyNotSupported = HCIStatus(rawValue: 0x29)
     /// Different Transaction Collision.
-    public static let differentTransactionCollision = HCIStatus(rawValue: 0x2A)
+    package static let differentTransactionCollision = HCIStatus(rawValue: 0x2A)
     /// Channel Classification Not Supported.
-    public static let channelClassificationNotSupported = HCIStatus(rawValue: 0x2E)
+    package static let channelClassificationNotSupported = HCIStatus(rawValue: 0x2E)
     /// Insufficient Security.
-    public static let insufficientSecurity = HCIStatus(rawValue: 0x2F)
+    package static let insufficientSecurity = HCIStatus(rawValue: 0x2F)
     /// Parameter out of Mandatory Range.
-    public static let parameterOutOfMandatoryRange = HCIStatus(rawValue: 0x30)
+    package static let parameterOutOfMandatoryRange = HCIStatus(rawValue: 0x30)
     /// Host Busy - Pairing.
-    public static let hostBusyPairing = HCIStatus(rawValue: 0x38)
+    package static let hostBusyPairing = HCIStatus(rawValue: 0x38)
     /// Controller Busy.
-    public static let controllerBusy = HCIStatus(rawValue: 0x3A)
+    package static let controllerBusy = HCIStatus(rawValue: 0x3A)
     /// Unacceptable Connection Parameters.
     public static let unacceptableConnectionParameters = HCIStatus(rawValue: 0x3B)
     /// Advertising Timeout.
     public static let advertisingTimeout = HCIStatus(rawValue: 0x3C)
     /// Connection Terminated due to MIC Failure.
-    public static let micFailure = HCIStatus(rawValue: 0x3D)
+    package static let micFailure = HCIStatus(rawValue: 0x3D)
     /// Connection Failed to be Established.
-    public static let connectionFailedToBeEstablished = HCIStatus(rawValue: 0x3E)
+    package static let connectionFailedToBeEstablished = HCIStatus(rawValue: 0x3E)
     /// Coarse Clock Adjustment Rejected.
-    public static let coarseClockAdjustmentRejected = HCIStatus(rawValue: 0x40)
+    package static let coarseClockAdjustmentRejected = HCIStatus(rawValue: 0x40)
     /// Unknown Advertising Identifier.
-    public static let unknownAdvertisingIdentifier = HCIStatus(rawValue: 0x42)
+    package static let unknownAdvertisingIdentifier = HCIStatus(rawValue: 0x42)
     /// Limit Reached.
-    public static let limitReached = HCIStatus(rawValue: 0x43)
+    package static let limitReached = HCIStatus(rawValue: 0x43)
     /// Operation Cancelled by Host.
     public static let operationCancelledByHost = HCIStatus(rawValue: 0x44)
     /// Packet Too Long.
-    public static let packetTooLong = HCIStatus(rawValue: 0x45)
+    package static let packetTooLong = HCIStatus(rawValue: 0x45)
 }
 
 extension HCIStatus: CustomStringConvertible {

@@ -41,12 +41,12 @@ extension HCITime {
 
 extension HCITime where RawValue == UInt16 {
     /// Reads the two bytes of a count.
-    public init(reading reader: inout ByteReader, _ field: String) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader, _ field: String) throws(ByteDecodingError) {
         self.init(rawValue: try reader.readLittleEndian(field))
     }
 
     /// Appends the two bytes of the count.
-    public func encode(to buffer: inout [UInt8]) { buffer.appendLittleEndian(rawValue) }
+    package func encode(to buffer: inout [UInt8]) { buffer.appendLittleEndian(rawValue) }
 }
 
 /// The time between advertising events: 0.625 ms units. Legacy commands carry 16 bits of it, extended ones 24.
@@ -56,7 +56,7 @@ public struct AdvertisingInterval: HCITime {
     public static let unit = Duration.microseconds(625)
     public static let validRange: ClosedRange<UInt32> = 0x20...0xFF_FFFF
     /// The range that legacy advertising allows: 20 ms to 10.24 s.
-    public static let legacyRange: ClosedRange<UInt32> = 0x20...0x4000
+    package static let legacyRange: ClosedRange<UInt32> = 0x20...0x4000
     public let rawValue: UInt32
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 }
@@ -104,9 +104,9 @@ public struct ConnectionEventLength: HCITime {
 /// How long an advertising set or a scan runs: 10 ms units; zero means until it is stopped.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.8.56.
-public struct EnableDuration: HCITime {
-    public static let unit = Duration.milliseconds(10)
-    public static let validRange: ClosedRange<UInt16> = 0x0000...0xFFFF
-    public let rawValue: UInt16
-    public init(rawValue: UInt16) { self.rawValue = rawValue }
+package struct EnableDuration: HCITime {
+    package static let unit = Duration.milliseconds(10)
+    package static let validRange: ClosedRange<UInt16> = 0x0000...0xFFFF
+    package let rawValue: UInt16
+    package init(rawValue: UInt16) { self.rawValue = rawValue }
 }

@@ -11,7 +11,7 @@ import PebbleProtocol
 /// It looks for a watch, connects, discovers the watch's database, opens the Pebble transport, has the conversation that
 /// every companion begins with, and then does as it is told: pings, dictionaries for watchapps. It tells all of it as
 /// ``PhoneEvent``s.
-public struct CompanionPhone: HCIHost, Sendable {
+package struct CompanionPhone: HCIHost, Sendable {
     /// What the phone does about getting connected.
     enum Activity: Sendable {
         /// The controller is not ready, or the phone was told to leave it.
@@ -30,7 +30,7 @@ public struct CompanionPhone: HCIHost, Sendable {
     private static let eventLimit = 4096
 
     /// What was decided before the start.
-    public let configuration: PhoneConfiguration
+    package let configuration: PhoneConfiguration
     var host: LEHost
     let transportData: AttributeHandle?
     var activity = Activity.idle
@@ -47,7 +47,7 @@ public struct CompanionPhone: HCIHost, Sendable {
     ///   - cryptography: what encrypts, authenticates and agrees on keys.
     ///   - randomness: where keys and nonces come from.
     /// - Throws: `GATTDatabaseError` when the configuration does not make a legal database.
-    public init(
+    package init(
         _ configuration: PhoneConfiguration,
         cryptography: LECryptography = .swiftCrypto,
         randomness: RandomSource
@@ -70,7 +70,7 @@ public struct CompanionPhone: HCIHost, Sendable {
     }
 
     /// The next thing that happened.
-    public mutating func nextEvent() -> PhoneEvent? { events.popFirst() }
+    package mutating func nextEvent() -> PhoneEvent? { events.popFirst() }
 
     mutating func emit(_ event: PhoneEvent) {
         if events.count >= Self.eventLimit { events.removeFirst() }
@@ -86,7 +86,7 @@ public struct CompanionPhone: HCIHost, Sendable {
 
 extension CompanionPhone {
     /// Whether a watch is connected and has been accepted.
-    public var isNegotiated: Bool { link?.session?.negotiation.state == .done }
+    package var isNegotiated: Bool { link?.session?.negotiation.state == .done }
 }
 
 // MARK: - What the phone is told to do
@@ -95,7 +95,7 @@ extension CompanionPhone {
     /// Sends a dictionary to a watchapp.
     /// - Returns: what ``PhoneEvent/appMessageEnded(_:_:after:)`` will name.
     @discardableResult
-    public mutating func sendAppMessage(
+    package mutating func sendAppMessage(
         _ dictionary: AppMessageDictionary,
         to application: PebbleUUID,
         at now: Duration
@@ -108,14 +108,14 @@ extension CompanionPhone {
     }
 
     /// Asks whether the watch is alive; ``PhoneEvent/pong(cookie:after:)`` answers.
-    public mutating func ping(cookie: UInt32, at now: Duration) throws(PhoneCommandError) {
+    package mutating func ping(cookie: UInt32, at now: Duration) throws(PhoneCommandError) {
         host.advance(to: now)
         guard try link?.session?.ping(cookie: cookie, at: now) != nil else { throw reasonForNoSession }
         settle(at: now)
     }
 
     /// Sends any message of the Pebble Protocol.
-    public mutating func send(_ message: PebbleMessage, at now: Duration) throws(PhoneCommandError) {
+    package mutating func send(_ message: PebbleMessage, at now: Duration) throws(PhoneCommandError) {
         host.advance(to: now)
         guard try link?.session?.send(message) != nil else { throw reasonForNoSession }
         settle(at: now)
@@ -124,7 +124,7 @@ extension CompanionPhone {
     private var reasonForNoSession: PhoneCommandError { link == nil ? .notConnected : .noSession }
 
     /// Ends the connection, or stops looking for one, and stays away.
-    public mutating func disconnect(at now: Duration) {
+    package mutating func disconnect(at now: Duration) {
         host.advance(to: now)
         isLeaving = true
         switch activity {
@@ -141,7 +141,7 @@ extension CompanionPhone {
     }
 
     /// Looks for a watch again, after `disconnect(at:)`.
-    public mutating func connect(at now: Duration) {
+    package mutating func connect(at now: Duration) {
         host.advance(to: now)
         isLeaving = false
         if case .idle = activity { startScanning() }
@@ -152,7 +152,7 @@ extension CompanionPhone {
 extension CompanionPhone {
     /// Connects to a watch that it knows without looking for it first, after `disconnect(at:)`: as apps do that kept the
     /// watch's identifier.
-    public mutating func connect(to watch: LEAddress, at now: Duration) {
+    package mutating func connect(to watch: LEAddress, at now: Duration) {
         host.advance(to: now)
         isLeaving = false
         if case .idle = activity { beginConnecting(to: watch, at: now) }
@@ -163,27 +163,27 @@ extension CompanionPhone {
 // MARK: - HCIHost
 
 extension CompanionPhone {
-    public mutating func start(at now: Duration) {
+    package mutating func start(at now: Duration) {
         host.start(at: now)
         settle(at: now)
     }
 
-    public mutating func receive(_ packet: ArraySlice<UInt8>, at now: Duration) {
+    package mutating func receive(_ packet: ArraySlice<UInt8>, at now: Duration) {
         host.receive(packet, at: now)
         settle(at: now)
     }
 
-    public mutating func advance(to now: Duration) {
+    package mutating func advance(to now: Duration) {
         host.advance(to: now)
         advanceActivity(to: now)
         settle(at: now)
     }
 
-    public var nextDeadline: Duration? {
+    package var nextDeadline: Duration? {
         [host.nextDeadline, activity.nextDeadline(of: link)].compactMap(\.self).min()
     }
 
-    public mutating func nextPacket(into buffer: inout [UInt8]) -> Bool { host.nextPacket(into: &buffer) }
+    package mutating func nextPacket(into buffer: inout [UInt8]) -> Bool { host.nextPacket(into: &buffer) }
 
     /// Lets everything that one part said reach the part it is for, until all are quiet.
     mutating func settle(at now: Duration) {

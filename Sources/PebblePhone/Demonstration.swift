@@ -9,23 +9,23 @@ import PebbleProtocol
 ///
 /// A link that is lost on the way is made again, and the story goes on where it stopped. It ends with an
 /// ``Demonstration/outcome``, whatever happens.
-public struct Demonstration: HCIHost, Sendable {
+package struct Demonstration: HCIHost, Sendable {
     /// How it ended.
-    public enum Outcome: Hashable, Sendable {
+    package enum Outcome: Hashable, Sendable {
         case success(Summary)
         /// What did not happen, or should not have.
         case failure(String)
     }
 
     /// What a successful demonstration did.
-    public struct Summary: Hashable, Sendable {
-        public internal(set) var pings = 0
+    package struct Summary: Hashable, Sendable {
+        package internal(set) var pings = 0
         /// Dictionaries that went to the watch and came back as they were.
-        public internal(set) var echoes = 0
+        package internal(set) var echoes = 0
         /// The dictionaries' bytes, counted once.
-        public internal(set) var echoedByteCount = 0
+        package internal(set) var echoedByteCount = 0
         /// Links that were lost and made again.
-        public internal(set) var reconnections = 0
+        package internal(set) var reconnections = 0
     }
 
     fileprivate enum Stage: Hashable, Sendable {
@@ -38,9 +38,9 @@ public struct Demonstration: HCIHost, Sendable {
     }
 
     /// What is done.
-    public let script: DemonstrationScript
+    package let script: DemonstrationScript
     /// How it ended; nil while it goes on.
-    public private(set) var outcome: Outcome?
+    package private(set) var outcome: Outcome?
     private var phone: CompanionPhone
     private var stage = Stage.reachingWatch
     private var stageEnds = Duration.zero
@@ -53,42 +53,42 @@ public struct Demonstration: HCIHost, Sendable {
     private var story: Deque<PhoneEvent> = []
 
     /// A story that has not begun. The phone must not have been started.
-    public init(_ phone: CompanionPhone, script: DemonstrationScript = .standard) {
+    package init(_ phone: CompanionPhone, script: DemonstrationScript = .standard) {
         self.phone = phone
         self.script = script
         remaining = script.exchanges[...]
     }
 
     /// What the phone tells, and nothing is left out.
-    public mutating func nextEvent() -> PhoneEvent? { story.popFirst() }
+    package mutating func nextEvent() -> PhoneEvent? { story.popFirst() }
 }
 
 // MARK: - HCIHost
 
 extension Demonstration {
-    public mutating func start(at now: Duration) {
+    package mutating func start(at now: Duration) {
         stageEnds = now + script.reachTimeLimit
         phone.start(at: now)
         follow(at: now)
     }
 
-    public mutating func receive(_ packet: ArraySlice<UInt8>, at now: Duration) {
+    package mutating func receive(_ packet: ArraySlice<UInt8>, at now: Duration) {
         phone.receive(packet, at: now)
         follow(at: now)
     }
 
-    public mutating func advance(to now: Duration) {
+    package mutating func advance(to now: Duration) {
         phone.advance(to: now)
         follow(at: now)
         if stage != .over, stageEnds <= now { fail("\(stage.aim) did not happen in time", at: now) }
     }
 
-    public var nextDeadline: Duration? {
+    package var nextDeadline: Duration? {
         guard stage != .over else { return phone.nextDeadline }
         return phone.nextDeadline.map { min($0, stageEnds) } ?? stageEnds
     }
 
-    public mutating func nextPacket(into buffer: inout [UInt8]) -> Bool { phone.nextPacket(into: &buffer) }
+    package mutating func nextPacket(into buffer: inout [UInt8]) -> Bool { phone.nextPacket(into: &buffer) }
 }
 
 // MARK: - The story

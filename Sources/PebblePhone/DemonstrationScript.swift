@@ -1,38 +1,38 @@
 import PebbleProtocol
 
 /// What a ``Demonstration`` does once it has reached a watch.
-public struct DemonstrationScript: Sendable {
+package struct DemonstrationScript: Sendable {
     /// A dictionary that is sent and must come back as it was.
-    public struct Exchange: Hashable, Sendable {
-        public var dictionary: AppMessageDictionary
+    package struct Exchange: Hashable, Sendable {
+        package var dictionary: AppMessageDictionary
         /// What the watch must be able to do; else the exchange is left out.
-        public var requires: Capabilities
+        package var requires: Capabilities
 
-        public init(_ dictionary: AppMessageDictionary, requires: Capabilities = []) {
+        package init(_ dictionary: AppMessageDictionary, requires: Capabilities = []) {
             self.dictionary = dictionary
             self.requires = requires
         }
     }
 
     /// The watchapp that echoes.
-    public var application = Self.echo
+    package var application = Self.echo
     /// One after the other.
-    public var exchanges: [Exchange]
+    package var exchanges: [Exchange]
     /// From the start, or a lost link, to a session.
-    public var reachTimeLimit: Duration = .seconds(90)
+    package var reachTimeLimit: Duration = .seconds(90)
     /// For each answer of the watch. It may first have to give up on what a lost link left behind, for which it takes
     /// ten seconds.
-    public var answerTimeLimit: Duration = .seconds(30)
+    package var answerTimeLimit: Duration = .seconds(30)
     /// How many lost links are made again.
-    public var reconnectionLimit = 5
+    package var reconnectionLimit = 5
 
-    public init(exchanges: [Exchange]) { self.exchanges = exchanges }
+    package init(exchanges: [Exchange]) { self.exchanges = exchanges }
 
     /// The built-in watchapp that echoes: 2c1d6f5e-8f3a-4c57-9d0e-ec0ec0ec0ec0.
-    public static let echo = PebbleUUID(upperHalf: 0x2C1D_6F5E_8F3A_4C57, lowerHalf: 0x9D0E_EC0E_C0EC_0EC0)
+    package static let echo = PebbleUUID(upperHalf: 0x2C1D_6F5E_8F3A_4C57, lowerHalf: 0x9D0E_EC0E_C0EC_0EC0)
 
     /// Dictionaries of every type, width and extreme that there is.
-    public static let standard = DemonstrationScript(exchanges: standardExchanges)
+    package static let standard = DemonstrationScript(exchanges: standardExchanges)
 
     private static var standardExchanges: [Exchange] {
         let small: [[AppMessageTuple]] = [

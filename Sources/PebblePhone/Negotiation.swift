@@ -4,15 +4,15 @@ import PebbleProtocol
 /// The conversation that every companion begins with: who are you, what is the time, what runs.
 ///
 /// The order and the time limit are libpebble3's. The machine is told of messages and says what to send.
-public struct Negotiation: Sendable {
+package struct Negotiation: Sendable {
     /// What the phone waits for.
-    public enum Step: Hashable, Sendable, CustomStringConvertible {
+    package enum Step: Hashable, Sendable, CustomStringConvertible {
         case phoneVersionRequest
         case watchVersion
         case color
         case runningApp
 
-        public var description: String {
+        package var description: String {
             switch self {
             case .phoneVersionRequest: "request for the phone's version"
             case .watchVersion: "watch version"
@@ -23,17 +23,17 @@ public struct Negotiation: Sendable {
     }
 
     /// How it stands.
-    public enum State: Hashable, Sendable {
+    package enum State: Hashable, Sendable {
         case awaiting(Step)
         case done
         case failed(NegotiationFailure)
     }
 
     /// For all steps together.
-    public static let timeLimit: Duration = .seconds(20)
+    package static let timeLimit: Duration = .seconds(20)
 
     /// How it stands.
-    public private(set) var state = State.awaiting(.phoneVersionRequest)
+    package private(set) var state = State.awaiting(.phoneVersionRequest)
     private let deadline: Duration
     private let phone: PhoneVersion
     private let clock: PhoneClock

@@ -2,7 +2,7 @@ import BluetoothHCI
 import PebbleProtocol
 
 /// What carries the Pebble Protocol: a GATT service of either side, or a channel of its own.
-public enum PhoneTransport: String, Hashable, Sendable, CaseIterable {
+package enum PhoneTransport: String, Hashable, Sendable, CaseIterable {
     /// The phone hosts it and the watch is its client, as with iPhones and older companions.
     case forward
     /// The watch hosts it and the phone is its client, as companions on Android prefer.
@@ -12,7 +12,7 @@ public enum PhoneTransport: String, Hashable, Sendable, CaseIterable {
 }
 
 /// Which watch a phone connects to.
-public enum WatchSelection: Hashable, Sendable {
+package enum WatchSelection: Hashable, Sendable {
     /// The first one that it hears.
     case any
     /// The one with this address, whatever its kind.
@@ -22,7 +22,7 @@ public enum WatchSelection: Hashable, Sendable {
 }
 
 /// What the phone does about pairing.
-public enum PairingPolicy: String, Hashable, Sendable, CaseIterable {
+package enum PairingPolicy: String, Hashable, Sendable, CaseIterable {
     /// Pairs with a watch that it does not know, saying yes to whatever is asked, and encrypts the link to one that it
     /// does. A watch that refuses is used without.
     case automatic
@@ -31,15 +31,15 @@ public enum PairingPolicy: String, Hashable, Sendable, CaseIterable {
 }
 
 /// A clock that is right at one moment and goes on from there.
-public struct PhoneClock: Hashable, Sendable {
+package struct PhoneClock: Hashable, Sendable {
     /// What it shows at the origin of the phone's time, in seconds since 1970.
-    public var secondsAtOrigin: UInt32
+    package var secondsAtOrigin: UInt32
     /// East of Greenwich is positive.
-    public var offsetMinutes: Int16
+    package var offsetMinutes: Int16
     /// Such as `Europe/Paris`.
-    public var zoneName: String
+    package var zoneName: String
 
-    public init(secondsAtOrigin: UInt32, offsetMinutes: Int16 = 0, zoneName: String = "UTC") {
+    package init(secondsAtOrigin: UInt32, offsetMinutes: Int16 = 0, zoneName: String = "UTC") {
         self.secondsAtOrigin = secondsAtOrigin
         self.offsetMinutes = offsetMinutes
         self.zoneName = zoneName
@@ -57,44 +57,44 @@ public struct PhoneClock: Hashable, Sendable {
 }
 
 /// Everything that is decided about a phone before it starts.
-public struct PhoneConfiguration: Sendable {
+package struct PhoneConfiguration: Sendable {
     /// What its Device Name characteristic says; a watch shows it when it pairs.
-    public var name = "Cairn Phone"
+    package var name = "Cairn Phone"
     /// Its own static random address.
-    public var address: DeviceAddress
+    package var address: DeviceAddress
     /// How the Pebble Protocol is to be carried.
-    public var transport = PhoneTransport.forward
+    package var transport = PhoneTransport.forward
     /// Which watch it is for.
-    public var watch = WatchSelection.any
+    package var watch = WatchSelection.any
     /// The interval, latency and timeout that it opens connections with.
-    public var connectionParameters = PhoneConfiguration.usualConnectionParameters
+    package var connectionParameters = PhoneConfiguration.usualConnectionParameters
     /// It listens for a watch, to find it or to connect to it, once in this time...
-    public var scanInterval = ScanInterval.milliseconds(60)
+    package var scanInterval = ScanInterval.milliseconds(60)
     /// ...for this long.
-    public var scanWindow = ScanInterval.milliseconds(60)
+    package var scanWindow = ScanInterval.milliseconds(60)
     /// What it answers when the watch asks what phone it is.
-    public var version = PhoneConfiguration.usualVersion
+    package var version = PhoneConfiguration.usualVersion
     /// What it sets the watch's clock by.
-    public var clock: PhoneClock
+    package var clock: PhoneClock
     /// How long after a lost link, or a vain attempt, it connects again; nil leaves it at that.
-    public var reconnectDelay: Duration? = .seconds(1)
+    package var reconnectDelay: Duration? = .seconds(1)
 
     /// What it does about pairing.
-    public var pairing = PairingPolicy.automatic
+    package var pairing = PairingPolicy.automatic
     /// What else is in its GATT database.
-    public var system = PhoneSystem.bare
+    package var system = PhoneSystem.bare
     /// Whether it keeps what it has found out of a bonded watch from one connection to the next, as phones' systems do. Apps
     /// that look again all the same find it at once; this phone asks the watch, which shows what the watch has to say.
-    public var remembersWatch = false
+    package var remembersWatch = false
 
     /// A phone with an address and a clock; the rest is usual.
-    public init(address: DeviceAddress, clock: PhoneClock) {
+    package init(address: DeviceAddress, clock: PhoneClock) {
         self.address = address
         self.clock = clock
     }
 
     /// What phones commonly open a connection with: 30 to 50 ms, nothing skipped, 5 s.
-    public static let usualConnectionParameters = ConnectionParameters(
+    package static let usualConnectionParameters = ConnectionParameters(
         intervalMinimum: .milliseconds(30),
         intervalMaximum: .milliseconds(50),
         latency: 0,
@@ -102,7 +102,7 @@ public struct PhoneConfiguration: Sendable {
     )
 
     /// An Android companion that does what this phone does.
-    public static let usualVersion = PhoneVersion(
+    package static let usualVersion = PhoneVersion(
         platform: PhonePlatform(.android),
         appVersion: PhoneVersion.AppVersion(major: 4, minor: 4, bugfix: 0),
         capabilities: [.appRunState, .appMessage8K]

@@ -5,7 +5,7 @@ import PebbleProtocol
 
 extension PhoneEvent: CustomStringConvertible {
     /// One line for a transcript.
-    public var description: String {
+    package var description: String {
         switch self {
         case .ready: "the controller is ready"
         case .failed(let reason): "the controller cannot be used: \(reason)"
@@ -73,7 +73,7 @@ extension PhoneEvent: CustomStringConvertible {
 }
 
 extension WatchSighting: CustomStringConvertible {
-    public var description: String {
+    package var description: String {
         var parts = ["\(name ?? "a watch without a name") at \(address)"]
         if let advertisement {
             parts.append("serial number \(advertisement.serialNumber)")
@@ -90,7 +90,7 @@ extension WatchSighting: CustomStringConvertible {
 }
 
 extension DeviceInformation: CustomStringConvertible {
-    public var description: String {
+    package var description: String {
         let fields: [(String, String?)] = [
             ("manufacturer", manufacturerName), ("model", modelNumber), ("serial number", serialNumber),
             ("firmware", firmwareRevision), ("hardware", hardwareRevision), ("software", softwareRevision),

@@ -3,7 +3,7 @@ import BluetoothHost
 import PebbleProtocol
 
 /// What happened on the phone, in the order in which it happened: enough to tell the whole story.
-public enum PhoneEvent: Sendable {
+package enum PhoneEvent: Sendable {
     // MARK: Getting there
 
     /// The controller is ready.
@@ -87,13 +87,13 @@ public enum PhoneEvent: Sendable {
 }
 
 /// Which way a message went.
-public enum MessageDirection: Hashable, Sendable {
+package enum MessageDirection: Hashable, Sendable {
     case fromWatch
     case toWatch
 }
 
 /// What became of a dictionary that the phone sent.
-public enum AppMessageOutcome: Hashable, Sendable {
+package enum AppMessageOutcome: Hashable, Sendable {
     /// The watch took it.
     case acknowledged
     /// The watch did not: the app does not run, or has no room for it.
@@ -105,7 +105,7 @@ public enum AppMessageOutcome: Hashable, Sendable {
 }
 
 /// Why a watch was not accepted.
-public enum NegotiationFailure: Hashable, Sendable, CustomStringConvertible {
+package enum NegotiationFailure: Hashable, Sendable, CustomStringConvertible {
     /// It did not do what was due within the time that companions give it.
     case timedOut(Negotiation.Step)
     /// It has no colour.
@@ -113,7 +113,7 @@ public enum NegotiationFailure: Hashable, Sendable, CustomStringConvertible {
     /// It said something that cannot be read.
     case malformed(String)
 
-    public var description: String {
+    package var description: String {
         switch self {
         case .timedOut(let step): "no \(step) within \(Negotiation.timeLimit)"
         case .colorUnknown: "the watch does not say its colour"

@@ -209,7 +209,7 @@ extension PhoneSession {
 }
 
 /// Why a command was refused.
-public enum PhoneCommandError: Error, Hashable, Sendable, CustomStringConvertible {
+package enum PhoneCommandError: Error, Hashable, Sendable, CustomStringConvertible {
     /// There is no session.
     case noSession
     /// There is no connection.
@@ -219,7 +219,7 @@ public enum PhoneCommandError: Error, Hashable, Sendable, CustomStringConvertibl
     /// The message does not fit into the Pebble Protocol.
     case messageTooLong
 
-    public var description: String {
+    package var description: String {
         switch self {
         case .noSession: "there is no session with a watch"
         case .notConnected: "there is no connection to a watch"

@@ -3,7 +3,7 @@ import BluetoothHost
 /// What the phone's system offers in its GATT database, beside what the companion app adds.
 ///
 /// The values mean nothing; what matters is how much there is to look through.
-public enum PhoneSystem: String, Hashable, Sendable, CaseIterable {
+package enum PhoneSystem: String, Hashable, Sendable, CaseIterable {
     /// What every phone has to offer, and nothing else.
     case bare
     /// As an iPhone: services for battery and time, and Apple's for its own devices, notifications and media. It has no

@@ -3,33 +3,33 @@ import ByteCoding
 import PebbleProtocol
 
 /// What a watch says of itself in its scan response.
-public struct WatchAdvertisement: Hashable, Sendable {
+package struct WatchAdvertisement: Hashable, Sendable {
     /// Who made it: 0x0EEA today, 0x0154 once.
-    public let company: CompanyIdentifier
+    package let company: CompanyIdentifier
     /// Twelve characters.
-    public let serialNumber: String
+    package let serialNumber: String
     /// Nil in the short form of firmware before 3.0.
-    public let details: Details?
+    package let details: Details?
 
     /// What firmware 3.0 added.
-    public struct Details: Hashable, Sendable {
-        public let hardware: HardwarePlatform
-        public let colorNumber: UInt8
+    package struct Details: Hashable, Sendable {
+        package let hardware: HardwarePlatform
+        package let colorNumber: UInt8
         /// Major, minor, patch.
-        public let firmware: SoftwareVersion
-        public let isInRecovery: Bool
+        package let firmware: SoftwareVersion
+        package let isInRecovery: Bool
 
         /// The colour; nil for a number that has no name.
-        public var color: WatchColor? { WatchColor(rawValue: UInt32(colorNumber)) }
+        package var color: WatchColor? { WatchColor(rawValue: UInt32(colorNumber)) }
     }
 
     /// Three numbers, printed with dots.
-    public struct SoftwareVersion: Hashable, Sendable, CustomStringConvertible {
-        public let major: UInt8
-        public let minor: UInt8
-        public let patch: UInt8
+    package struct SoftwareVersion: Hashable, Sendable, CustomStringConvertible {
+        package let major: UInt8
+        package let minor: UInt8
+        package let patch: UInt8
 
-        public var description: String { "\(major).\(minor).\(patch)" }
+        package var description: String { "\(major).\(minor).\(patch)" }
     }
 
     /// The companies whose data phones take for a watch's.
@@ -76,13 +76,13 @@ extension WatchAdvertisement.Details {
 }
 
 /// A watch that the phone heard.
-public struct WatchSighting: Hashable, Sendable {
-    public let address: LEAddress
-    public internal(set) var name: String?
+package struct WatchSighting: Hashable, Sendable {
+    package let address: LEAddress
+    package internal(set) var name: String?
     /// What its scan response says; nil if none was heard.
-    public internal(set) var advertisement: WatchAdvertisement?
+    package internal(set) var advertisement: WatchAdvertisement?
     /// How strongly it was heard last, in dBm; nil if the controller cannot tell.
-    public internal(set) var rssiDBm: Int8?
+    package internal(set) var rssiDBm: Int8?
 }
 
 /// Puts together what is heard of each advertiser, until it is known to be a watch.

@@ -39,7 +39,7 @@ public struct Personality: Sendable {
     /// The board by its name, as in the version response and as Device Information's Model Number.
     public let boardName: String
     /// The case's colour, as in the scan response.
-    public let color: WatchColor
+    package let color: WatchColor
     /// The firmware that the watch says it runs, until it is updated.
     public let firmware: WatchIdentity.FirmwareVersion
     /// The firmware that the watch says it recovers with, until that is updated.

@@ -60,7 +60,7 @@ public struct WatchIdentity: Sendable, Equatable {
     /// The board's name, at most nine ASCII characters.
     public var boardName: String
     /// The case's colour, as manufacturing numbers it. It must go with the hardware: companions choose the pairing path by it.
-    public var color: WatchColor
+    package var color: WatchColor
     /// The normal firmware's version, as in the scan response, in Device Information and in the version response.
     public var firmware: FirmwareVersion
     /// The recovery firmware's version, as in the version response.

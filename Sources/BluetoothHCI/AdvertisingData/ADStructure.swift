@@ -31,27 +31,27 @@ public struct ADType: RawRepresentable, Hashable, Sendable {
     public let rawValue: UInt8
     public init(rawValue: UInt8) { self.rawValue = rawValue }
     /// 0x01: flags, how the advertiser can be found and talked to.
-    public static let flags = ADType(rawValue: 0x01)
+    package static let flags = ADType(rawValue: 0x01)
     /// 0x02: some of the services with 16-bit UUIDs, two octets each.
-    public static let incompleteUUIDs16 = ADType(rawValue: 0x02)
+    package static let incompleteUUIDs16 = ADType(rawValue: 0x02)
     /// 0x03: all services with 16-bit UUIDs, two octets each.
-    public static let completeUUIDs16 = ADType(rawValue: 0x03)
+    package static let completeUUIDs16 = ADType(rawValue: 0x03)
     /// 0x04: some of the services with 32-bit UUIDs, four octets each.
-    public static let incompleteUUIDs32 = ADType(rawValue: 0x04)
+    package static let incompleteUUIDs32 = ADType(rawValue: 0x04)
     /// 0x05: all services with 32-bit UUIDs, four octets each.
-    public static let completeUUIDs32 = ADType(rawValue: 0x05)
+    package static let completeUUIDs32 = ADType(rawValue: 0x05)
     /// 0x06: some of the services with 128-bit UUIDs, 16 octets each.
-    public static let incompleteUUIDs128 = ADType(rawValue: 0x06)
+    package static let incompleteUUIDs128 = ADType(rawValue: 0x06)
     /// 0x07: all services with 128-bit UUIDs, 16 octets each.
-    public static let completeUUIDs128 = ADType(rawValue: 0x07)
+    package static let completeUUIDs128 = ADType(rawValue: 0x07)
     /// 0x08: the beginning of the local name, in UTF-8.
-    public static let shortenedLocalName = ADType(rawValue: 0x08)
+    package static let shortenedLocalName = ADType(rawValue: 0x08)
     /// 0x09: the whole local name, in UTF-8.
-    public static let completeLocalName = ADType(rawValue: 0x09)
+    package static let completeLocalName = ADType(rawValue: 0x09)
     /// 0x0A: the transmit power level, one signed octet in dBm.
-    public static let txPowerLevel = ADType(rawValue: 0x0A)
+    package static let txPowerLevel = ADType(rawValue: 0x0A)
     /// 0xFF: a company identifier of two octets, then data that only the company defines.
-    public static let manufacturerSpecific = ADType(rawValue: 0xFF)
+    package static let manufacturerSpecific = ADType(rawValue: 0xFF)
 }
 
 /// One element of advertising data.
@@ -78,10 +78,10 @@ public enum ADStructure: Hashable, Sendable {
     case raw(ADType, ArraySlice<UInt8>)
 
     /// How much data one structure can hold.
-    public static let dataCapacity = 254
+    package static let dataCapacity = 254
 
     /// Makes the structure that some data of a type is.
-    public init(type: ADType, data: ArraySlice<UInt8>) {
+    package init(type: ADType, data: ArraySlice<UInt8>) {
         self = Self.typed(type, data) ?? .raw(type, data)
     }
 
@@ -121,7 +121,7 @@ public enum ADStructure: Hashable, Sendable {
     }
 
     /// What it is about.
-    public var type: ADType {
+    package var type: ADType {
         switch self {
         case .flags: .flags
         case .uuids16(_, let completeness): completeness == .complete ? .completeUUIDs16 : .incompleteUUIDs16
@@ -135,7 +135,7 @@ public enum ADStructure: Hashable, Sendable {
     }
 
     /// Appends length, type and data. Data beyond `dataCapacity`, which no advertisement can carry, is cut off.
-    public func encode(to buffer: inout [UInt8]) {
+    package func encode(to buffer: inout [UInt8]) {
         let start = buffer.endIndex
         buffer.append(0)
         buffer.append(type.rawValue)

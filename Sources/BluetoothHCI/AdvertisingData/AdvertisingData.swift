@@ -5,9 +5,9 @@ import ByteCoding
 /// Source: Core 5.4, Vol 3, Part C, 11; Core Specification Supplement 11, Part A.
 public struct AdvertisingData: Hashable, Sendable {
     /// The structures.
-    public var structures: [ADStructure]
+    package var structures: [ADStructure]
     /// What followed the last whole structure and was none; empty when the data was well formed.
-    public private(set) var malformedTail: ArraySlice<UInt8>
+    package private(set) var malformedTail: ArraySlice<UInt8>
 
     /// These structures.
     public init(_ structures: [ADStructure] = []) {
@@ -46,7 +46,7 @@ public struct AdvertisingData: Hashable, Sendable {
     }
 
     /// How many bytes the structures are.
-    public var encodedCount: Int { bytes.count }
+    package var encodedCount: Int { bytes.count }
 }
 
 extension AdvertisingData {

@@ -3,20 +3,20 @@ import ByteCoding
 /// Connects to an advertiser on any PHY. LE Enhanced Connection Complete follows.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.8.66.
-public struct LEExtendedCreateConnection: HCICommand {
-    public static let id = HCICommandID("LEExtendedCreateConnection", .lowEnergy, 0x0043, bit: (37, 7))
+package struct LEExtendedCreateConnection: HCICommand {
+    package static let id = HCICommandID("LEExtendedCreateConnection", .lowEnergy, 0x0043, bit: (37, 7))
 
     /// How to look for the advertiser on one PHY, and how to meet once connected there.
-    public struct Initiation: Hashable, Sendable {
+    package struct Initiation: Hashable, Sendable {
         /// The time between scans for the advertiser.
-        public var scanInterval: ScanInterval
+        package var scanInterval: ScanInterval
         /// How long each scan listens.
-        public var scanWindow: ScanInterval
+        package var scanWindow: ScanInterval
         /// How often the two sides meet.
-        public var parameters: ConnectionParameters
+        package var parameters: ConnectionParameters
 
         /// Makes the part of the command that is sent for one PHY.
-        public init(scanInterval: ScanInterval, scanWindow: ScanInterval, parameters: ConnectionParameters) {
+        package init(scanInterval: ScanInterval, scanWindow: ScanInterval, parameters: ConnectionParameters) {
             self.scanInterval = scanInterval
             self.scanWindow = scanWindow
             self.parameters = parameters
@@ -36,20 +36,20 @@ public struct LEExtendedCreateConnection: HCICommand {
     }
 
     /// Whether the peer or the filter accept list says whom to connect to.
-    public var filterPolicy: InitiatorFilterPolicy
+    package var filterPolicy: InitiatorFilterPolicy
     /// The address to connect with.
-    public var ownAddressType: OwnAddressType
+    package var ownAddressType: OwnAddressType
     /// Whom to connect to.
-    public var peer: LEAddress
+    package var peer: LEAddress
     /// How to look on LE 1M; nil not to.
-    public var le1M: Initiation?
+    package var le1M: Initiation?
     /// How to connect on LE 2M, on which no peer is looked for; nil not to.
-    public var le2M: Initiation?
+    package var le2M: Initiation?
     /// How to look on LE Coded; nil not to.
-    public var leCoded: Initiation?
+    package var leCoded: Initiation?
 
     /// Makes the command. For each PHY that is not nil, it sends the PHY's bit and an `Initiation`.
-    public init(
+    package init(
         filterPolicy: InitiatorFilterPolicy,
         ownAddressType: OwnAddressType,
         peer: LEAddress,
@@ -65,7 +65,7 @@ public struct LEExtendedCreateConnection: HCICommand {
         self.leCoded = leCoded
     }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         filterPolicy = try InitiatorFilterPolicy(
             reading: &reader,
             "le_extended_create_connection.initiator_filter_policy"
@@ -84,7 +84,7 @@ public struct LEExtendedCreateConnection: HCICommand {
         leCoded = phys.contains(.leCoded) ? try Initiation(reading: &reader) : nil
     }
 
-    public func encode(to buffer: inout [UInt8]) {
+    package func encode(to buffer: inout [UInt8]) {
         buffer.append(filterPolicy.rawValue)
         buffer.append(ownAddressType.rawValue)
         peer.encode(to: &buffer)

@@ -3,20 +3,20 @@ import ByteCoding
 /// Starts or stops advertising sets; disabling with no sets stops all of them.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.8.56.
-public struct LESetExtendedAdvertisingEnable: HCICommandWithReturn {
-    public static let id = HCICommandID("LESetExtendedAdvertisingEnable", .lowEnergy, 0x0039, bit: (36, 5))
+package struct LESetExtendedAdvertisingEnable: HCICommandWithReturn {
+    package static let id = HCICommandID("LESetExtendedAdvertisingEnable", .lowEnergy, 0x0039, bit: (36, 5))
 
     /// One advertising set to start or stop.
-    public struct Entry: Hashable, Sendable {
+    package struct Entry: Hashable, Sendable {
         /// Which set.
-        public var set: AdvertisingHandle
+        package var set: AdvertisingHandle
         /// How long it runs; zero until it is stopped.
-        public var duration: EnableDuration
+        package var duration: EnableDuration
         /// After how many extended advertising events it ends; zero for no limit.
-        public var maximumEvents: UInt8
+        package var maximumEvents: UInt8
 
         /// Makes the entry of one set; unless limits are given, the set runs until it is stopped.
-        public init(
+        package init(
             set: AdvertisingHandle,
             duration: EnableDuration = EnableDuration(rawValue: 0),
             maximumEvents: UInt8 = 0
@@ -28,17 +28,17 @@ public struct LESetExtendedAdvertisingEnable: HCICommandWithReturn {
     }
 
     /// Whether to advertise.
-    public var isEnabled: Bool
+    package var isEnabled: Bool
     /// The sets; at most 63 are sent.
-    public var sets: [Entry]
+    package var sets: [Entry]
 
     /// Makes the command. Without sets and with `isEnabled` false, it stops all sets.
-    public init(isEnabled: Bool, sets: [Entry]) {
+    package init(isEnabled: Bool, sets: [Entry]) {
         self.isEnabled = isEnabled
         self.sets = sets
     }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         isEnabled = try reader.readBool("le_set_extended_advertising_enable.enable")
         let count = try reader.readUInt8("le_set_extended_advertising_enable.num_sets")
         sets = []
@@ -53,7 +53,7 @@ public struct LESetExtendedAdvertisingEnable: HCICommandWithReturn {
         }
     }
 
-    public func encode(to buffer: inout [UInt8]) {
+    package func encode(to buffer: inout [UInt8]) {
         buffer.append(isEnabled ? 1 : 0)
         let sent = sets.prefix(63)
         buffer.append(UInt8(clamping: sent.count))

@@ -3,20 +3,20 @@ import ByteCoding
 /// Sets how extended scanning happens, for each PHY; not allowed while it runs.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.8.64.
-public struct LESetExtendedScanParameters: HCICommandWithReturn {
-    public static let id = HCICommandID("LESetExtendedScanParameters", .lowEnergy, 0x0041, bit: (37, 5))
+package struct LESetExtendedScanParameters: HCICommandWithReturn {
+    package static let id = HCICommandID("LESetExtendedScanParameters", .lowEnergy, 0x0041, bit: (37, 5))
 
     /// How to scan on one PHY.
-    public struct Scan: Hashable, Sendable {
+    package struct Scan: Hashable, Sendable {
         /// Whether scan responses are asked for.
-        public var type: ScanType
+        package var type: ScanType
         /// The time between scans.
-        public var interval: ScanInterval
+        package var interval: ScanInterval
         /// How long each scan listens.
-        public var window: ScanInterval
+        package var window: ScanInterval
 
         /// Makes the part of the command that is sent for one PHY.
-        public init(type: ScanType, interval: ScanInterval, window: ScanInterval) {
+        package init(type: ScanType, interval: ScanInterval, window: ScanInterval) {
             self.type = type
             self.interval = interval
             self.window = window
@@ -36,23 +36,23 @@ public struct LESetExtendedScanParameters: HCICommandWithReturn {
     }
 
     /// The address that scan requests carry.
-    public var ownAddressType: OwnAddressType
+    package var ownAddressType: OwnAddressType
     /// Whose advertisements are reported.
-    public var filterPolicy: ScanFilterPolicy
+    package var filterPolicy: ScanFilterPolicy
     /// How to scan on LE 1M; nil not to.
-    public var le1M: Scan?
+    package var le1M: Scan?
     /// How to scan on LE Coded; nil not to.
-    public var leCoded: Scan?
+    package var leCoded: Scan?
 
     /// Makes the command. For each PHY that is not nil, it sends the PHY's bit and a `Scan`.
-    public init(ownAddressType: OwnAddressType, filterPolicy: ScanFilterPolicy, le1M: Scan?, leCoded: Scan? = nil) {
+    package init(ownAddressType: OwnAddressType, filterPolicy: ScanFilterPolicy, le1M: Scan?, leCoded: Scan? = nil) {
         self.ownAddressType = ownAddressType
         self.filterPolicy = filterPolicy
         self.le1M = le1M
         self.leCoded = leCoded
     }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         ownAddressType = try OwnAddressType(reading: &reader, "le_set_extended_scan_parameters.own_address_type")
         filterPolicy = try ScanFilterPolicy(
             reading: &reader,
@@ -69,7 +69,7 @@ public struct LESetExtendedScanParameters: HCICommandWithReturn {
         leCoded = phys.contains(.leCoded) ? try Scan(reading: &reader) : nil
     }
 
-    public func encode(to buffer: inout [UInt8]) {
+    package func encode(to buffer: inout [UInt8]) {
         buffer.append(ownAddressType.rawValue)
         buffer.append(filterPolicy.rawValue)
         var phys: PHYSet = []

@@ -3,25 +3,25 @@ import ByteCoding
 /// A command is done: its status and whatever it returns.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.7.14.
-public struct CommandComplete: HCIEventParameters {
-    public static let code = HCIEventCode(rawValue: 0x0E)
+package struct CommandComplete: HCIEventParameters {
+    package static let code = HCIEventCode(rawValue: 0x0E)
 
     /// How many more commands the controller takes now.
-    public var commandCredits: UInt8
+    package var commandCredits: UInt8
     /// Which command; `.none` when this only says how many commands the controller takes.
-    public var opcode: HCIOpcode
+    package var opcode: HCIOpcode
     /// The status and the return parameters, undecoded; empty if `opcode` is `.none`.
-    public var returnParameters: ArraySlice<UInt8>
+    package var returnParameters: ArraySlice<UInt8>
 
     /// Makes the event from return parameters that are already encoded, the status first.
-    public init(commandCredits: UInt8, opcode: HCIOpcode, returnParameters: ArraySlice<UInt8>) {
+    package init(commandCredits: UInt8, opcode: HCIOpcode, returnParameters: ArraySlice<UInt8>) {
         self.commandCredits = commandCredits
         self.opcode = opcode
         self.returnParameters = returnParameters
     }
 
     /// The answer to a command. Parameters of a failed one are sent as zeros, as controllers do.
-    public init<Command: HCICommandWithReturn>(
+    package init<Command: HCICommandWithReturn>(
         commandCredits: UInt8,
         to command: Command.Type,
         _ outcome: HCIOutcome<Command.ReturnParameters>
@@ -35,10 +35,10 @@ public struct CommandComplete: HCIEventParameters {
     }
 
     /// The status, which every command returns first; nil if there is none.
-    public var status: HCIStatus? { returnParameters.first.map(HCIStatus.init(rawValue:)) }
+    package var status: HCIStatus? { returnParameters.first.map(HCIStatus.init(rawValue:)) }
 
     /// What a command came to. Whatever follows the status of a failed one is ignored: controllers send it or not.
-    public func outcome<Command: HCICommandWithReturn>(
+    package func outcome<Command: HCICommandWithReturn>(
         of command: Command.Type
     ) throws(ByteDecodingError) -> HCIOutcome<Command.ReturnParameters> {
         var reader = ByteReader(returnParameters)
@@ -47,13 +47,13 @@ public struct CommandComplete: HCIEventParameters {
         return .success(try Command.ReturnParameters(reading: &reader))
     }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         commandCredits = try reader.readUInt8("command_complete.num_hci_command_packets")
         opcode = try HCIOpcode(reading: &reader, "command_complete.command_opcode")
         returnParameters = reader.readRemaining()
     }
 
-    public func encode(to buffer: inout [UInt8]) {
+    package func encode(to buffer: inout [UInt8]) {
         buffer.append(commandCredits)
         buffer.appendLittleEndian(opcode.rawValue)
         buffer.append(contentsOf: returnParameters)

@@ -3,30 +3,30 @@ import ByteCoding
 /// A connection ended, or could not be ended.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.7.5.
-public struct DisconnectionComplete: HCIEventParameters {
-    public static let code = HCIEventCode(rawValue: 0x05)
+package struct DisconnectionComplete: HCIEventParameters {
+    package static let code = HCIEventCode(rawValue: 0x05)
 
     /// Whether it ended.
-    public var status: HCIStatus
+    package var status: HCIStatus
     /// Which connection.
-    public var handle: ConnectionHandle
+    package var handle: ConnectionHandle
     /// Why it ended.
-    public var reason: HCIStatus
+    package var reason: HCIStatus
 
     /// Makes the event: a connection ended for this reason, or the status says why it could not be ended.
-    public init(status: HCIStatus, handle: ConnectionHandle, reason: HCIStatus) {
+    package init(status: HCIStatus, handle: ConnectionHandle, reason: HCIStatus) {
         self.status = status
         self.handle = handle
         self.reason = reason
     }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         status = try HCIStatus(reading: &reader, "disconnection_complete.status")
         handle = try reader.readConnectionHandle("disconnection_complete.handle")
         reason = try HCIStatus(reading: &reader, "disconnection_complete.reason")
     }
 
-    public func encode(to buffer: inout [UInt8]) {
+    package func encode(to buffer: inout [UInt8]) {
         buffer.append(status.rawValue)
         buffer.appendLittleEndian(handle.rawValue)
         buffer.append(reason.rawValue)
@@ -36,30 +36,30 @@ public struct DisconnectionComplete: HCIEventParameters {
 /// The encryption of a connection was turned on or off: version 1 of the event.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.7.8.
-public struct EncryptionChange: HCIEventParameters {
-    public static let code = HCIEventCode(rawValue: 0x08)
+package struct EncryptionChange: HCIEventParameters {
+    package static let code = HCIEventCode(rawValue: 0x08)
 
     /// Whether it worked; if not, why.
-    public var status: HCIStatus
+    package var status: HCIStatus
     /// Which connection.
-    public var handle: ConnectionHandle
+    package var handle: ConnectionHandle
     /// Whether the connection is encrypted now.
-    public var isEncrypted: Bool
+    package var isEncrypted: Bool
 
     /// Makes version 1 of the event, which does not tell the key size.
-    public init(status: HCIStatus, handle: ConnectionHandle, isEncrypted: Bool) {
+    package init(status: HCIStatus, handle: ConnectionHandle, isEncrypted: Bool) {
         self.status = status
         self.handle = handle
         self.isEncrypted = isEncrypted
     }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         status = try HCIStatus(reading: &reader, "encryption_change.status")
         handle = try reader.readConnectionHandle("encryption_change.handle")
         isEncrypted = try reader.readUInt8("encryption_change.is_encrypted") != 0
     }
 
-    public func encode(to buffer: inout [UInt8]) {
+    package func encode(to buffer: inout [UInt8]) {
         buffer.append(status.rawValue)
         buffer.appendLittleEndian(handle.rawValue)
         buffer.append(isEncrypted ? 1 : 0)
@@ -69,34 +69,34 @@ public struct EncryptionChange: HCIEventParameters {
 /// The encryption of a connection was turned on or off: version 2 of the event.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.7.8.
-public struct EncryptionChangeV2: HCIEventParameters {
-    public static let code = HCIEventCode(rawValue: 0x59)
+package struct EncryptionChangeV2: HCIEventParameters {
+    package static let code = HCIEventCode(rawValue: 0x59)
 
     /// Whether it worked; if not, why.
-    public var status: HCIStatus
+    package var status: HCIStatus
     /// Which connection.
-    public var handle: ConnectionHandle
+    package var handle: ConnectionHandle
     /// Whether the connection is encrypted now.
-    public var isEncrypted: Bool
+    package var isEncrypted: Bool
     /// How many octets of the key are secret.
-    public var keySize: UInt8
+    package var keySize: UInt8
 
     /// Makes version 2 of the event, which tells the key size, in octets.
-    public init(status: HCIStatus, handle: ConnectionHandle, isEncrypted: Bool, keySize: UInt8) {
+    package init(status: HCIStatus, handle: ConnectionHandle, isEncrypted: Bool, keySize: UInt8) {
         self.status = status
         self.handle = handle
         self.isEncrypted = isEncrypted
         self.keySize = keySize
     }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         status = try HCIStatus(reading: &reader, "encryption_change_v2.status")
         handle = try reader.readConnectionHandle("encryption_change_v2.handle")
         isEncrypted = try reader.readUInt8("encryption_change_v2.is_encrypted") != 0
         keySize = try reader.readUInt8("encryption_change_v2.key_size")
     }
 
-    public func encode(to buffer: inout [UInt8]) {
+    package func encode(to buffer: inout [UInt8]) {
         buffer.append(status.rawValue)
         buffer.appendLittleEndian(handle.rawValue)
         buffer.append(isEncrypted ? 1 : 0)
@@ -107,26 +107,26 @@ public struct EncryptionChangeV2: HCIEventParameters {
 /// The key of an encrypted connection was renewed.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.7.39.
-public struct EncryptionKeyRefreshComplete: HCIEventParameters {
-    public static let code = HCIEventCode(rawValue: 0x30)
+package struct EncryptionKeyRefreshComplete: HCIEventParameters {
+    package static let code = HCIEventCode(rawValue: 0x30)
 
     /// Whether it worked; if not, why.
-    public var status: HCIStatus
+    package var status: HCIStatus
     /// Which connection.
-    public var handle: ConnectionHandle
+    package var handle: ConnectionHandle
 
     /// Makes the event: the key was renewed, or the status says why it was not.
-    public init(status: HCIStatus, handle: ConnectionHandle) {
+    package init(status: HCIStatus, handle: ConnectionHandle) {
         self.status = status
         self.handle = handle
     }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         status = try HCIStatus(reading: &reader, "encryption_key_refresh_complete.status")
         handle = try reader.readConnectionHandle("encryption_key_refresh_complete.handle")
     }
 
-    public func encode(to buffer: inout [UInt8]) {
+    package func encode(to buffer: inout [UInt8]) {
         buffer.append(status.rawValue)
         buffer.appendLittleEndian(handle.rawValue)
     }
@@ -135,22 +135,22 @@ public struct EncryptionKeyRefreshComplete: HCIEventParameters {
 /// What version the peer says it implements.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.7.12.
-public struct ReadRemoteVersionInformationComplete: HCIEventParameters {
-    public static let code = HCIEventCode(rawValue: 0x0C)
+package struct ReadRemoteVersionInformationComplete: HCIEventParameters {
+    package static let code = HCIEventCode(rawValue: 0x0C)
 
     /// Whether it said so.
-    public var status: HCIStatus
+    package var status: HCIStatus
     /// Which connection.
-    public var handle: ConnectionHandle
+    package var handle: ConnectionHandle
     /// The version of its link layer.
-    public var version: CoreVersion
+    package var version: CoreVersion
     /// The manufacturer.
-    public var company: CompanyIdentifier
+    package var company: CompanyIdentifier
     /// The manufacturer's subversion.
-    public var subversion: UInt16
+    package var subversion: UInt16
 
     /// Makes the event: the peer told its version, or the status says why it did not.
-    public init(
+    package init(
         status: HCIStatus,
         handle: ConnectionHandle,
         version: CoreVersion,
@@ -164,7 +164,7 @@ public struct ReadRemoteVersionInformationComplete: HCIEventParameters {
         self.subversion = subversion
     }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         status = try HCIStatus(reading: &reader, "read_remote_version_information_complete.status")
         handle = try reader.readConnectionHandle("read_remote_version_information_complete.handle")
         version = try CoreVersion(reading: &reader, "read_remote_version_information_complete.version")
@@ -172,7 +172,7 @@ public struct ReadRemoteVersionInformationComplete: HCIEventParameters {
         subversion = try reader.readLittleEndian("read_remote_version_information_complete.subversion")
     }
 
-    public func encode(to buffer: inout [UInt8]) {
+    package func encode(to buffer: inout [UInt8]) {
         buffer.append(status.rawValue)
         buffer.appendLittleEndian(handle.rawValue)
         buffer.append(version.rawValue)

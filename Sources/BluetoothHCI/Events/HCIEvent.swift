@@ -1,7 +1,7 @@
 import ByteCoding
 
 /// Any event packet. An event that this library does not know is not an error.
-public enum HCIEvent: Hashable, Sendable {
+package enum HCIEvent: Hashable, Sendable {
     /// Disconnection Complete, code 0x05: a connection ended, or could not be ended.
     case disconnectionComplete(DisconnectionComplete)
     /// Encryption Change version 1, code 0x08: the encryption of a connection was turned on or off, or could not be.
@@ -61,7 +61,7 @@ public enum HCIEvent: Hashable, Sendable {
     /// Reads an event packet without its packet type byte: code, length, parameters, and nothing after them.
     ///
     /// Parameters that follow the ones known are ignored, since newer controllers may send more.
-    public init(body: ArraySlice<UInt8>) throws(ByteDecodingError) {
+    package init(body: ArraySlice<UInt8>) throws(ByteDecodingError) {
         var packet = ByteReader(body)
         let code = HCIEventCode(rawValue: try packet.readUInt8("event.code"))
         let length = try packet.readUInt8("event.length")
@@ -118,7 +118,7 @@ public enum HCIEvent: Hashable, Sendable {
     }
 
     /// Appends the whole packet: packet type, code, length, parameters.
-    public func encodePacket(to buffer: inout [UInt8]) {
+    package func encodePacket(to buffer: inout [UInt8]) {
         switch self {
         case .disconnectionComplete(let event): event.encodePacket(to: &buffer)
         case .encryptionChange(let event): event.encodePacket(to: &buffer)
@@ -156,7 +156,7 @@ public enum HCIEvent: Hashable, Sendable {
     }
 
     /// The whole packet: packet type, code, length, parameters.
-    public var packet: [UInt8] {
+    package var packet: [UInt8] {
         var buffer: [UInt8] = []
         encodePacket(to: &buffer)
         return buffer
@@ -178,12 +178,12 @@ public enum HCIEvent: Hashable, Sendable {
 
 extension HCIEventParameters {
     /// Appends the whole packet: packet type, code, length, parameters.
-    public func encodePacket(to buffer: inout [UInt8]) {
+    package func encodePacket(to buffer: inout [UInt8]) {
         HCIEvent.encodePacket(Self.code, to: &buffer) { encode(to: &$0) }
     }
 
     /// The whole packet: packet type, code, length, parameters.
-    public var packet: [UInt8] {
+    package var packet: [UInt8] {
         var buffer: [UInt8] = []
         encodePacket(to: &buffer)
         return buffer
@@ -192,7 +192,7 @@ extension HCIEventParameters {
 
 extension LEEventParameters {
     /// Appends the whole packet: packet type, code, length, subevent code, parameters.
-    public func encodePacket(to buffer: inout [UInt8]) {
+    package func encodePacket(to buffer: inout [UInt8]) {
         HCIEvent.encodePacket(Self.code, to: &buffer) {
             $0.append(Self.subevent.rawValue)
             encode(to: &$0)

@@ -1,26 +1,26 @@
 import ByteCoding
 
 /// The number of an event.
-public struct HCIEventCode: RawRepresentable, Hashable, Sendable {
-    public let rawValue: UInt8
+package struct HCIEventCode: RawRepresentable, Hashable, Sendable {
+    package let rawValue: UInt8
     /// Any code, known or not.
-    public init(rawValue: UInt8) { self.rawValue = rawValue }
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
 
     /// The event that wraps all LE events.
-    public static let leMeta = HCIEventCode(rawValue: 0x3E)
+    package static let leMeta = HCIEventCode(rawValue: 0x3E)
     /// The event that manufacturers put their own into.
-    public static let vendor = HCIEventCode(rawValue: 0xFF)
+    package static let vendor = HCIEventCode(rawValue: 0xFF)
 }
 
 /// The number of an LE event inside of the LE Meta event.
-public struct LESubevent: RawRepresentable, Hashable, Sendable {
-    public let rawValue: UInt8
+package struct LESubevent: RawRepresentable, Hashable, Sendable {
+    package let rawValue: UInt8
     /// Any code, known or not.
-    public init(rawValue: UInt8) { self.rawValue = rawValue }
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
 }
 
 /// An event's parameters.
-public protocol HCIEventParameters: HCIParameters {
+package protocol HCIEventParameters: HCIParameters {
     /// The number of the event.
     static var code: HCIEventCode { get }
     /// Appends the whole packet: packet type, event code, length, parameters.
@@ -28,13 +28,13 @@ public protocol HCIEventParameters: HCIParameters {
 }
 
 /// An LE event's parameters, which follow the subevent code.
-public protocol LEEventParameters: HCIEventParameters {
+package protocol LEEventParameters: HCIEventParameters {
     /// The number of the LE event.
     static var subevent: LESubevent { get }
 }
 
 extension LEEventParameters {
-    public static var code: HCIEventCode { .leMeta }
+    package static var code: HCIEventCode { .leMeta }
 }
 
 /// What an operation came to: a value, or the status that says why there is none.

@@ -3,44 +3,44 @@ import ByteCoding
 /// Extended scanning ended because its duration is over.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.7.65.17.
-public struct LEScanTimeout: LEEventParameters {
-    public static let subevent = LESubevent(rawValue: 0x11)
+package struct LEScanTimeout: LEEventParameters {
+    package static let subevent = LESubevent(rawValue: 0x11)
 
     /// Makes the event, which has no parameters.
-    public init() {}
+    package init() {}
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
     }
 
-    public func encode(to buffer: inout [UInt8]) {
+    package func encode(to buffer: inout [UInt8]) {
     }
 }
 
 /// An advertising set stopped.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.7.65.18.
-public struct LEAdvertisingSetTerminated: LEEventParameters {
-    public static let subevent = LESubevent(rawValue: 0x12)
+package struct LEAdvertisingSetTerminated: LEEventParameters {
+    package static let subevent = LESubevent(rawValue: 0x12)
 
     /// `.success` when a connection was made; else why it stopped.
-    public var status: HCIStatus
+    package var status: HCIStatus
     /// Which set.
-    public var set: AdvertisingHandle
+    package var set: AdvertisingHandle
     /// The connection made; nil if the status is not `.success`. It is encoded as handle 0 if it is nil, with `.success` too.
-    public var connection: ConnectionHandle?
+    package var connection: ConnectionHandle?
     /// How many extended advertising events there were, if their number was limited.
-    public var completedEvents: UInt8
+    package var completedEvents: UInt8
 
     /// Makes the event. A status of `.success` needs a connection: without one, readers see handle 0. With any other
     /// status, readers see none.
-    public init(status: HCIStatus, set: AdvertisingHandle, connection: ConnectionHandle?, completedEvents: UInt8) {
+    package init(status: HCIStatus, set: AdvertisingHandle, connection: ConnectionHandle?, completedEvents: UInt8) {
         self.status = status
         self.set = set
         self.connection = connection
         self.completedEvents = completedEvents
     }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         status = try HCIStatus(reading: &reader, "le_advertising_set_terminated.status")
         set = try AdvertisingHandle(reading: &reader, "le_advertising_set_terminated.set")
         if status == .success {
@@ -52,7 +52,7 @@ public struct LEAdvertisingSetTerminated: LEEventParameters {
         completedEvents = try reader.readUInt8("le_advertising_set_terminated.completed_events")
     }
 
-    public func encode(to buffer: inout [UInt8]) {
+    package func encode(to buffer: inout [UInt8]) {
         buffer.append(status.rawValue)
         buffer.append(set.rawValue)
         buffer.appendLittleEndian(connection?.rawValue ?? 0)
@@ -63,26 +63,26 @@ public struct LEAdvertisingSetTerminated: LEEventParameters {
 /// A scanner asked for the scan response of an advertising set.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.7.65.19.
-public struct LEScanRequestReceived: LEEventParameters {
-    public static let subevent = LESubevent(rawValue: 0x13)
+package struct LEScanRequestReceived: LEEventParameters {
+    package static let subevent = LESubevent(rawValue: 0x13)
 
     /// Which set.
-    public var set: AdvertisingHandle
+    package var set: AdvertisingHandle
     /// Who asked.
-    public var scanner: LEAddress
+    package var scanner: LEAddress
 
     /// Makes the event: `scanner` asked for the scan response of `set`.
-    public init(set: AdvertisingHandle, scanner: LEAddress) {
+    package init(set: AdvertisingHandle, scanner: LEAddress) {
         self.set = set
         self.scanner = scanner
     }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         set = try AdvertisingHandle(reading: &reader, "le_scan_request_received.set")
         scanner = try LEAddress(reading: &reader, "le_scan_request_received.scanner")
     }
 
-    public func encode(to buffer: inout [UInt8]) {
+    package func encode(to buffer: inout [UInt8]) {
         buffer.append(set.rawValue)
         scanner.encode(to: &buffer)
     }

@@ -1,7 +1,7 @@
 import ByteCoding
 
 /// What kind of packet a legacy advertising report is about.
-public enum AdvertisingReportType: UInt8, Hashable, Sendable, CaseIterable {
+package enum AdvertisingReportType: UInt8, Hashable, Sendable, CaseIterable {
     /// ADV_IND.
     case connectableScannable = 0
     /// ADV_DIRECT_IND.
@@ -19,22 +19,22 @@ public enum AdvertisingReportType: UInt8, Hashable, Sendable, CaseIterable {
 /// The Core prints the parameters as arrays; controllers send them report by report.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.7.65.2.
-public struct LEAdvertisingReport: LEEventParameters {
-    public static let subevent = LESubevent(rawValue: 0x02)
+package struct LEAdvertisingReport: LEEventParameters {
+    package static let subevent = LESubevent(rawValue: 0x02)
 
     /// One advertisement or scan response.
-    public struct Report: Hashable, Sendable {
+    package struct Report: Hashable, Sendable {
         /// What kind of packet it was.
-        public var type: AdvertisingReportType
+        package var type: AdvertisingReportType
         /// Who sent it.
-        public var address: LEAddress
+        package var address: LEAddress
         /// Its AD structures.
-        public var data: ArraySlice<UInt8>
+        package var data: ArraySlice<UInt8>
         /// How strongly it was received, in dBm; nil if that is not available.
-        public var rssiDBm: Int8?
+        package var rssiDBm: Int8?
 
         /// Makes a report. At most 31 octets of `data` are sent.
-        public init(type: AdvertisingReportType, address: LEAddress, data: ArraySlice<UInt8>, rssiDBm: Int8?) {
+        package init(type: AdvertisingReportType, address: LEAddress, data: ArraySlice<UInt8>, rssiDBm: Int8?) {
             self.type = type
             self.address = address
             self.data = data
@@ -43,12 +43,12 @@ public struct LEAdvertisingReport: LEEventParameters {
     }
 
     /// The advertisements. Together they must fit one event, whose parameters take at most 255 bytes.
-    public var reports: [Report]
+    package var reports: [Report]
 
     /// Makes the event of these reports, which must fit one event.
-    public init(reports: [Report]) { self.reports = reports }
+    package init(reports: [Report]) { self.reports = reports }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         let count = try reader.readUInt8("le_advertising_report.num_reports")
         reports = []
         for _ in 0..<count {
@@ -61,7 +61,7 @@ public struct LEAdvertisingReport: LEEventParameters {
         }
     }
 
-    public func encode(to buffer: inout [UInt8]) {
+    package func encode(to buffer: inout [UInt8]) {
         buffer.append(UInt8(clamping: reports.count))
         for report in reports {
             buffer.append(report.type.rawValue)
@@ -77,20 +77,20 @@ public struct LEAdvertisingReport: LEEventParameters {
 /// Directed advertisements to private addresses that the controller could not resolve.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.7.65.11.
-public struct LEDirectedAdvertisingReport: LEEventParameters {
-    public static let subevent = LESubevent(rawValue: 0x0B)
+package struct LEDirectedAdvertisingReport: LEEventParameters {
+    package static let subevent = LESubevent(rawValue: 0x0B)
 
     /// One advertisement.
-    public struct Report: Hashable, Sendable {
+    package struct Report: Hashable, Sendable {
         /// Who sent it.
-        public var address: LEAddress
+        package var address: LEAddress
         /// Whom it is for.
-        public var directAddress: LEAddress
+        package var directAddress: LEAddress
         /// How strongly it was received, in dBm; nil if that is not available.
-        public var rssiDBm: Int8?
+        package var rssiDBm: Int8?
 
         /// Makes the report of one directed advertisement.
-        public init(address: LEAddress, directAddress: LEAddress, rssiDBm: Int8?) {
+        package init(address: LEAddress, directAddress: LEAddress, rssiDBm: Int8?) {
             self.address = address
             self.directAddress = directAddress
             self.rssiDBm = rssiDBm
@@ -98,12 +98,12 @@ public struct LEDirectedAdvertisingReport: LEEventParameters {
     }
 
     /// The advertisements.
-    public var reports: [Report]
+    package var reports: [Report]
 
     /// Makes the event of these reports, which must fit one event.
-    public init(reports: [Report]) { self.reports = reports }
+    package init(reports: [Report]) { self.reports = reports }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         let count = try reader.readUInt8("le_directed_advertising_report.num_reports")
         reports = []
         for _ in 0..<count {
@@ -121,7 +121,7 @@ public struct LEDirectedAdvertisingReport: LEEventParameters {
         }
     }
 
-    public func encode(to buffer: inout [UInt8]) {
+    package func encode(to buffer: inout [UInt8]) {
         buffer.append(UInt8(clamping: reports.count))
         for report in reports {
             buffer.append(AdvertisingReportType.directed.rawValue)

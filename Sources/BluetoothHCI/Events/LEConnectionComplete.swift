@@ -1,28 +1,28 @@
 import ByteCoding
 
 /// A connection that has just been made.
-public struct LENewConnection: Hashable, Sendable {
+package struct LENewConnection: Hashable, Sendable {
     /// What it is called.
-    public var handle: ConnectionHandle
+    package var handle: ConnectionHandle
     /// Which side of it this device is.
-    public var role: ConnectionRole
+    package var role: ConnectionRole
     /// The peer: its identity address if the controller resolved it.
-    public var peer: LEAddress
+    package var peer: LEAddress
     /// The private address that this device connected with; zero if it was none that the controller made.
-    public var localResolvableAddress: DeviceAddress
+    package var localResolvableAddress: DeviceAddress
     /// The private address that the peer connected with; zero if the controller resolved none.
-    public var peerResolvableAddress: DeviceAddress
+    package var peerResolvableAddress: DeviceAddress
     /// The time between connection events.
-    public var interval: ConnectionInterval
+    package var interval: ConnectionInterval
     /// How many connection events the peripheral may skip.
-    public var latency: UInt16
+    package var latency: UInt16
     /// How long the link may hear nothing.
-    public var supervisionTimeout: SupervisionTimeout
+    package var supervisionTimeout: SupervisionTimeout
     /// How precise the central's clock is.
-    public var centralClockAccuracy: ClockAccuracy
+    package var centralClockAccuracy: ClockAccuracy
 
     /// Makes a connection; unless given, the private addresses are zero and the central's clock has the least accuracy.
-    public init(
+    package init(
         handle: ConnectionHandle,
         role: ConnectionRole,
         peer: LEAddress,
@@ -112,37 +112,37 @@ extension HCIOutcome<LENewConnection> {
 /// A connection was made, or could not be; the private addresses are not told.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.7.65.1.
-public struct LEConnectionComplete: LEEventParameters {
-    public static let subevent = LESubevent(rawValue: 0x01)
+package struct LEConnectionComplete: LEEventParameters {
+    package static let subevent = LESubevent(rawValue: 0x01)
 
     /// The connection, or why there is none.
-    public var outcome: HCIOutcome<LENewConnection>
+    package var outcome: HCIOutcome<LENewConnection>
 
     /// Makes the event: a connection, or the status that says why there is none. Private addresses are not sent.
-    public init(_ outcome: HCIOutcome<LENewConnection>) { self.outcome = outcome }
+    package init(_ outcome: HCIOutcome<LENewConnection>) { self.outcome = outcome }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         outcome = try HCIOutcome(reading: &reader, isEnhanced: false)
     }
 
-    public func encode(to buffer: inout [UInt8]) { outcome.encode(to: &buffer, isEnhanced: false) }
+    package func encode(to buffer: inout [UInt8]) { outcome.encode(to: &buffer, isEnhanced: false) }
 }
 
 /// A connection was made, or could not be: version 1 of the event.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.7.65.10.
-public struct LEEnhancedConnectionComplete: LEEventParameters {
-    public static let subevent = LESubevent(rawValue: 0x0A)
+package struct LEEnhancedConnectionComplete: LEEventParameters {
+    package static let subevent = LESubevent(rawValue: 0x0A)
 
     /// The connection, or why there is none.
-    public var outcome: HCIOutcome<LENewConnection>
+    package var outcome: HCIOutcome<LENewConnection>
 
     /// Makes the event: a connection, or the status that says why there is none. Private addresses are sent.
-    public init(_ outcome: HCIOutcome<LENewConnection>) { self.outcome = outcome }
+    package init(_ outcome: HCIOutcome<LENewConnection>) { self.outcome = outcome }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         outcome = try HCIOutcome(reading: &reader, isEnhanced: true)
     }
 
-    public func encode(to buffer: inout [UInt8]) { outcome.encode(to: &buffer, isEnhanced: true) }
+    package func encode(to buffer: inout [UInt8]) { outcome.encode(to: &buffer, isEnhanced: true) }
 }

@@ -3,22 +3,22 @@ import ByteCoding
 /// The parameters of a connection changed, or did not.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.7.65.3.
-public struct LEConnectionUpdateComplete: LEEventParameters {
-    public static let subevent = LESubevent(rawValue: 0x03)
+package struct LEConnectionUpdateComplete: LEEventParameters {
+    package static let subevent = LESubevent(rawValue: 0x03)
 
     /// Whether they changed.
-    public var status: HCIStatus
+    package var status: HCIStatus
     /// Which connection.
-    public var handle: ConnectionHandle
+    package var handle: ConnectionHandle
     /// The time between connection events.
-    public var interval: ConnectionInterval
+    package var interval: ConnectionInterval
     /// How many connection events the peripheral may skip.
-    public var latency: UInt16
+    package var latency: UInt16
     /// How long the link may hear nothing.
-    public var supervisionTimeout: SupervisionTimeout
+    package var supervisionTimeout: SupervisionTimeout
 
     /// Makes the event with the parameters that the connection has now.
-    public init(
+    package init(
         status: HCIStatus,
         handle: ConnectionHandle,
         interval: ConnectionInterval,
@@ -32,7 +32,7 @@ public struct LEConnectionUpdateComplete: LEEventParameters {
         self.supervisionTimeout = supervisionTimeout
     }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         status = try HCIStatus(reading: &reader, "le_connection_update_complete.status")
         handle = try reader.readConnectionHandle("le_connection_update_complete.handle")
         interval = try ConnectionInterval(reading: &reader, "le_connection_update_complete.interval")
@@ -43,7 +43,7 @@ public struct LEConnectionUpdateComplete: LEEventParameters {
         )
     }
 
-    public func encode(to buffer: inout [UInt8]) {
+    package func encode(to buffer: inout [UInt8]) {
         buffer.append(status.rawValue)
         buffer.appendLittleEndian(handle.rawValue)
         interval.encode(to: &buffer)
@@ -55,30 +55,30 @@ public struct LEConnectionUpdateComplete: LEEventParameters {
 /// What features the peer's link layer has.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.7.65.4.
-public struct LEReadRemoteFeaturesComplete: LEEventParameters {
-    public static let subevent = LESubevent(rawValue: 0x04)
+package struct LEReadRemoteFeaturesComplete: LEEventParameters {
+    package static let subevent = LESubevent(rawValue: 0x04)
 
     /// Whether it said so.
-    public var status: HCIStatus
+    package var status: HCIStatus
     /// Which connection.
-    public var handle: ConnectionHandle
+    package var handle: ConnectionHandle
     /// The features.
-    public var features: LEFeatures
+    package var features: LEFeatures
 
     /// Makes the event: the peer's features, or the status that says why they could not be read.
-    public init(status: HCIStatus, handle: ConnectionHandle, features: LEFeatures) {
+    package init(status: HCIStatus, handle: ConnectionHandle, features: LEFeatures) {
         self.status = status
         self.handle = handle
         self.features = features
     }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         status = try HCIStatus(reading: &reader, "le_read_remote_features_complete.status")
         handle = try reader.readConnectionHandle("le_read_remote_features_complete.handle")
         features = LEFeatures(rawValue: try reader.readLittleEndian("le_read_remote_features_complete.features"))
     }
 
-    public func encode(to buffer: inout [UInt8]) {
+    package func encode(to buffer: inout [UInt8]) {
         buffer.append(status.rawValue)
         buffer.appendLittleEndian(handle.rawValue)
         buffer.appendLittleEndian(features.rawValue)
@@ -88,30 +88,30 @@ public struct LEReadRemoteFeaturesComplete: LEEventParameters {
 /// The central wants to encrypt: which key is to be used?
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.7.65.5.
-public struct LELongTermKeyRequest: LEEventParameters {
-    public static let subevent = LESubevent(rawValue: 0x05)
+package struct LELongTermKeyRequest: LEEventParameters {
+    package static let subevent = LESubevent(rawValue: 0x05)
 
     /// Which connection.
-    public var handle: ConnectionHandle
+    package var handle: ConnectionHandle
     /// Names the key in LE legacy pairing; else 0.
-    public var randomNumber: UInt64
+    package var randomNumber: UInt64
     /// Names the key in LE legacy pairing; else 0.
-    public var encryptedDiversifier: UInt16
+    package var encryptedDiversifier: UInt16
 
     /// Makes the event. The number and the diversifier name a key of LE legacy pairing, and are 0 for any other key.
-    public init(handle: ConnectionHandle, randomNumber: UInt64, encryptedDiversifier: UInt16) {
+    package init(handle: ConnectionHandle, randomNumber: UInt64, encryptedDiversifier: UInt16) {
         self.handle = handle
         self.randomNumber = randomNumber
         self.encryptedDiversifier = encryptedDiversifier
     }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         handle = try reader.readConnectionHandle("le_long_term_key_request.handle")
         randomNumber = try reader.readLittleEndian("le_long_term_key_request.random_number")
         encryptedDiversifier = try reader.readLittleEndian("le_long_term_key_request.encrypted_diversifier")
     }
 
-    public func encode(to buffer: inout [UInt8]) {
+    package func encode(to buffer: inout [UInt8]) {
         buffer.appendLittleEndian(handle.rawValue)
         buffer.appendLittleEndian(randomNumber)
         buffer.appendLittleEndian(encryptedDiversifier)
@@ -121,22 +121,22 @@ public struct LELongTermKeyRequest: LEEventParameters {
 /// The peer asks for other connection parameters.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.7.65.6.
-public struct LERemoteConnectionParameterRequest: LEEventParameters {
-    public static let subevent = LESubevent(rawValue: 0x06)
+package struct LERemoteConnectionParameterRequest: LEEventParameters {
+    package static let subevent = LESubevent(rawValue: 0x06)
 
     /// Which connection.
-    public var handle: ConnectionHandle
+    package var handle: ConnectionHandle
     /// The shortest time between connection events.
-    public var intervalMinimum: ConnectionInterval
+    package var intervalMinimum: ConnectionInterval
     /// The longest time between connection events.
-    public var intervalMaximum: ConnectionInterval
+    package var intervalMaximum: ConnectionInterval
     /// How many connection events the peripheral may skip.
-    public var latency: UInt16
+    package var latency: UInt16
     /// How long the link may hear nothing.
-    public var supervisionTimeout: SupervisionTimeout
+    package var supervisionTimeout: SupervisionTimeout
 
     /// Makes the event with the parameters that the peer asks for.
-    public init(
+    package init(
         handle: ConnectionHandle,
         intervalMinimum: ConnectionInterval,
         intervalMaximum: ConnectionInterval,
@@ -150,7 +150,7 @@ public struct LERemoteConnectionParameterRequest: LEEventParameters {
         self.supervisionTimeout = supervisionTimeout
     }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         handle = try reader.readConnectionHandle("le_remote_connection_parameter_request.handle")
         intervalMinimum = try ConnectionInterval(
             reading: &reader,
@@ -167,7 +167,7 @@ public struct LERemoteConnectionParameterRequest: LEEventParameters {
         )
     }
 
-    public func encode(to buffer: inout [UInt8]) {
+    package func encode(to buffer: inout [UInt8]) {
         buffer.appendLittleEndian(handle.rawValue)
         intervalMinimum.encode(to: &buffer)
         intervalMaximum.encode(to: &buffer)
@@ -179,30 +179,30 @@ public struct LERemoteConnectionParameterRequest: LEEventParameters {
 /// How much a link layer packet of a connection carries has changed.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.7.65.7.
-public struct LEDataLengthChange: LEEventParameters {
-    public static let subevent = LESubevent(rawValue: 0x07)
+package struct LEDataLengthChange: LEEventParameters {
+    package static let subevent = LESubevent(rawValue: 0x07)
 
     /// Which connection.
-    public var handle: ConnectionHandle
+    package var handle: ConnectionHandle
     /// The most that is transmitted in one packet.
-    public var transmit: DataLength
+    package var transmit: DataLength
     /// The most that is received in one packet.
-    public var receive: DataLength
+    package var receive: DataLength
 
     /// Makes the event with what one packet carries in each direction.
-    public init(handle: ConnectionHandle, transmit: DataLength, receive: DataLength) {
+    package init(handle: ConnectionHandle, transmit: DataLength, receive: DataLength) {
         self.handle = handle
         self.transmit = transmit
         self.receive = receive
     }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         handle = try reader.readConnectionHandle("le_data_length_change.handle")
         transmit = try DataLength(reading: &reader, "le_data_length_change.transmit")
         receive = try DataLength(reading: &reader, "le_data_length_change.receive")
     }
 
-    public func encode(to buffer: inout [UInt8]) {
+    package func encode(to buffer: inout [UInt8]) {
         buffer.appendLittleEndian(handle.rawValue)
         transmit.encode(to: &buffer)
         receive.encode(to: &buffer)
@@ -212,26 +212,26 @@ public struct LEDataLengthChange: LEEventParameters {
 /// Which channel selection algorithm a new connection uses.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.7.65.20.
-public struct LEChannelSelectionAlgorithm: LEEventParameters {
-    public static let subevent = LESubevent(rawValue: 0x14)
+package struct LEChannelSelectionAlgorithm: LEEventParameters {
+    package static let subevent = LESubevent(rawValue: 0x14)
 
     /// Which connection.
-    public var handle: ConnectionHandle
+    package var handle: ConnectionHandle
     /// Which algorithm.
-    public var algorithm: ChannelSelectionAlgorithm
+    package var algorithm: ChannelSelectionAlgorithm
 
     /// Makes the event for one new connection.
-    public init(handle: ConnectionHandle, algorithm: ChannelSelectionAlgorithm) {
+    package init(handle: ConnectionHandle, algorithm: ChannelSelectionAlgorithm) {
         self.handle = handle
         self.algorithm = algorithm
     }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         handle = try reader.readConnectionHandle("le_channel_selection_algorithm.handle")
         algorithm = try ChannelSelectionAlgorithm(reading: &reader, "le_channel_selection_algorithm.algorithm")
     }
 
-    public func encode(to buffer: inout [UInt8]) {
+    package func encode(to buffer: inout [UInt8]) {
         buffer.appendLittleEndian(handle.rawValue)
         buffer.append(algorithm.rawValue)
     }

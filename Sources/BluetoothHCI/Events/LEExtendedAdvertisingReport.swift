@@ -3,23 +3,23 @@ import ByteCoding
 /// What kind of packet an extended advertising report is about.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.7.65.13.
-public struct ExtendedReportProperties: OptionSet, Hashable, Sendable {
-    public let rawValue: UInt16
-    public init(rawValue: UInt16) { self.rawValue = rawValue }
+package struct ExtendedReportProperties: OptionSet, Hashable, Sendable {
+    package let rawValue: UInt16
+    package init(rawValue: UInt16) { self.rawValue = rawValue }
     /// Bit 0: initiators can connect to the advertiser.
-    public static let connectable = ExtendedReportProperties(rawValue: 1 << 0)
+    package static let connectable = ExtendedReportProperties(rawValue: 1 << 0)
     /// Bit 1: scanners can ask the advertiser for a scan response.
-    public static let scannable = ExtendedReportProperties(rawValue: 1 << 1)
+    package static let scannable = ExtendedReportProperties(rawValue: 1 << 1)
     /// Bit 2: the advertisement is for one peer, whose address is the report's `directAddress`.
-    public static let directed = ExtendedReportProperties(rawValue: 1 << 2)
+    package static let directed = ExtendedReportProperties(rawValue: 1 << 2)
     /// Bit 3: the packet is a scan response.
-    public static let scanResponse = ExtendedReportProperties(rawValue: 1 << 3)
+    package static let scanResponse = ExtendedReportProperties(rawValue: 1 << 3)
     /// A legacy advertising packet.
-    public static let legacy = ExtendedReportProperties(rawValue: 1 << 4)
+    package static let legacy = ExtendedReportProperties(rawValue: 1 << 4)
 }
 
 /// Whether a report's data is all there is.
-public enum ReportDataStatus: UInt16, Hashable, Sendable, CaseIterable {
+package enum ReportDataStatus: UInt16, Hashable, Sendable, CaseIterable {
     /// Nothing follows: this is all of the data, or the last part of it.
     case complete = 0
     /// The rest follows in further reports.
@@ -31,8 +31,8 @@ public enum ReportDataStatus: UInt16, Hashable, Sendable, CaseIterable {
 /// Advertisements that extended scanning heard, legacy ones among them.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.7.65.13.
-public struct LEExtendedAdvertisingReport: LEEventParameters {
-    public static let subevent = LESubevent(rawValue: 0x0D)
+package struct LEExtendedAdvertisingReport: LEEventParameters {
+    package static let subevent = LESubevent(rawValue: 0x0D)
 
     /// The address type that says that there is no address.
     static let anonymous: UInt8 = 0xFF
@@ -40,32 +40,32 @@ public struct LEExtendedAdvertisingReport: LEEventParameters {
     static let dataStatusShift: UInt16 = 5
 
     /// One advertisement or scan response, or a part of one.
-    public struct Report: Hashable, Sendable {
+    package struct Report: Hashable, Sendable {
         /// What kind of packet it was.
-        public var properties: ExtendedReportProperties
+        package var properties: ExtendedReportProperties
         /// Whether `data` is all there is.
-        public var dataStatus: ReportDataStatus
+        package var dataStatus: ReportDataStatus
         /// Who sent it; nil if it was anonymous.
-        public var address: LEAddress?
+        package var address: LEAddress?
         /// The PHY of the primary channel.
-        public var primaryPHY: PHY
+        package var primaryPHY: PHY
         /// The PHY of the auxiliary packet; nil if there was none.
-        public var secondaryPHY: PHY?
+        package var secondaryPHY: PHY?
         /// The advertising set identifier; nil if there was none.
-        public var sid: UInt8?
+        package var sid: UInt8?
         /// How strongly it was sent, in dBm; nil if that is not known.
-        public var txPowerDBm: Int8?
+        package var txPowerDBm: Int8?
         /// How strongly it was received, in dBm; nil if that is not available.
-        public var rssiDBm: Int8?
+        package var rssiDBm: Int8?
         /// The time between the set's periodic advertisements, in 1.25 ms units; 0 if there are none.
-        public var periodicIntervalSlots: UInt16
+        package var periodicIntervalSlots: UInt16
         /// Whom it is for, if it is directed.
-        public var directAddress: LEAddress?
+        package var directAddress: LEAddress?
         /// Its AD structures.
-        public var data: ArraySlice<UInt8>
+        package var data: ArraySlice<UInt8>
 
         /// Makes a report; what is left out has the value of an undirected legacy advertisement.
-        public init(
+        package init(
             properties: ExtendedReportProperties,
             dataStatus: ReportDataStatus = .complete,
             address: LEAddress?,
@@ -93,18 +93,18 @@ public struct LEExtendedAdvertisingReport: LEEventParameters {
     }
 
     /// The advertisements. Together they must fit one event, whose parameters take at most 255 bytes.
-    public var reports: [Report]
+    package var reports: [Report]
 
     /// Makes the event of these reports, which must fit one event.
-    public init(reports: [Report]) { self.reports = reports }
+    package init(reports: [Report]) { self.reports = reports }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         let count = try reader.readUInt8("le_extended_advertising_report.num_reports")
         reports = []
         for _ in 0..<count { reports.append(try Report(reading: &reader)) }
     }
 
-    public func encode(to buffer: inout [UInt8]) {
+    package func encode(to buffer: inout [UInt8]) {
         buffer.append(UInt8(clamping: reports.count))
         for report in reports { report.encode(to: &buffer) }
     }
@@ -112,7 +112,7 @@ public struct LEExtendedAdvertisingReport: LEEventParameters {
 
 extension LEExtendedAdvertisingReport.Report {
     /// How much data one report can hold.
-    public static let dataCapacity = 229
+    package static let dataCapacity = 229
     /// What the advertising set identifier is when there is none.
     private static let noSID: UInt8 = 0xFF
     private static let propertyBits: UInt16 = 0x1F

@@ -20,21 +20,21 @@ public struct LinkPHYs: Hashable, Sendable {
 /// The PHYs of a connection were changed, or were not.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.7.65.12.
-public struct LEPHYUpdateComplete: LEEventParameters {
-    public static let subevent = LESubevent(rawValue: 0x0C)
+package struct LEPHYUpdateComplete: LEEventParameters {
+    package static let subevent = LESubevent(rawValue: 0x0C)
 
     /// Which connection.
-    public var handle: ConnectionHandle
+    package var handle: ConnectionHandle
     /// The PHYs it has now, or why nothing changed.
-    public var outcome: HCIOutcome<LinkPHYs>
+    package var outcome: HCIOutcome<LinkPHYs>
 
     /// Makes the event: the PHYs that the connection has now, or the status that says why nothing changed.
-    public init(handle: ConnectionHandle, outcome: HCIOutcome<LinkPHYs>) {
+    package init(handle: ConnectionHandle, outcome: HCIOutcome<LinkPHYs>) {
         self.handle = handle
         self.outcome = outcome
     }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         let status = try HCIStatus(reading: &reader, "le_phy_update_complete.status")
         handle = try reader.readConnectionHandle("le_phy_update_complete.connection_handle")
         if status == .success {
@@ -47,7 +47,7 @@ public struct LEPHYUpdateComplete: LEEventParameters {
         }
     }
 
-    public func encode(to buffer: inout [UInt8]) {
+    package func encode(to buffer: inout [UInt8]) {
         buffer.append(outcome.status.rawValue)
         buffer.appendLittleEndian(handle.rawValue)
         buffer.append(outcome.value?.transmit.rawValue ?? 0)

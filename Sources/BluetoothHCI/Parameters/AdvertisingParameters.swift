@@ -3,7 +3,7 @@ import ByteCoding
 /// What scanners and initiators may do with legacy advertising.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.8.5.
-public enum AdvertisingType: UInt8, Hashable, Sendable, CaseIterable {
+package enum AdvertisingType: UInt8, Hashable, Sendable, CaseIterable {
     /// ADV_IND: connectable and scannable by anyone.
     case connectableScannable = 0
     /// ADV_DIRECT_IND with a high duty cycle: one peer may connect, for 1.28 s.
@@ -29,17 +29,17 @@ public enum OwnAddressType: UInt8, Hashable, Sendable, CaseIterable {
 }
 
 /// The primary advertising channels.
-public struct AdvertisingChannels: OptionSet, Hashable, Sendable {
-    public let rawValue: UInt8
-    public init(rawValue: UInt8) { self.rawValue = rawValue }
+package struct AdvertisingChannels: OptionSet, Hashable, Sendable {
+    package let rawValue: UInt8
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
     /// Bit 0: channel 37, at 2402 MHz.
-    public static let channel37 = AdvertisingChannels(rawValue: 1 << 0)
+    package static let channel37 = AdvertisingChannels(rawValue: 1 << 0)
     /// Bit 1: channel 38, at 2426 MHz.
-    public static let channel38 = AdvertisingChannels(rawValue: 1 << 1)
+    package static let channel38 = AdvertisingChannels(rawValue: 1 << 1)
     /// Bit 2: channel 39, at 2480 MHz.
-    public static let channel39 = AdvertisingChannels(rawValue: 1 << 2)
+    package static let channel39 = AdvertisingChannels(rawValue: 1 << 2)
     /// All three primary advertising channels: bits 0 to 2.
-    public static let all: AdvertisingChannels = [.channel37, .channel38, .channel39]
+    package static let all: AdvertisingChannels = [.channel37, .channel38, .channel39]
 }
 
 /// Whose requests an advertiser answers.
@@ -57,51 +57,51 @@ public enum AdvertisingFilterPolicy: UInt8, Hashable, Sendable, CaseIterable {
 /// What kind of events an extended advertising set has.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.8.53.
-public struct AdvertisingEventProperties: OptionSet, Hashable, Sendable {
-    public let rawValue: UInt16
-    public init(rawValue: UInt16) { self.rawValue = rawValue }
+package struct AdvertisingEventProperties: OptionSet, Hashable, Sendable {
+    package let rawValue: UInt16
+    package init(rawValue: UInt16) { self.rawValue = rawValue }
     /// Bit 0: initiators can connect.
-    public static let connectable = AdvertisingEventProperties(rawValue: 1 << 0)
+    package static let connectable = AdvertisingEventProperties(rawValue: 1 << 0)
     /// Bit 1: scanners can ask for a scan response.
-    public static let scannable = AdvertisingEventProperties(rawValue: 1 << 1)
+    package static let scannable = AdvertisingEventProperties(rawValue: 1 << 1)
     /// Bit 2: the advertising is for one peer.
-    public static let directed = AdvertisingEventProperties(rawValue: 1 << 2)
+    package static let directed = AdvertisingEventProperties(rawValue: 1 << 2)
     /// Bit 3: directed, connectable, and with a high duty cycle: at most 3.75 ms between advertising events.
-    public static let highDutyCycleDirected = AdvertisingEventProperties(rawValue: 1 << 3)
+    package static let highDutyCycleDirected = AdvertisingEventProperties(rawValue: 1 << 3)
     /// Legacy advertising packets are used.
-    public static let legacy = AdvertisingEventProperties(rawValue: 1 << 4)
+    package static let legacy = AdvertisingEventProperties(rawValue: 1 << 4)
     /// Bit 5: the advertiser's address is left out of all packets.
-    public static let anonymous = AdvertisingEventProperties(rawValue: 1 << 5)
+    package static let anonymous = AdvertisingEventProperties(rawValue: 1 << 5)
     /// Bit 6: the advertising packets tell the transmit power.
-    public static let includesTxPower = AdvertisingEventProperties(rawValue: 1 << 6)
+    package static let includesTxPower = AdvertisingEventProperties(rawValue: 1 << 6)
 }
 
 /// The number by which host and controller name an advertising set: 0x00...0xEF.
-public struct AdvertisingHandle: RawRepresentable, Hashable, Comparable, Sendable {
+package struct AdvertisingHandle: RawRepresentable, Hashable, Comparable, Sendable {
     /// The number; never more than 0xEF.
-    public let rawValue: UInt8
+    package let rawValue: UInt8
 
     /// The largest handle there is.
-    public static let maximum: UInt8 = 0xEF
+    package static let maximum: UInt8 = 0xEF
 
     /// Nil if the number is none that the Core allows.
-    public init?(rawValue: UInt8) {
+    package init?(rawValue: UInt8) {
         guard rawValue <= Self.maximum else { return nil }
         self.rawValue = rawValue
     }
 
-    public static func < (left: AdvertisingHandle, right: AdvertisingHandle) -> Bool { left.rawValue < right.rawValue }
+    package static func < (left: AdvertisingHandle, right: AdvertisingHandle) -> Bool { left.rawValue < right.rawValue }
 }
 
 extension AdvertisingHandle: ExpressibleByIntegerLiteral {
     /// For literals in code; one that is too large becomes the largest handle.
-    public init(integerLiteral value: UInt8) { rawValue = min(value, Self.maximum) }
+    package init(integerLiteral value: UInt8) { rawValue = min(value, Self.maximum) }
 }
 
 /// Which part of an advertising set's data a command carries.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.8.54.
-public enum FragmentOperation: UInt8, Hashable, Sendable, CaseIterable {
+package enum FragmentOperation: UInt8, Hashable, Sendable, CaseIterable {
     /// 0: a fragment between the first and the last.
     case intermediate = 0
     /// 1: the first fragment of new data.
@@ -115,7 +115,7 @@ public enum FragmentOperation: UInt8, Hashable, Sendable, CaseIterable {
 }
 
 /// Whether the controller may split advertising data over several packets.
-public enum FragmentPreference: UInt8, Hashable, Sendable, CaseIterable {
+package enum FragmentPreference: UInt8, Hashable, Sendable, CaseIterable {
     /// 0: the controller may fragment the data.
     case mayFragment = 0
     /// 1: the controller should not fragment the data, or as little as possible.
@@ -123,14 +123,14 @@ public enum FragmentPreference: UInt8, Hashable, Sendable, CaseIterable {
 }
 
 /// The data of legacy advertising: up to 31 octets, always sent as a length and 31 octets.
-public struct AdvertisingBytes: Hashable, Sendable {
+package struct AdvertisingBytes: Hashable, Sendable {
     /// How many octets there can be.
-    public static let capacity = 31
+    package static let capacity = 31
     /// The octets; never more than 31.
-    public let bytes: [UInt8]
+    package let bytes: [UInt8]
 
     /// Takes the first 31 of some octets.
-    public init(_ bytes: some Sequence<UInt8>) { self.bytes = Array(bytes.prefix(Self.capacity)) }
+    package init(_ bytes: some Sequence<UInt8>) { self.bytes = Array(bytes.prefix(Self.capacity)) }
 
     init(reading reader: inout ByteReader, _ field: String) throws(ByteDecodingError) {
         let length = Int(try reader.readUInt8(field))
@@ -147,14 +147,14 @@ public struct AdvertisingBytes: Hashable, Sendable {
 }
 
 /// A fragment of the data of an advertising set: up to 251 octets.
-public struct AdvertisingFragment: Hashable, Sendable {
+package struct AdvertisingFragment: Hashable, Sendable {
     /// How many octets there can be.
-    public static let capacity = 251
+    package static let capacity = 251
     /// The octets; never more than 251.
-    public let bytes: [UInt8]
+    package let bytes: [UInt8]
 
     /// Takes the first 251 of some octets.
-    public init(_ bytes: some Sequence<UInt8>) { self.bytes = Array(bytes.prefix(Self.capacity)) }
+    package init(_ bytes: some Sequence<UInt8>) { self.bytes = Array(bytes.prefix(Self.capacity)) }
 
     init(reading reader: inout ByteReader, _ field: String) throws(ByteDecodingError) {
         let length = Int(try reader.readUInt8(field))

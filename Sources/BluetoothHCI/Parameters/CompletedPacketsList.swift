@@ -3,16 +3,16 @@ import ByteCoding
 /// How many data packets of which connections are done with: pairs of connection handle and count.
 ///
 /// It shares the bytes it was read from, so that reading it, which happens for about every packet, allocates nothing.
-public struct CompletedPacketsList: Hashable, Sendable {
+package struct CompletedPacketsList: Hashable, Sendable {
     /// How many packets of one connection.
-    public struct Entry: Hashable, Sendable {
+    package struct Entry: Hashable, Sendable {
         /// Which connection.
-        public var handle: ConnectionHandle
+        package var handle: ConnectionHandle
         /// How many packets.
-        public var count: UInt16
+        package var count: UInt16
 
         /// Makes the entry of one connection.
-        public init(handle: ConnectionHandle, count: UInt16) {
+        package init(handle: ConnectionHandle, count: UInt16) {
             self.handle = handle
             self.count = count
         }
@@ -22,7 +22,7 @@ public struct CompletedPacketsList: Hashable, Sendable {
     private let bytes: ArraySlice<UInt8>
 
     /// These entries; at most 63 are kept, which is what fits an event.
-    public init(_ entries: [Entry]) {
+    package init(_ entries: [Entry]) {
         var bytes: [UInt8] = []
         for entry in entries.prefix(63) {
             bytes.appendLittleEndian(entry.handle.rawValue)
@@ -49,10 +49,10 @@ public struct CompletedPacketsList: Hashable, Sendable {
 
 extension CompletedPacketsList: Sequence {
     /// Goes through the entries in the order in which they were sent.
-    public struct Iterator: IteratorProtocol {
+    package struct Iterator: IteratorProtocol {
         fileprivate var reader: ByteReader
 
-        public mutating func next() -> Entry? {
+        package mutating func next() -> Entry? {
             // The list was checked as a whole when it was made: reading only fails at its end.
             guard let handle = try? reader.readConnectionHandle(""),
                 let count = try? reader.readLittleEndian("", as: UInt16.self)
@@ -61,6 +61,6 @@ extension CompletedPacketsList: Sequence {
         }
     }
 
-    public func makeIterator() -> Iterator { Iterator(reader: ByteReader(bytes)) }
-    public var underestimatedCount: Int { bytes.count / Self.entrySize }
+    package func makeIterator() -> Iterator { Iterator(reader: ByteReader(bytes)) }
+    package var underestimatedCount: Int { bytes.count / Self.entrySize }
 }

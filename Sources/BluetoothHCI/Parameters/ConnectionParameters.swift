@@ -65,7 +65,7 @@ public struct ConnectionParameters: Hashable, Sendable {
 }
 
 /// Whether an initiator connects to one peer or to any in the filter accept list.
-public enum InitiatorFilterPolicy: UInt8, Hashable, Sendable, CaseIterable {
+package enum InitiatorFilterPolicy: UInt8, Hashable, Sendable, CaseIterable {
     /// 0: the initiator connects to the peer that the command names.
     case peerAddress = 0
     /// 1: the initiator connects to any device in the filter accept list, and ignores the peer that the command names.
@@ -81,7 +81,7 @@ public enum ConnectionRole: UInt8, Hashable, Sendable, CaseIterable {
 }
 
 /// How precise the central's clock is, in parts per million; only a peripheral is told.
-public enum ClockAccuracy: UInt8, Hashable, Sendable, CaseIterable {
+package enum ClockAccuracy: UInt8, Hashable, Sendable, CaseIterable {
     /// 0: at most 500 ppm, which is 0.5 ms a second.
     case ppm500 = 0
     /// 1: at most 250 ppm.
@@ -110,9 +110,9 @@ public struct DataLength: Hashable, Sendable {
     public var timeMicroseconds: UInt16
 
     /// What every link starts with, and all that controllers without data length extension have.
-    public static let minimum = DataLength(octets: 27, timeMicroseconds: 328)
+    package static let minimum = DataLength(octets: 27, timeMicroseconds: 328)
     /// The most there is, long enough for the coded PHY.
-    public static let maximum = DataLength(octets: 251, timeMicroseconds: 17040)
+    package static let maximum = DataLength(octets: 251, timeMicroseconds: 17040)
 
     /// Makes a data length of any values: the ranges are not checked.
     public init(octets: UInt16, timeMicroseconds: UInt16) {
@@ -132,7 +132,7 @@ public struct DataLength: Hashable, Sendable {
 }
 
 /// How a connection hops between channels.
-public enum ChannelSelectionAlgorithm: UInt8, Hashable, Sendable, CaseIterable {
+package enum ChannelSelectionAlgorithm: UInt8, Hashable, Sendable, CaseIterable {
     /// 0: Channel Selection Algorithm #1, which adds the same hop increment each time.
     case algorithm1 = 0
     /// 1: Channel Selection Algorithm #2, which hops pseudo-randomly. Both sides must support it.

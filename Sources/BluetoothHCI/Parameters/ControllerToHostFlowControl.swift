@@ -1,5 +1,5 @@
 /// For which data the controller waits until the host has room.
-public enum ControllerToHostFlowControl: UInt8, Hashable, Sendable, CaseIterable {
+package enum ControllerToHostFlowControl: UInt8, Hashable, Sendable, CaseIterable {
     /// 0: for no data.
     case off = 0
     /// 1: for ACL data only.

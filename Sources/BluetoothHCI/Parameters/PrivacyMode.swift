@@ -1,5 +1,5 @@
 /// Whether a device in the resolving list may use its identity address on air.
-public enum PrivacyMode: UInt8, Hashable, Sendable, CaseIterable {
+package enum PrivacyMode: UInt8, Hashable, Sendable, CaseIterable {
     /// Only private addresses are accepted.
     case network = 0
     /// Its identity address is accepted too.

@@ -22,7 +22,7 @@ public enum ScanFilterPolicy: UInt8, Hashable, Sendable, CaseIterable {
 }
 
 /// Whether extended scanning reports each advertiser only once.
-public enum DuplicateFilter: UInt8, Hashable, Sendable, CaseIterable {
+package enum DuplicateFilter: UInt8, Hashable, Sendable, CaseIterable {
     /// 0: every advertisement is reported.
     case off = 0
     /// 1: each advertiser is reported only once until scanning stops.
@@ -34,9 +34,9 @@ public enum DuplicateFilter: UInt8, Hashable, Sendable, CaseIterable {
 /// The time between scans that each last for a duration: 1.28 s units; zero means a single scan.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.8.65.
-public struct ScanPeriod: HCITime {
-    public static let unit = Duration.milliseconds(1280)
-    public static let validRange: ClosedRange<UInt16> = 0x0000...0xFFFF
-    public let rawValue: UInt16
-    public init(rawValue: UInt16) { self.rawValue = rawValue }
+package struct ScanPeriod: HCITime {
+    package static let unit = Duration.milliseconds(1280)
+    package static let validRange: ClosedRange<UInt16> = 0x0000...0xFFFF
+    package let rawValue: UInt16
+    package init(rawValue: UInt16) { self.rawValue = rawValue }
 }

@@ -3,16 +3,16 @@ import ByteCoding
 /// Which commands a controller understands: a bit for each, in 64 octets.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 6.27.
-public struct SupportedCommands: Hashable, Sendable {
+package struct SupportedCommands: Hashable, Sendable {
     /// Where a command's bit is.
-    public struct Bit: Hashable, Sendable {
+    package struct Bit: Hashable, Sendable {
         /// Which octet: 0 to 63.
-        public var octet: Int
+        package var octet: Int
         /// Which bit of the octet: 0 to 7.
-        public var bit: UInt8
+        package var bit: UInt8
 
         /// Makes the place of a bit. Octet and bit are not checked: one that is out of range stands for no command.
-        public init(octet: Int, bit: UInt8) {
+        package init(octet: Int, bit: UInt8) {
             self.octet = octet
             self.bit = bit
         }
@@ -22,28 +22,28 @@ public struct SupportedCommands: Hashable, Sendable {
     private var octets: [UInt8]
 
     /// No commands.
-    public init() { octets = Array(repeating: 0, count: Self.octetCount) }
+    package init() { octets = Array(repeating: 0, count: Self.octetCount) }
 
     /// These commands.
-    public init(_ commands: [HCICommandID]) {
+    package init(_ commands: [HCICommandID]) {
         self.init()
         for command in commands { insert(command) }
     }
 
     /// Adds a command; one that has no bit is always there and changes nothing.
-    public mutating func insert(_ command: HCICommandID) {
+    package mutating func insert(_ command: HCICommandID) {
         guard let bit = command.supportedBit, octets.indices.contains(bit.octet) else { return }
         octets[bit.octet] |= 1 << bit.bit
     }
 
     /// Takes a command away.
-    public mutating func remove(_ command: HCICommandID) {
+    package mutating func remove(_ command: HCICommandID) {
         guard let bit = command.supportedBit, octets.indices.contains(bit.octet) else { return }
         octets[bit.octet] &= ~(1 << bit.bit)
     }
 
     /// Whether the controller understands a command.
-    public func contains(_ command: HCICommandID) -> Bool {
+    package func contains(_ command: HCICommandID) -> Bool {
         guard let bit = command.supportedBit else { return true }
         return octets.indices.contains(bit.octet) && octets[bit.octet] & (1 << bit.bit) != 0
     }

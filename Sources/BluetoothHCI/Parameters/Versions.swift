@@ -7,23 +7,23 @@ public struct CoreVersion: RawRepresentable, Hashable, Comparable, Sendable {
     public let rawValue: UInt8
     public init(rawValue: UInt8) { self.rawValue = rawValue }
     /// 6: Core 4.0, the first with LE.
-    public static let v4_0 = CoreVersion(rawValue: 6)
+    package static let v4_0 = CoreVersion(rawValue: 6)
     /// 7: Core 4.1.
-    public static let v4_1 = CoreVersion(rawValue: 7)
+    package static let v4_1 = CoreVersion(rawValue: 7)
     /// 8: Core 4.2.
-    public static let v4_2 = CoreVersion(rawValue: 8)
+    package static let v4_2 = CoreVersion(rawValue: 8)
     /// 9: Core 5.0.
-    public static let v5_0 = CoreVersion(rawValue: 9)
+    package static let v5_0 = CoreVersion(rawValue: 9)
     /// 10: Core 5.1.
-    public static let v5_1 = CoreVersion(rawValue: 10)
+    package static let v5_1 = CoreVersion(rawValue: 10)
     /// 11: Core 5.2.
-    public static let v5_2 = CoreVersion(rawValue: 11)
+    package static let v5_2 = CoreVersion(rawValue: 11)
     /// 12: Core 5.3.
-    public static let v5_3 = CoreVersion(rawValue: 12)
+    package static let v5_3 = CoreVersion(rawValue: 12)
     /// 13: Core 5.4.
-    public static let v5_4 = CoreVersion(rawValue: 13)
+    package static let v5_4 = CoreVersion(rawValue: 13)
     /// 14: Core 6.0.
-    public static let v6_0 = CoreVersion(rawValue: 14)
+    package static let v6_0 = CoreVersion(rawValue: 14)
 
     public static func < (left: CoreVersion, right: CoreVersion) -> Bool { left.rawValue < right.rawValue }
 }

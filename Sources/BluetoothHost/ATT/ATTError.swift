@@ -8,15 +8,15 @@ public struct ATTError: RawRepresentable, Error, Hashable, Sendable {
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
     /// The handle given was not valid on this server.
-    public static let invalidHandle = ATTError(rawValue: 0x01)
+    package static let invalidHandle = ATTError(rawValue: 0x01)
     /// The attribute cannot be read.
     public static let readNotPermitted = ATTError(rawValue: 0x02)
     /// The attribute cannot be written.
     public static let writeNotPermitted = ATTError(rawValue: 0x03)
     /// The PDU was malformed.
-    public static let invalidPDU = ATTError(rawValue: 0x04)
+    package static let invalidPDU = ATTError(rawValue: 0x04)
     /// The attribute needs a pairing, or a better one, before it can be read or written.
-    public static let insufficientAuthentication = ATTError(rawValue: 0x05)
+    package static let insufficientAuthentication = ATTError(rawValue: 0x05)
     /// The server does not support the request.
     public static let requestNotSupported = ATTError(rawValue: 0x06)
     /// The offset was past the end of the attribute.
@@ -24,37 +24,37 @@ public struct ATTError: RawRepresentable, Error, Hashable, Sendable {
     /// The attribute needs authorization before it can be read or written.
     public static let insufficientAuthorization = ATTError(rawValue: 0x08)
     /// Too many prepare writes have been queued.
-    public static let prepareQueueFull = ATTError(rawValue: 0x09)
+    package static let prepareQueueFull = ATTError(rawValue: 0x09)
     /// No attribute was found within the given handle range.
-    public static let attributeNotFound = ATTError(rawValue: 0x0A)
+    package static let attributeNotFound = ATTError(rawValue: 0x0A)
     /// The attribute cannot be read with a Read Blob Request.
-    public static let attributeNotLong = ATTError(rawValue: 0x0B)
+    package static let attributeNotLong = ATTError(rawValue: 0x0B)
     /// The key that encrypts the link is too short.
-    public static let encryptionKeySizeTooShort = ATTError(rawValue: 0x0C)
+    package static let encryptionKeySizeTooShort = ATTError(rawValue: 0x0C)
     /// The value's length does not fit the attribute.
     public static let invalidAttributeValueLength = ATTError(rawValue: 0x0D)
     /// The request met an error that was unlikely and has no code of its own.
     public static let unlikelyError = ATTError(rawValue: 0x0E)
     /// The attribute needs an encrypted link, and there is a key to encrypt it with.
-    public static let insufficientEncryption = ATTError(rawValue: 0x0F)
+    package static let insufficientEncryption = ATTError(rawValue: 0x0F)
     /// The attribute type is not a grouping attribute that may be asked for.
-    public static let unsupportedGroupType = ATTError(rawValue: 0x10)
+    package static let unsupportedGroupType = ATTError(rawValue: 0x10)
     /// The server has not enough resources to complete the request.
     public static let insufficientResources = ATTError(rawValue: 0x11)
     /// The database changed; the client must rediscover it.
-    public static let databaseOutOfSync = ATTError(rawValue: 0x12)
+    package static let databaseOutOfSync = ATTError(rawValue: 0x12)
     /// The attribute's value may not be set to what was written.
     public static let valueNotAllowed = ATTError(rawValue: 0x13)
 
     /// The codes that an application gives a meaning to.
-    public static let applicationCodes: ClosedRange<UInt8> = 0x80...0x9F
+    package static let applicationCodes: ClosedRange<UInt8> = 0x80...0x9F
     /// The codes that common profiles and services share; those without a name below are reserved.
-    public static let commonProfileCodes: ClosedRange<UInt8> = 0xE0...0xFF
+    package static let commonProfileCodes: ClosedRange<UInt8> = 0xE0...0xFF
 
     /// The write cannot be fulfilled for another reason than permissions.
     public static let writeRequestRejected = ATTError(rawValue: 0xFC)
     /// The client characteristic configuration is not one that the characteristic allows.
-    public static let clientConfigurationImproper = ATTError(rawValue: 0xFD)
+    package static let clientConfigurationImproper = ATTError(rawValue: 0xFD)
     /// A procedure that the request would start is already in progress.
     public static let procedureAlreadyInProgress = ATTError(rawValue: 0xFE)
     /// The value is outside the range that the profile or service allows.
@@ -114,14 +114,14 @@ extension ATTError: CustomStringConvertible {
 /// An Error Response: which request was refused, about which attribute, and why (Core 5.4, Vol 3, Part F, 3.4.1.1).
 public struct ATTErrorResponse: Error, Hashable, Sendable, CustomStringConvertible {
     /// The refused request's opcode, which need not be one that the specification knows.
-    public let requestOpcode: UInt8
+    package let requestOpcode: UInt8
     /// The attribute that the error is about; `.none` when it is about none.
     public let handle: AttributeHandle
     /// Why it was refused.
     public let error: ATTError
 
     /// A refusal of the request with this opcode. `handle` is `.none` when the error is about no attribute.
-    public init(requestOpcode: UInt8, handle: AttributeHandle, error: ATTError) {
+    package init(requestOpcode: UInt8, handle: AttributeHandle, error: ATTError) {
         self.requestOpcode = requestOpcode
         self.handle = handle
         self.error = error

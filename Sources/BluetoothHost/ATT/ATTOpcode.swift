@@ -1,7 +1,7 @@
 /// The first byte of every ATT PDU (Core 5.4, Vol 3, Part F, 3.3.1 and 3.4.8).
 ///
 /// Each layout below is what follows the opcode, with sizes in octets. Numbers are least significant octet first.
-public enum ATTOpcode: UInt8, Sendable {
+package enum ATTOpcode: UInt8, Sendable {
     /// A server refuses a request (Core 5.4, Vol 3, Part F, 3.4.1.1).
     /// Layout: the request's opcode (1), handle (2), error code (1).
     case errorResponse = 0x01

@@ -7,14 +7,14 @@ public struct AttributeHandle: RawRepresentable, Hashable, Comparable, Sendable,
     public init(rawValue: UInt16) { self.rawValue = rawValue }
 
     /// The reserved handle, which names no attribute.
-    public static let none = AttributeHandle(rawValue: 0x0000)
+    package static let none = AttributeHandle(rawValue: 0x0000)
     /// The lowest handle that an attribute can have.
-    public static let first = AttributeHandle(rawValue: 0x0001)
+    package static let first = AttributeHandle(rawValue: 0x0001)
     /// The highest handle that an attribute can have.
-    public static let last = AttributeHandle(rawValue: 0xFFFF)
+    package static let last = AttributeHandle(rawValue: 0xFFFF)
 
     /// The handle that follows; nil after the last one.
-    public var next: AttributeHandle? { self == .last ? nil : AttributeHandle(rawValue: rawValue &+ 1) }
+    package var next: AttributeHandle? { self == .last ? nil : AttributeHandle(rawValue: rawValue &+ 1) }
 
     public static func < (left: AttributeHandle, right: AttributeHandle) -> Bool { left.rawValue < right.rawValue }
 
@@ -47,13 +47,13 @@ public struct AttributeHandleRange: Hashable, Sendable, CustomStringConvertible 
     public static let all = AttributeHandleRange(unchecked: .first, .last)
 
     /// One handle.
-    public init?(_ handle: AttributeHandle) { self.init(handle, handle) }
+    package init?(_ handle: AttributeHandle) { self.init(handle, handle) }
 
     /// Whether `handle` lies in the range, whose both ends belong to it. The reserved handle never does.
     public func contains(_ handle: AttributeHandle) -> Bool { handle >= start && handle <= end }
 
     /// What is left of the range behind `handle`; nil when that is nothing.
-    public func after(_ handle: AttributeHandle) -> AttributeHandleRange? {
+    package func after(_ handle: AttributeHandle) -> AttributeHandleRange? {
         guard let next = handle.next else { return nil }
         return AttributeHandleRange(max(next, start), end)
     }

@@ -11,7 +11,7 @@ public enum BluetoothUUID: Sendable {
     case uuid128(UInt128)
 
     /// `00000000-0000-1000-8000-00805F9B34FB`, which 16- and 32-bit UUIDs abbreviate.
-    public static let base: UInt128 = 0x0000_0000_0000_1000_8000_0080_5F9B_34FB
+    package static let base: UInt128 = 0x0000_0000_0000_1000_8000_0080_5F9B_34FB
 
     /// Reads `180A`, `0000180A` or `0000180A-0000-1000-8000-00805F9B34FB`, in either case; nil for other text.
     public init?(_ text: some StringProtocol) {
@@ -33,7 +33,7 @@ public enum BluetoothUUID: Sendable {
     }
 
     /// The whole UUID, with the base filled in.
-    public var as128Bits: UInt128 {
+    package var as128Bits: UInt128 {
         switch self {
         case .uuid16(let value): Self.base | UInt128(value) << 96
         case .uuid128(let value): value
@@ -41,13 +41,13 @@ public enum BluetoothUUID: Sendable {
     }
 
     /// The shortest form: a 128-bit UUID that lies on the base becomes a 16-bit one.
-    public var shortened: BluetoothUUID {
+    package var shortened: BluetoothUUID {
         guard case .uuid128(let value) = self, value & ~(UInt128(UInt16.max) << 96) == Self.base else { return self }
         return .uuid16(UInt16(truncatingIfNeeded: value >> 96))
     }
 
     /// How many bytes this form takes on the air: 2 or 16.
-    public var byteCount: Int {
+    package var byteCount: Int {
         switch self {
         case .uuid16: 2
         case .uuid128: 16
@@ -100,7 +100,7 @@ extension BluetoothUUID: CustomStringConvertible {
 
 extension [UInt8] {
     /// Appends the UUID in its own form, 2 or 16 bytes, least significant first.
-    public mutating func append(_ uuid: BluetoothUUID) {
+    package mutating func append(_ uuid: BluetoothUUID) {
         switch uuid {
         case .uuid16(let value): appendLittleEndian(value)
         case .uuid128(let value): appendLittleEndian(value)

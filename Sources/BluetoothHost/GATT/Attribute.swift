@@ -1,5 +1,5 @@
 /// One attribute of a database: everything about it but its value.
-public struct Attribute: Sendable {
+package struct Attribute: Sendable {
     /// Where an attribute's value is.
     enum Content: Sendable, Hashable {
         /// In the database, where nothing changes it: a declaration. The index is into the database's values.
@@ -15,16 +15,16 @@ public struct Attribute: Sendable {
     }
 
     /// What the attribute is called on the air.
-    public let handle: AttributeHandle
+    package let handle: AttributeHandle
     /// What the attribute stands for.
-    public let type: BluetoothUUID
+    package let type: BluetoothUUID
     let content: Content
     /// What reading requires; nil when the attribute cannot be read.
-    public let read: AccessRequirement?
+    package let read: AccessRequirement?
     /// What writing requires, in whichever way; nil when the attribute cannot be written.
-    public let write: AccessRequirement?
+    package let write: AccessRequirement?
     /// What clients may do with the attribute.
-    public let operations: AttributeOperations
+    package let operations: AttributeOperations
     let maximumLength: Int
     let isFixedLength: Bool
     /// Whether it may be written together with others: Reliable Write is among its characteristic's extended

@@ -38,7 +38,7 @@ public struct AccessRequirement: Hashable, Sendable {
     /// The order is that of Core 5.4, Vol 3, Part C, 10.3.1: an unencrypted link is told to pair (0x05) or, when
     /// there is a key already, to encrypt (0x0F); an encrypted one may have too short a key (0x0C) or one that
     /// was not authenticated (0x05); authorization comes last.
-    public func refusal(of link: LinkSecurity) -> ATTError? {
+    package func refusal(of link: LinkSecurity) -> ATTError? {
         if encryption != .none {
             guard link.isEncrypted else {
                 return link.isBonded ? .insufficientEncryption : .insufficientAuthentication

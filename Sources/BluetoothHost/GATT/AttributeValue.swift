@@ -8,10 +8,10 @@ public struct AttributeValue: Sendable, Hashable {
 
     var source: Source
     /// The most bytes that the value may have.
-    public var maximumLength: Int
+    package var maximumLength: Int
     /// Whether the value always has its first length: shorter writes then change only the bytes that they bring
     /// (Core 5.4, Vol 3, Part F, 3.4.5.1).
-    public var isFixedLength: Bool
+    package var isFixedLength: Bool
 
     private init(_ source: Source, maximumLength: Int, isFixedLength: Bool) {
         self.source = source
@@ -42,7 +42,7 @@ public struct AttributeValue: Sendable, Hashable {
 
     /// The value of the Client Supported Features characteristic, which each client has for itself
     /// (Core 5.4, Vol 3, Part G, 7.2). Its first byte has all the bits that there are.
-    public static let clientSupportedFeatures = AttributeValue(
+    package static let clientSupportedFeatures = AttributeValue(
         .clientSupportedFeatures,
         maximumLength: ATT.maximumValueLength,
         isFixedLength: false

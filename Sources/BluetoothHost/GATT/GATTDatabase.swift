@@ -86,7 +86,7 @@ extension GATTDatabase {
 
     /// The attribute with a handle, if there is one and its service is published.
     @inline(__always)
-    public func attribute(at handle: AttributeHandle) -> Attribute? {
+    package func attribute(at handle: AttributeHandle) -> Attribute? {
         let slot = Int(handle.rawValue)
         guard slot < indexByHandle.count else { return nil }
         let index = Int(indexByHandle[slot]) - 1
@@ -95,7 +95,7 @@ extension GATTDatabase {
     }
 
     /// The published attributes within a range, in the order of their handles.
-    public func attributes(in range: AttributeHandleRange) -> some Sequence<Attribute> {
+    package func attributes(in range: AttributeHandleRange) -> some Sequence<Attribute> {
         attributes[firstIndex(notBelow: range.start)...].lazy
             .prefix { $0.handle <= range.end }
             .filter { isPublished($0) }
@@ -139,13 +139,13 @@ extension GATTDatabase {
 
 extension GATTDatabase {
     /// The bytes kept for an attribute; nil when it has none here or does not exist.
-    public func value(of handle: AttributeHandle) -> [UInt8]? {
+    package func value(of handle: AttributeHandle) -> [UInt8]? {
         guard let attribute = attribute(at: handle) else { return nil }
         return storedValue(of: attribute)
     }
 
     /// Replaces the bytes kept for an attribute of a published or unpublished service.
-    public mutating func setValue(
+    package mutating func setValue(
         _ value: some Collection<UInt8>,
         of handle: AttributeHandle
     ) throws(GATTError) {
@@ -187,7 +187,7 @@ extension GATTDatabase {
 extension GATTDatabase {
     /// Shows a service to clients or hides it; its handles stay reserved, so nothing else moves.
     /// - Returns: the range that clients must be told has changed; nil when nothing did.
-    public mutating func setPublished(
+    package mutating func setPublished(
         _ isPublished: Bool,
         service name: AttributeName
     ) throws(GATTError) -> AttributeHandleRange? {

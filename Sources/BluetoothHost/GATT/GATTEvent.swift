@@ -90,7 +90,7 @@ public struct AttributeWrite: Hashable, Sendable {
     public let value: ArraySlice<UInt8>
 
     /// A write by the client of `connection`.
-    public init(connection: ConnectionHandle, handle: AttributeHandle, value: ArraySlice<UInt8>) {
+    package init(connection: ConnectionHandle, handle: AttributeHandle, value: ArraySlice<UInt8>) {
         self.connection = connection
         self.handle = handle
         self.value = value
@@ -131,7 +131,7 @@ public struct ReceivedValue: Hashable, Sendable {
     public let isIndication: Bool
 
     /// A value from the server of `connection`.
-    public init(
+    package init(
         connection: ConnectionHandle,
         handle: AttributeHandle,
         value: ArraySlice<UInt8>,

@@ -51,7 +51,7 @@ public struct GATTLayer: Sendable {
     public static let defaultAnswerTime: Duration = .seconds(10)
 
     /// The attributes that this side offers.
-    public private(set) var database: GATTDatabase
+    package private(set) var database: GATTDatabase
     private let ownMTU: Int
     private let queueLimit: Int
     private let ownerAnswers: OwnerAnswers
@@ -65,7 +65,7 @@ public struct GATTLayer: Sendable {
     private var latest = Duration.zero
 
     /// A layer without connections. An MTU outside 23 to 517 becomes the nearest one that is inside.
-    public init(database: GATTDatabase, configuration: Configuration = Configuration()) {
+    package init(database: GATTDatabase, configuration: Configuration = Configuration()) {
         self.database = database
         ownMTU = min(max(configuration.maximumMTU, ATT.defaultMTU), ATT.maximumMTU)
         queueLimit = configuration.queueLimit
@@ -88,7 +88,7 @@ public struct GATTLayer: Sendable {
 
 extension GATTLayer {
     /// A connection has come up, and with it its bearer.
-    public mutating func connectionOpened(
+    package mutating func connectionOpened(
         _ connection: ConnectionHandle,
         security: LinkSecurity = .none,
         at now: Duration
@@ -107,7 +107,7 @@ extension GATTLayer {
     /// A connection has gone: its procedures end, and prepared writes are forgotten.
     /// - Returns: what is to be kept if the client is bonded.
     @discardableResult
-    public mutating func connectionClosed(_ connection: ConnectionHandle) -> GATTClientState? {
+    package mutating func connectionClosed(_ connection: ConnectionHandle) -> GATTClientState? {
         guard let index = index(of: connection) else { return nil }
         let state = clientState(of: connection)
         connections[index].client.fail(.disconnected, over: connections[index].bearer, &events)
@@ -116,13 +116,13 @@ extension GATTLayer {
     }
 
     /// The link's encryption, or what is known about the peer, has changed.
-    public mutating func securityChanged(_ connection: ConnectionHandle, to security: LinkSecurity) {
+    package mutating func securityChanged(_ connection: ConnectionHandle, to security: LinkSecurity) {
         guard let index = index(of: connection) else { return }
         connections[index].bearer.security = security
     }
 
     /// Takes one whole PDU from the peer.
-    public mutating func receive(_ pdu: ArraySlice<UInt8>, on connection: ConnectionHandle, at now: Duration) {
+    package mutating func receive(_ pdu: ArraySlice<UInt8>, on connection: ConnectionHandle, at now: Duration) {
         latest = max(latest, now)
         guard let index = index(of: connection) else { return }
         connections[index].receive(pdu, &database, &events, ownMTU: ownMTU, at: latest)
@@ -130,13 +130,13 @@ extension GATTLayer {
 
     /// Takes the next PDU for the peer into `buffer`, whose storage is kept for a later one.
     /// - Returns: false, with `buffer` untouched, when none waits.
-    public mutating func nextPDU(for connection: ConnectionHandle, into buffer: inout [UInt8]) -> Bool {
+    package mutating func nextPDU(for connection: ConnectionHandle, into buffer: inout [UInt8]) -> Bool {
         guard let index = index(of: connection) else { return false }
         return connections[index].nextPDU(into: &buffer, &database, &events, ownMTU: ownMTU, at: latest)
     }
 
     /// Takes the oldest event. The owner is done with the one that it took before.
-    public mutating func nextEvent() -> GATTEvent? {
+    package mutating func nextEvent() -> GATTEvent? {
         endTurn()
         guard let event = takeEvent() else { return nil }
         handOut(event)
@@ -144,10 +144,10 @@ extension GATTLayer {
     }
 
     /// When `advance(to:)` has something to do, unless a PDU comes first.
-    public var nextDeadline: Duration? { connections.lazy.compactMap { $0.deadline }.min() }
+    package var nextDeadline: Duration? { connections.lazy.compactMap { $0.deadline }.min() }
 
     /// Lets time pass: a bearer whose transaction took 30 s is given up, and what the owner did not answer is refused.
-    public mutating func advance(to now: Duration) {
+    package mutating func advance(to now: Duration) {
         latest = max(latest, now)
         for index in connections.indices {
             for question in connections[index].advance(to: latest, &events) {
@@ -157,12 +157,12 @@ extension GATTLayer {
     }
 
     /// When a connection's client last sent a request that it had not sent before; nil if it never has.
-    public func lastProgress(of connection: ConnectionHandle) -> Duration? {
+    package func lastProgress(of connection: ConnectionHandle) -> Duration? {
         index(of: connection).flatMap { connections[$0].progress.last }
     }
 
     /// The MTU in force on a connection; nil when there is no such connection.
-    public func mtu(of connection: ConnectionHandle) -> Int? {
+    package func mtu(of connection: ConnectionHandle) -> Int? {
         index(of: connection).map { connections[$0].bearer.mtu }
     }
 }
@@ -171,7 +171,7 @@ extension GATTLayer {
 
 extension GATTLayer {
     /// Replaces a value that the database keeps. Clients are told by `notify` and `indicate`.
-    public mutating func setValue(
+    package mutating func setValue(
         _ value: some Collection<UInt8>,
         of handle: AttributeHandle
     ) throws(GATTError) {
@@ -181,7 +181,7 @@ extension GATTLayer {
     /// Shows a service to clients or hides it. Every client is out of sync with the database until it learns of
     /// the change, for instance by an indication of Service Changed.
     /// - Returns: the range that has changed; nil when nothing did.
-    public mutating func setPublished(
+    package mutating func setPublished(
         _ isPublished: Bool,
         service name: AttributeName
     ) throws(GATTError) -> AttributeHandleRange? {
@@ -195,7 +195,7 @@ extension GATTLayer {
     /// The client must have subscribed, unless `evenIfNotSubscribed`, and the link must be as secure as subscribing
     /// requires. The characteristic must have a client characteristic configuration in any case: without one, the call
     /// throws `GATTError.notSubscribed`. `GATTError.queueFull` is followed by `GATTEvent.roomToSend`.
-    public mutating func notify(
+    package mutating func notify(
         _ value: ArraySlice<UInt8>,
         of handle: AttributeHandle,
         on connection: ConnectionHandle,
@@ -207,14 +207,14 @@ extension GATTLayer {
 
     /// Queues one notification of two values or more, all of which must fit into the MTU, for a client that said
     /// that it takes such.
-    public mutating func notify(_ values: [HandleValue], on connection: ConnectionHandle) throws(GATTError) {
+    package mutating func notify(_ values: [HandleValue], on connection: ConnectionHandle) throws(GATTError) {
         let index = try requireIndex(of: connection)
         try connections[index].notify(values, database)
     }
 
     /// Queues an indication of a characteristic value, cut off at the MTU less 3. The client's confirmation is
     /// reported as `GATTEvent.indicationConfirmed`. `GATTError.queueFull` is not followed by `GATTEvent.roomToSend`.
-    public mutating func indicate(
+    package mutating func indicate(
         _ value: ArraySlice<UInt8>,
         of handle: AttributeHandle,
         on connection: ConnectionHandle,
@@ -226,7 +226,7 @@ extension GATTLayer {
     }
 
     /// What a client has subscribed to of a characteristic value.
-    public func subscription(to handle: AttributeHandle, on connection: ConnectionHandle) -> Subscription {
+    package func subscription(to handle: AttributeHandle, on connection: ConnectionHandle) -> Subscription {
         guard let slot = database.attribute(at: handle)?.subscription, let index = index(of: connection) else {
             return []
         }
@@ -235,12 +235,12 @@ extension GATTLayer {
     }
 
     /// Whether a client has made a request whose response has not left.
-    public func hasRequestUnderWay(on connection: ConnectionHandle) -> Bool {
+    package func hasRequestUnderWay(on connection: ConnectionHandle) -> Bool {
         index(of: connection).map { connections[$0].server.hasRequestUnderWay } ?? false
     }
 
     /// The connections whose clients have subscribed to a characteristic value.
-    public func subscribers(of handle: AttributeHandle) -> [ConnectionHandle] {
+    package func subscribers(of handle: AttributeHandle) -> [ConnectionHandle] {
         connections.map { $0.bearer.connection }.filter { !subscription(to: handle, on: $0).isEmpty }
     }
 }
@@ -251,7 +251,7 @@ extension GATTLayer {
     /// Answers a read with the whole value, of which the client gets what it asked for.
     /// - Returns: false when the request has been answered, or its connection is gone.
     @discardableResult
-    public mutating func respond(to request: ReadRequest, with value: ArraySlice<UInt8>) -> Bool {
+    package mutating func respond(to request: ReadRequest, with value: ArraySlice<UInt8>) -> Bool {
         resume(request) { session, question, link, database, _ throws(ATTRefusal) in
             try session.resume(question, with: value, link, database)
         }
@@ -260,7 +260,7 @@ extension GATTLayer {
     /// Accepts a write.
     /// - Returns: false when the request has been answered, or its connection is gone.
     @discardableResult
-    public mutating func respond(to request: some GATTWriteRequest) -> Bool {
+    package mutating func respond(to request: some GATTWriteRequest) -> Bool {
         resume(request) { session, question, link, database, events throws(ATTRefusal) in
             try session.resumeAccepted(question, link, &database, &events)
         }
@@ -269,7 +269,7 @@ extension GATTLayer {
     /// Refuses a request.
     /// - Returns: false when the request has been answered, or its connection is gone.
     @discardableResult
-    public mutating func refuse(_ request: some GATTRequest, with error: ATTError) -> Bool {
+    package mutating func refuse(_ request: some GATTRequest, with error: ATTError) -> Bool {
         resume(request) { _, question, _, _, _ throws(ATTRefusal) in
             throw ATTRefusal(error, at: question.handle)
         }
@@ -351,7 +351,7 @@ public struct GATTClientState: Hashable, Sendable {
 
 extension GATTLayer {
     /// What is to be kept about a connection's client if it is bonded; nil when there is no such connection.
-    public func clientState(of connection: ConnectionHandle) -> GATTClientState? {
+    package func clientState(of connection: ConnectionHandle) -> GATTClientState? {
         guard let index = index(of: connection) else { return nil }
         let server = connections[index].server
         var state = GATTClientState(
@@ -367,7 +367,7 @@ extension GATTLayer {
 
     /// Gives a bonded client back what was kept about it. Each subscription is reported as
     /// `GATTEvent.subscriptionChanged`; those to what the database no longer offers are dropped.
-    public mutating func restore(_ state: GATTClientState, on connection: ConnectionHandle) throws(GATTError) {
+    package mutating func restore(_ state: GATTClientState, on connection: ConnectionHandle) throws(GATTError) {
         let index = try requireIndex(of: connection)
         connections[index].server.restore(state, connection, database, &events)
     }
@@ -380,7 +380,7 @@ extension GATTLayer {
     /// `GATTError.queueFull` is not followed by `GATTEvent.roomToSend`.
     /// - Returns: what the `GATTEvent.procedureEnded` will name.
     @discardableResult
-    public mutating func start(
+    package mutating func start(
         _ procedure: GATTProcedure,
         on connection: ConnectionHandle,
         at now: Duration
@@ -394,7 +394,7 @@ extension GATTLayer {
     }
 
     /// Queues a write command. `GATTError.queueFull` is followed by `GATTEvent.roomToSend`.
-    public mutating func writeWithoutResponse(
+    package mutating func writeWithoutResponse(
         _ value: ArraySlice<UInt8>,
         to handle: AttributeHandle,
         on connection: ConnectionHandle

@@ -102,7 +102,7 @@ public struct DiscoveredService: Hashable, Sendable {
     public let range: AttributeHandleRange
 
     /// A service whose handles are those of `range`.
-    public init(uuid: BluetoothUUID, range: AttributeHandleRange) {
+    package init(uuid: BluetoothUUID, range: AttributeHandleRange) {
         self.uuid = uuid
         self.range = range
     }
@@ -116,7 +116,7 @@ public struct DiscoveredInclude: Hashable, Sendable {
     public let service: DiscoveredService
 
     /// An include declaration at `handle`, and the service that it refers to.
-    public init(handle: AttributeHandle, service: DiscoveredService) {
+    package init(handle: AttributeHandle, service: DiscoveredService) {
         self.handle = handle
         self.service = service
     }
@@ -134,7 +134,7 @@ public struct DiscoveredCharacteristic: Hashable, Sendable {
     public let value: AttributeHandle
 
     /// A characteristic whose `value` handle lies behind that of its `declaration`.
-    public init(
+    package init(
         uuid: BluetoothUUID,
         properties: CharacteristicProperties,
         declaration: AttributeHandle,
@@ -155,7 +155,7 @@ public struct DiscoveredDescriptor: Hashable, Sendable {
     public let handle: AttributeHandle
 
     /// An attribute of type `uuid` at `handle`.
-    public init(uuid: BluetoothUUID, handle: AttributeHandle) {
+    package init(uuid: BluetoothUUID, handle: AttributeHandle) {
         self.uuid = uuid
         self.handle = handle
     }

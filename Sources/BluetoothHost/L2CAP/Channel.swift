@@ -19,19 +19,19 @@ public struct Channel: Hashable, Sendable {
     /// Whether this side asked for it.
     public let isInitiator: Bool
     /// Whether it was opened by an enhanced request, so that it can be reconfigured.
-    public let isEnhanced: Bool
+    package let isEnhanced: Bool
     /// This side's end.
-    public let localCID: ChannelID
+    package let localCID: ChannelID
     /// The peer's end.
-    public let remoteCID: ChannelID
+    package let remoteCID: ChannelID
     /// The longest SDU that the peer may send.
     public internal(set) var receiveMTU: Int
     /// The longest payload of a K-frame that the peer may send.
-    public internal(set) var receiveMPS: Int
+    package internal(set) var receiveMPS: Int
     /// The longest SDU that the peer takes.
     public internal(set) var transmitMTU: Int
     /// The longest payload of a K-frame that the peer takes.
-    public internal(set) var transmitMPS: Int
+    package internal(set) var transmitMPS: Int
 
     init(
         id: ID,

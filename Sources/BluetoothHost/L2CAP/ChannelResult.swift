@@ -11,33 +11,33 @@ public struct ChannelResult: RawRepresentable, Hashable, Sendable {
     public init(rawValue: UInt16) { self.rawValue = rawValue }
 
     /// All channels are open.
-    public static let success = ChannelResult(rawValue: 0x0000)
+    package static let success = ChannelResult(rawValue: 0x0000)
     /// No service listens on the SPSM.
-    public static let spsmNotSupported = ChannelResult(rawValue: 0x0002)
+    package static let spsmNotSupported = ChannelResult(rawValue: 0x0002)
     /// There is no room for the channel, or for some of the channels.
-    public static let noResources = ChannelResult(rawValue: 0x0004)
+    package static let noResources = ChannelResult(rawValue: 0x0004)
     /// The link is not encrypted, and there is no key to do it with; or the key is not authenticated.
-    public static let insufficientAuthentication = ChannelResult(rawValue: 0x0005)
+    package static let insufficientAuthentication = ChannelResult(rawValue: 0x0005)
     /// The peer was not authorized.
-    public static let insufficientAuthorization = ChannelResult(rawValue: 0x0006)
+    package static let insufficientAuthorization = ChannelResult(rawValue: 0x0006)
     /// The key that encrypts the link is too short.
-    public static let encryptionKeySizeTooShort = ChannelResult(rawValue: 0x0007)
+    package static let encryptionKeySizeTooShort = ChannelResult(rawValue: 0x0007)
     /// The link is not encrypted, although there is a key to do it with.
-    public static let insufficientEncryption = ChannelResult(rawValue: 0x0008)
+    package static let insufficientEncryption = ChannelResult(rawValue: 0x0008)
     /// A source CID cannot be one of a channel.
-    public static let invalidSourceCID = ChannelResult(rawValue: 0x0009)
+    package static let invalidSourceCID = ChannelResult(rawValue: 0x0009)
     /// A source CID is one of another channel.
-    public static let sourceCIDAlreadyAllocated = ChannelResult(rawValue: 0x000A)
+    package static let sourceCIDAlreadyAllocated = ChannelResult(rawValue: 0x000A)
     /// MTU or MPS are not such as can be accepted.
-    public static let unacceptableParameters = ChannelResult(rawValue: 0x000B)
+    package static let unacceptableParameters = ChannelResult(rawValue: 0x000B)
     /// MTU, MPS, credits or the number of channels are not such as the Core allows; enhanced requests only.
-    public static let invalidParameters = ChannelResult(rawValue: 0x000C)
+    package static let invalidParameters = ChannelResult(rawValue: 0x000C)
     /// The answer is still to come; enhanced requests only.
-    public static let pending = ChannelResult(rawValue: 0x000D)
+    package static let pending = ChannelResult(rawValue: 0x000D)
     /// The answer waits for authentication; enhanced requests only.
-    public static let authenticationPending = ChannelResult(rawValue: 0x000E)
+    package static let authenticationPending = ChannelResult(rawValue: 0x000E)
     /// The answer waits for authorization; enhanced requests only.
-    public static let authorizationPending = ChannelResult(rawValue: 0x000F)
+    package static let authorizationPending = ChannelResult(rawValue: 0x000F)
 
     /// Whether another answer follows.
     var isPending: Bool { self == .pending || self == .authenticationPending || self == .authorizationPending }
@@ -90,15 +90,15 @@ public struct ReconfigurationResult: RawRepresentable, Hashable, Sendable {
     public init(rawValue: UInt16) { self.rawValue = rawValue }
 
     /// The new MTU and MPS are in force on all channels of the request.
-    public static let success = ReconfigurationResult(rawValue: 0x0000)
+    package static let success = ReconfigurationResult(rawValue: 0x0000)
     /// The MTU may not become smaller.
-    public static let mtuReduced = ReconfigurationResult(rawValue: 0x0001)
+    package static let mtuReduced = ReconfigurationResult(rawValue: 0x0001)
     /// The MPS may become smaller only for one channel at a time.
-    public static let mpsReduced = ReconfigurationResult(rawValue: 0x0002)
+    package static let mpsReduced = ReconfigurationResult(rawValue: 0x0002)
     /// There is no enhanced channel with one of the CIDs.
-    public static let invalidDestinationCID = ReconfigurationResult(rawValue: 0x0003)
+    package static let invalidDestinationCID = ReconfigurationResult(rawValue: 0x0003)
     /// Something else is wrong.
-    public static let unacceptableParameters = ReconfigurationResult(rawValue: 0x0004)
+    package static let unacceptableParameters = ReconfigurationResult(rawValue: 0x0004)
 }
 
 extension ReconfigurationResult: CustomStringConvertible {

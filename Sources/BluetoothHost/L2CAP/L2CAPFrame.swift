@@ -3,20 +3,20 @@ import ByteCoding
 /// The number of an L2CAP channel.
 ///
 /// Source: Core 5.4, Vol 3, Part A, 2.1.
-public struct ChannelID: RawRepresentable, Hashable, Sendable {
-    public let rawValue: UInt16
-    public init(rawValue: UInt16) { self.rawValue = rawValue }
+package struct ChannelID: RawRepresentable, Hashable, Sendable {
+    package let rawValue: UInt16
+    package init(rawValue: UInt16) { self.rawValue = rawValue }
 
     /// The Attribute Protocol.
-    public static let attribute = ChannelID(rawValue: 0x0004)
+    package static let attribute = ChannelID(rawValue: 0x0004)
     /// LE signaling.
-    public static let signaling = ChannelID(rawValue: 0x0005)
+    package static let signaling = ChannelID(rawValue: 0x0005)
     /// The Security Manager.
-    public static let securityManager = ChannelID(rawValue: 0x0006)
+    package static let securityManager = ChannelID(rawValue: 0x0006)
 }
 
 extension ChannelID: CustomStringConvertible {
-    public var description: String { "0x" + [UInt8(rawValue >> 8), UInt8(truncatingIfNeeded: rawValue)].hexadecimal }
+    package var description: String { "0x" + [UInt8(rawValue >> 8), UInt8(truncatingIfNeeded: rawValue)].hexadecimal }
 }
 
 /// An L2CAP PDU: what one side of a channel says to the other at once.

@@ -14,7 +14,7 @@ public struct ReceivedData: Hashable, Sendable {
     static let sduCost = 16
 
     /// How the data is read.
-    public let face: ChannelFace
+    package let face: ChannelFace
     private var bytes = ByteQueue()
     /// Where SDUs end, if that matters.
     private var sdus = Deque<SDU>()

@@ -3,21 +3,21 @@ import BluetoothHCI
 /// What a controller said about itself while the host started, and what follows from it.
 public struct ControllerCapabilities: Hashable, Sendable {
     /// Which versions it implements; nil if it did not say.
-    public internal(set) var version: ReadLocalVersionInformation.ReturnParameters?
+    package internal(set) var version: ReadLocalVersionInformation.ReturnParameters?
     /// Which commands it understands.
-    public internal(set) var commands = SupportedCommands()
+    package internal(set) var commands = SupportedCommands()
     /// What its link manager can do; empty on a controller that has LE only and does not say so.
-    public internal(set) var linkManagerFeatures: LMPFeatures = []
+    package internal(set) var linkManagerFeatures: LMPFeatures = []
     /// What its link layer can do.
     public internal(set) var features: LEFeatures = []
     /// Its public address; nil if it has none.
     public internal(set) var publicAddress: DeviceAddress?
     /// The longest ACL data that it takes, in octets.
-    public internal(set) var aclDataLength = 0
+    package internal(set) var aclDataLength = 0
     /// How many ACL packets it can hold.
-    public internal(set) var aclPacketCount = 0
+    package internal(set) var aclPacketCount = 0
     /// Which combinations of link layer states are possible; empty if it did not say.
-    public internal(set) var states = LEStates(rawValue: 0)
+    package internal(set) var states = LEStates(rawValue: 0)
     /// How much it can send in one link layer packet.
     public internal(set) var maximumTransmitLength = DataLength.minimum
     /// How much data an advertising set can hold, in octets.
@@ -33,7 +33,7 @@ public struct ControllerCapabilities: Hashable, Sendable {
     /// legacy ones, so they are used when none of the three would be lost.
     ///
     /// Source: Core 5.4, Vol 4, Part E, 3.1.1.
-    public var usesExtendedCommands: Bool {
+    package var usesExtendedCommands: Bool {
         let advertising =
             commands.contains(LESetExtendedAdvertisingParameters.id)
             && commands.contains(LESetExtendedAdvertisingData.id)

@@ -3,20 +3,20 @@ import BluetoothHCI
 /// Where controllers are not what they say, as data.
 ///
 /// Only what another project's driver had to learn from the hardware stands here; every entry says where.
-public struct ControllerQuirks: Sendable {
+package struct ControllerQuirks: Sendable {
     /// What is wrong with the controllers of one maker, or with some revisions of them.
-    public struct Entry: Sendable {
+    package struct Entry: Sendable {
         /// Which controllers, in words.
-        public var name: String
+        package var name: String
         /// Who made them.
-        public var company: CompanyIdentifier
+        package var company: CompanyIdentifier
         /// Which revisions, by LMP/PAL_Subversion of Read Local Version Information; nil for all.
-        public var subversions: ClosedRange<UInt16>?
+        package var subversions: ClosedRange<UInt16>?
         /// Commands that they say they understand, and do not carry out.
-        public var missingCommands: [HCICommandID]
+        package var missingCommands: [HCICommandID]
 
         /// An entry for the controllers of one company: for those with these subversions, or for all if they are nil.
-        public init(
+        package init(
             name: String,
             company: CompanyIdentifier,
             subversions: ClosedRange<UInt16>? = nil,
@@ -34,21 +34,21 @@ public struct ControllerQuirks: Sendable {
     }
 
     /// Controllers that claim too much.
-    public var entries: [Entry]
+    package var entries: [Entry]
     /// Public addresses that controllers show which were given none: many devices share each.
-    public var placeholderAddresses: Set<DeviceAddress>
+    package var placeholderAddresses: Set<DeviceAddress>
 
     /// A table of one's own.
-    public init(entries: [Entry], placeholderAddresses: Set<DeviceAddress>) {
+    package init(entries: [Entry], placeholderAddresses: Set<DeviceAddress>) {
         self.entries = entries
         self.placeholderAddresses = placeholderAddresses
     }
 
     /// Controllers are taken at their word.
-    public static let none = ControllerQuirks(entries: [], placeholderAddresses: [])
+    package static let none = ControllerQuirks(entries: [], placeholderAddresses: [])
 
     /// What is known.
-    public static let known = ControllerQuirks(
+    package static let known = ControllerQuirks(
         entries: [
             // Linux, drivers/bluetooth/btusb.c, BTUSB_ACTIONS_SEMI: "Support is advertised, but not implemented". The
             // controller answers them with Unknown HCI Command.

@@ -47,7 +47,7 @@ public struct Diagnostic: Hashable, Sendable, CustomStringConvertible {
     public var message: String
 
     /// A diagnostic whose message is for people to read.
-    public init(severity: Severity, layer: Layer, message: String) {
+    package init(severity: Severity, layer: Layer, message: String) {
         self.severity = severity
         self.layer = layer
         self.message = message

@@ -22,13 +22,13 @@ public struct LEHost: HCIHost, Sendable {
     /// What was chosen about the host.
     public let configuration: Configuration
     /// What encrypts, authenticates and agrees on keys.
-    public let cryptography: LECryptography
+    package let cryptography: LECryptography
     /// The Generic Attribute Profile on all connections. The owner uses what is meant for it: values, answers and
     /// procedures; connections, PDUs and time come from the host.
-    public var gatt: GATTLayer
+    package var gatt: GATTLayer
     /// Pairing, bonds and encryption on all connections; nil if this host does not pair. The owner uses what is meant
     /// for it: pairing, answers and bonds; connections, commands and the controller's events come from the host.
-    public var security: SecurityManager?
+    package var security: SecurityManager?
     /// The credit-based channels on all connections.
     var channels: ChannelManager
     /// What the controller said about itself when it was started last.

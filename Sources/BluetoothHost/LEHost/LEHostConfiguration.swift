@@ -14,14 +14,14 @@ extension LEHost {
         /// Which connection parameters a peer gets that asks for them.
         public var acceptableParameters: AcceptableParameters
         /// Where controllers are not what they say.
-        public var quirks = ControllerQuirks.known
+        package var quirks = ControllerQuirks.known
         /// While connecting, the peer is listened for once in this time...
         public var connectScanInterval = ScanInterval.milliseconds(60)
         /// ...for this long.
         public var connectScanWindow = ScanInterval.milliseconds(60)
         /// Whether channels are handed out from the first dynamic SPSM on, as by every other device that does so, instead of
         /// from a random one, by which a peer without a key could know this device again.
-        public var handsOutFirstSPSMs = false
+        package var handsOutFirstSPSMs = false
 
         /// A host that does not pair, leaves PHYs to the controller and accepts all connection parameters that the Core
         /// allows, unless told otherwise. It knows the quirks of controllers, and scans all the time while it connects.

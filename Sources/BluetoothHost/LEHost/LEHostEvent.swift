@@ -119,5 +119,5 @@ public struct LEHostCounters: Hashable, Sendable {
     public internal(set) var lostEvents = 0
 
     /// Nothing has gone wrong.
-    public init() {}
+    package init() {}
 }

@@ -5,7 +5,7 @@ import ByteCoding
 ///
 /// Keys pass between host and controller in a few commands, and between two devices in the key distribution of a
 /// pairing. A log is read, sent and kept by people who have no use for them.
-public struct PacketTranscript: Sendable {
+package struct PacketTranscript: Sendable {
     /// Connections whose next continuation fragments belong to a frame with a key, by direction.
     private var hidden: Set<Direction> = []
 
@@ -24,11 +24,11 @@ public struct PacketTranscript: Sendable {
     ]
 
     /// A transcript with nothing written yet.
-    public init() {}
+    package init() {}
 
     /// A packet's bytes in hexadecimal; what is secret of it only as a number of bytes.
     /// - Parameter packet: packet type byte first.
-    public mutating func text(of packet: ArraySlice<UInt8>, isFromHost: Bool) -> String {
+    package mutating func text(of packet: ArraySlice<UInt8>, isFromHost: Bool) -> String {
         let shown = visibleByteCount(of: packet, isFromHost: isFromHost)
         let text = packet.prefix(shown).hexadecimal
         return shown < packet.count ? text + " <\(packet.count - shown) secret bytes>" : text

@@ -5,20 +5,20 @@ import ByteCoding
 ///
 /// Both are zero for a key that needs no name: one of LE Secure Connections, or an STK.
 /// Source: Core 5.4, Vol 3, Part H, 2.4.2.3.
-public struct LongTermKeyName: Hashable, Sendable {
+package struct LongTermKeyName: Hashable, Sendable {
     /// EDIV.
-    public var encryptedDiversifier: UInt16
+    package var encryptedDiversifier: UInt16
     /// Rand.
-    public var randomNumber: UInt64
+    package var randomNumber: UInt64
 
     /// A name as a peer sends it: EDIV of 2 octets and Rand of 8.
-    public init(encryptedDiversifier: UInt16, randomNumber: UInt64) {
+    package init(encryptedDiversifier: UInt16, randomNumber: UInt64) {
         self.encryptedDiversifier = encryptedDiversifier
         self.randomNumber = randomNumber
     }
 
     /// The name of a key that needs none.
-    public static let none = LongTermKeyName(encryptedDiversifier: 0, randomNumber: 0)
+    package static let none = LongTermKeyName(encryptedDiversifier: 0, randomNumber: 0)
 
     /// Reads EDIV, then Rand: 10 octets.
     init(reading reader: inout ByteReader, _ field: String) throws(ByteDecodingError) {
@@ -34,14 +34,14 @@ public struct LongTermKeyName: Hashable, Sendable {
 }
 
 /// A key of LE legacy pairing, and what names it.
-public struct LegacyLongTermKey: Hashable, Sendable {
+package struct LegacyLongTermKey: Hashable, Sendable {
     /// The key.
-    public var key: LongTermKey
+    package var key: LongTermKey
     /// Its name.
-    public var name: LongTermKeyName
+    package var name: LongTermKeyName
 
     /// A key, and the name by which a central refers to it when it starts encryption.
-    public init(key: LongTermKey, name: LongTermKeyName) {
+    package init(key: LongTermKey, name: LongTermKeyName) {
         self.key = key
         self.name = name
     }
@@ -53,7 +53,7 @@ public struct LegacyLongTermKey: Hashable, Sendable {
 /// neither its description nor that of any of its parts shows, but its encoding does.
 public struct Bond: Hashable, Sendable {
     /// The keys that encrypt a link.
-    public enum Keys: Hashable, Sendable {
+    package enum Keys: Hashable, Sendable {
         /// From LE Secure Connections: one key, whichever device is central.
         case secureConnections(LongTermKey)
         /// From LE legacy pairing: each device gave one, to be used when it is the peripheral.
@@ -85,23 +85,23 @@ public struct Bond: Hashable, Sendable {
     /// Who the peer is: its public or static random address.
     public let identity: LEAddress
     /// The keys that encrypt a link.
-    public var keys: Keys
+    package var keys: Keys
     /// How much of the keys counts.
     public var keySize: EncryptionKeySize
     /// Whether the pairing protected against a man in the middle.
     public var isAuthenticated: Bool
     /// What resolves the peer's private addresses; nil if it has none.
-    public var peerIdentityResolvingKey: IdentityResolvingKey?
+    package var peerIdentityResolvingKey: IdentityResolvingKey?
     /// What the peer signs data with; nil if it does not.
-    public var peerSignatureKey: ConnectionSignatureResolvingKey?
+    package var peerSignatureKey: ConnectionSignatureResolvingKey?
     /// Which keys of this device the peer was given.
-    public var distributedKeys: DistributedKeys
+    package var distributedKeys: DistributedKeys
     /// What the owner keeps with the bond.
     public var metadata: Metadata
 
     /// A bond, whose `identity` must be a public or static random address: with another one, `init(reading:)` refuses
     /// what `encode(to:)` makes of it. That the controller resolved the address is not kept.
-    public init(
+    package init(
         identity: LEAddress,
         keys: Keys,
         keySize: EncryptionKeySize = .maximum,
@@ -146,7 +146,7 @@ extension Bond {
     private static let formatVersion: UInt8 = 1
 
     /// The longest name that is stored, in octets of UTF-8: that of a Device Name (Core 5.4, Vol 3, Part C, 12.1).
-    public static let maximumNameSize = 248
+    package static let maximumNameSize = 248
 
     private struct StoredFlags: OptionSet {
         let rawValue: UInt8

@@ -12,12 +12,12 @@ import ByteCoding
 /// Source: Core Specification Supplement 11, Part A, 1.6, 1.8, 1.16, 1.17; Bluetooth Secure Simple Pairing Using NFC 1.3.
 public struct OutOfBandBlock: Secret {
     /// Whose secrets these are: the address that the device pairs with.
-    public var device: LEAddress
+    package var device: LEAddress
     /// The secrets.
-    public var data: PeerOutOfBandData
+    package var data: PeerOutOfBandData
 
     /// The secrets of a device.
-    public init(device: LEAddress, data: PeerOutOfBandData) {
+    package init(device: LEAddress, data: PeerOutOfBandData) {
         self.device = device
         self.data = data
     }

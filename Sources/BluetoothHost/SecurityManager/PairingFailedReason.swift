@@ -11,37 +11,37 @@ public struct PairingFailedReason: RawRepresentable, Error, Hashable, Sendable {
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
     /// Passkey Entry Failed: the user did not enter one, or cancelled.
-    public static let passkeyEntryFailed = PairingFailedReason(rawValue: 0x01)
+    package static let passkeyEntryFailed = PairingFailedReason(rawValue: 0x01)
     /// OOB Not Available.
-    public static let outOfBandNotAvailable = PairingFailedReason(rawValue: 0x02)
+    package static let outOfBandNotAvailable = PairingFailedReason(rawValue: 0x02)
     /// Authentication Requirements: these two devices cannot make a key as strong as one of them demands.
-    public static let authenticationRequirements = PairingFailedReason(rawValue: 0x03)
+    package static let authenticationRequirements = PairingFailedReason(rawValue: 0x03)
     /// Confirm Value Failed.
-    public static let confirmValueFailed = PairingFailedReason(rawValue: 0x04)
+    package static let confirmValueFailed = PairingFailedReason(rawValue: 0x04)
     /// Pairing Not Supported: not at all, or not now.
-    public static let pairingNotSupported = PairingFailedReason(rawValue: 0x05)
+    package static let pairingNotSupported = PairingFailedReason(rawValue: 0x05)
     /// Encryption Key Size: too short.
-    public static let encryptionKeySize = PairingFailedReason(rawValue: 0x06)
+    package static let encryptionKeySize = PairingFailedReason(rawValue: 0x06)
     /// Command Not Supported.
-    public static let commandNotSupported = PairingFailedReason(rawValue: 0x07)
+    package static let commandNotSupported = PairingFailedReason(rawValue: 0x07)
     /// Unspecified Reason.
-    public static let unspecifiedReason = PairingFailedReason(rawValue: 0x08)
+    package static let unspecifiedReason = PairingFailedReason(rawValue: 0x08)
     /// Repeated Attempts: too soon after a failure.
-    public static let repeatedAttempts = PairingFailedReason(rawValue: 0x09)
+    package static let repeatedAttempts = PairingFailedReason(rawValue: 0x09)
     /// Invalid Parameters: a wrong length, or a value out of range.
-    public static let invalidParameters = PairingFailedReason(rawValue: 0x0A)
+    package static let invalidParameters = PairingFailedReason(rawValue: 0x0A)
     /// DHKey Check Failed; also the answer to a public key that is not one.
-    public static let dhKeyCheckFailed = PairingFailedReason(rawValue: 0x0B)
+    package static let dhKeyCheckFailed = PairingFailedReason(rawValue: 0x0B)
     /// Numeric Comparison Failed: the user saw two different numbers, or said so.
-    public static let numericComparisonFailed = PairingFailedReason(rawValue: 0x0C)
+    package static let numericComparisonFailed = PairingFailedReason(rawValue: 0x0C)
     /// BR/EDR Pairing in Progress.
-    public static let brEdrPairingInProgress = PairingFailedReason(rawValue: 0x0D)
+    package static let brEdrPairingInProgress = PairingFailedReason(rawValue: 0x0D)
     /// Cross-transport Key Derivation/Generation Not Allowed.
-    public static let crossTransportKeyDerivationNotAllowed = PairingFailedReason(rawValue: 0x0E)
+    package static let crossTransportKeyDerivationNotAllowed = PairingFailedReason(rawValue: 0x0E)
     /// Key Rejected: a distributed key was not accepted.
-    public static let keyRejected = PairingFailedReason(rawValue: 0x0F)
+    package static let keyRejected = PairingFailedReason(rawValue: 0x0F)
     /// Busy.
-    public static let busy = PairingFailedReason(rawValue: 0x10)
+    package static let busy = PairingFailedReason(rawValue: 0x10)
 }
 
 extension PairingFailedReason: CustomStringConvertible {

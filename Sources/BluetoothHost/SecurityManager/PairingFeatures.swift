@@ -24,15 +24,15 @@ public struct AuthenticationRequirements: OptionSet, Hashable, Sendable {
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
     /// Protection against a man in the middle.
-    public static let mitm = AuthenticationRequirements(rawValue: 1 << 2)
+    package static let mitm = AuthenticationRequirements(rawValue: 1 << 2)
     /// LE Secure Connections is supported.
-    public static let secureConnections = AuthenticationRequirements(rawValue: 1 << 3)
+    package static let secureConnections = AuthenticationRequirements(rawValue: 1 << 3)
     /// Keypress notifications are wanted.
-    public static let keypress = AuthenticationRequirements(rawValue: 1 << 4)
+    package static let keypress = AuthenticationRequirements(rawValue: 1 << 4)
     /// Link key conversion function h7 is supported.
-    public static let ct2 = AuthenticationRequirements(rawValue: 1 << 5)
+    package static let ct2 = AuthenticationRequirements(rawValue: 1 << 5)
     /// Bonding, the one defined value but zero of the two Bonding_Flags bits.
-    public static let bonding = AuthenticationRequirements(rawValue: 0b01)
+    package static let bonding = AuthenticationRequirements(rawValue: 0b01)
 
     private static let bondingFlags: UInt8 = 0b11
 
@@ -43,18 +43,18 @@ public struct AuthenticationRequirements: OptionSet, Hashable, Sendable {
 /// The Key Distribution/Generation field: which keys a device gives.
 ///
 /// Source: Core 5.4, Vol 3, Part H, 3.6.1.
-public struct DistributedKeys: OptionSet, Hashable, Sendable {
-    public let rawValue: UInt8
-    public init(rawValue: UInt8) { self.rawValue = rawValue }
+package struct DistributedKeys: OptionSet, Hashable, Sendable {
+    package let rawValue: UInt8
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
 
     /// EncKey: the LTK with EDIV and Rand. Means nothing in LE Secure Connections, where both compute the LTK.
-    public static let encryptionKey = DistributedKeys(rawValue: 1 << 0)
+    package static let encryptionKey = DistributedKeys(rawValue: 1 << 0)
     /// IdKey: the IRK and the identity address.
-    public static let identityKey = DistributedKeys(rawValue: 1 << 1)
+    package static let identityKey = DistributedKeys(rawValue: 1 << 1)
     /// SignKey: the CSRK.
-    public static let signatureKey = DistributedKeys(rawValue: 1 << 2)
+    package static let signatureKey = DistributedKeys(rawValue: 1 << 2)
     /// LinkKey: a key for BR/EDR is to be derived; never asked for here.
-    public static let linkKey = DistributedKeys(rawValue: 1 << 3)
+    package static let linkKey = DistributedKeys(rawValue: 1 << 3)
 }
 
 /// What the Pairing Request and the Pairing Response have in common: everything.

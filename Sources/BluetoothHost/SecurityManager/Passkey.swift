@@ -61,28 +61,28 @@ private enum SixDigits {
 /// What a device tells another one out of band, ahead of LE Secure Connections pairing.
 ///
 /// Source: Core 5.4, Vol 3, Part H, 2.3.5.6.4.
-public struct OutOfBandData: Secret {
+package struct OutOfBandData: Secret {
     /// The commitment to the public key that the device will send (LE Secure Connections Confirmation Value).
-    public let confirm: UInt128
+    package let confirm: UInt128
     /// What proves that this was received (LE Secure Connections Random Value).
-    public let random: UInt128
+    package let random: UInt128
 
     /// What came out of band: two numbers of 128 bits.
-    public init(confirm: UInt128, random: UInt128) {
+    package init(confirm: UInt128, random: UInt128) {
         self.confirm = confirm
         self.random = random
     }
 }
 
 /// What is known out of band about a peer.
-public struct PeerOutOfBandData: Secret {
+package struct PeerOutOfBandData: Secret {
     /// For LE Secure Connections: what the peer told.
-    public var secureConnections: OutOfBandData?
+    package var secureConnections: OutOfBandData?
     /// For LE legacy pairing: the key that both share.
-    public var temporaryKey: TemporaryKey?
+    package var temporaryKey: TemporaryKey?
 
     /// What is known for each kind of pairing; nil where that is nothing.
-    public init(secureConnections: OutOfBandData? = nil, temporaryKey: TemporaryKey? = nil) {
+    package init(secureConnections: OutOfBandData? = nil, temporaryKey: TemporaryKey? = nil) {
         self.secureConnections = secureConnections
         self.temporaryKey = temporaryKey
     }

@@ -56,16 +56,16 @@ struct RepeatedAttempts: Sendable {
 }
 
 /// How long a peer whose pairings fail has to wait.
-public struct RepeatedAttemptLimits: Hashable, Sendable {
+package struct RepeatedAttemptLimits: Hashable, Sendable {
     /// The wait after the first failure. Zero switches the protection off.
-    public var firstInterval: Duration
+    package var firstInterval: Duration
     /// How often the wait doubles before it grows no more; at most 16.
-    public var maximumDoublings: Int { didSet { maximumDoublings = min(max(maximumDoublings, 0), 16) } }
+    package var maximumDoublings: Int { didSet { maximumDoublings = min(max(maximumDoublings, 0), 16) } }
     /// How long it takes, without a failure, until one of them is forgotten.
-    public var forgetInterval: Duration
+    package var forgetInterval: Duration
 
     /// One second, doubled up to 256 seconds; one failure is forgotten every ten minutes.
-    public init() {
+    package init() {
         firstInterval = .seconds(1)
         maximumDoublings = 8
         forgetInterval = .seconds(600)

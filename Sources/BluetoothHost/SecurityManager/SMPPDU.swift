@@ -150,7 +150,7 @@ enum SMPPDU: Hashable, Sendable {
 
 extension LEAddress {
     /// Whether this address names a device for good: it is public, or static random.
-    public var isIdentity: Bool {
+    package var isIdentity: Bool {
         type.withoutIdentity == .public || address.isStaticRandom
     }
 

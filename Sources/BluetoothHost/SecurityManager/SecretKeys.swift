@@ -12,7 +12,7 @@ extension Secret {
 ///
 /// Keys are numbers, so that no code has to remember which end comes first: the Core defines its functions on
 /// numbers written most significant octet first and sends every key least significant octet first.
-public protocol SecretKey: Secret {
+package protocol SecretKey: Secret {
     /// The key as a number.
     var value: UInt128 { get }
     /// Any number is a key.
@@ -21,21 +21,21 @@ public protocol SecretKey: Secret {
 
 extension SecretKey {
     /// The size of a key on the wire and in a store, in octets.
-    public static var size: Int { 16 }
+    package static var size: Int { 16 }
 
     /// Reads 16 octets, least significant first.
-    public init(reading reader: inout ByteReader, _ field: String) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader, _ field: String) throws(ByteDecodingError) {
         self.init(try reader.readLittleEndian(field))
     }
 
     /// Appends 16 octets, least significant first.
-    public func encode(to buffer: inout [UInt8]) { buffer.appendLittleEndian(value) }
+    package func encode(to buffer: inout [UInt8]) { buffer.appendLittleEndian(value) }
 }
 
 /// What encrypts a link (LTK), or during LE legacy pairing stands in for it (STK).
-public struct LongTermKey: SecretKey {
-    public let value: UInt128
-    public init(_ value: UInt128) { self.value = value }
+package struct LongTermKey: SecretKey {
+    package let value: UInt128
+    package init(_ value: UInt128) { self.value = value }
 
     /// The key with all but its `size` least significant octets cleared.
     ///
@@ -52,15 +52,15 @@ public struct IdentityResolvingKey: SecretKey {
 }
 
 /// What a device signs data with (CSRK).
-public struct ConnectionSignatureResolvingKey: SecretKey {
-    public let value: UInt128
-    public init(_ value: UInt128) { self.value = value }
+package struct ConnectionSignatureResolvingKey: SecretKey {
+    package let value: UInt128
+    package init(_ value: UInt128) { self.value = value }
 }
 
 /// What LE legacy pairing starts from (TK): zero, the passkey, or 128 bits handed over out of band.
-public struct TemporaryKey: SecretKey {
-    public let value: UInt128
-    public init(_ value: UInt128) { self.value = value }
+package struct TemporaryKey: SecretKey {
+    package let value: UInt128
+    package init(_ value: UInt128) { self.value = value }
 
     /// Just Works: no secret at all.
     static let justWorks = TemporaryKey(0)
@@ -80,9 +80,9 @@ public struct EncryptionKeySize: Hashable, Comparable, Sendable, CustomStringCon
     public let octets: Int
 
     /// The smallest size that the Core allows: 56 bits.
-    public static let minimum = EncryptionKeySize(unchecked: 7)
+    package static let minimum = EncryptionKeySize(unchecked: 7)
     /// The largest size, which is the whole key: 128 bits.
-    public static let maximum = EncryptionKeySize(unchecked: 16)
+    package static let maximum = EncryptionKeySize(unchecked: 16)
 
     /// Nil unless the size is 7...16.
     public init?(octets: Int) {

@@ -79,7 +79,7 @@ public enum SecurityEvent: Hashable, Sendable {
 }
 
 /// What the Security Manager wants of the controller.
-public enum SecurityAction: Hashable, Sendable {
+package enum SecurityAction: Hashable, Sendable {
     /// LE Enable Encryption.
     case enableEncryption(ConnectionHandle, LongTermKeyName, LongTermKey)
     /// LE Long Term Key Request Reply.

@@ -4,21 +4,21 @@ import DequeModule
 /// Whom this device knows.
 extension SecurityManager {
     /// All bonds, in the order in which they came.
-    public var bonds: [Bond] { Array(bondList.bonds) }
+    package var bonds: [Bond] { Array(bondList.bonds) }
 
     /// The bond with an identity.
-    public func bond(with identity: LEAddress) -> Bond? { bondList[identity.withoutIdentityType] }
+    package func bond(with identity: LEAddress) -> Bond? { bondList[identity.withoutIdentityType] }
 
     /// The owner has the bond in its store, where a power cut does not reach it.
     ///
     /// Until then links with the peer can use its keys, but are not said to be bonded.
-    public mutating func bondStored(_ identity: LEAddress) {
+    package mutating func bondStored(_ identity: LEAddress) {
         bondList.markStored(identity.withoutIdentityType)
         refreshBondedLinks()
     }
 
     /// Forgets a peer. A link with it stays as it is; the next one has no keys.
-    public mutating func deleteBond(_ identity: LEAddress) {
+    package mutating func deleteBond(_ identity: LEAddress) {
         let identity = identity.withoutIdentityType
         bondList.remove(identity)
         resolver.setKeys(bondList.identityResolvingKeys)
@@ -30,19 +30,19 @@ extension SecurityManager {
     }
 
     /// Changes what the owner keeps with a bond. The owner stores it.
-    public mutating func setMetadata(_ metadata: Bond.Metadata, of identity: LEAddress) {
+    package mutating func setMetadata(_ metadata: Bond.Metadata, of identity: LEAddress) {
         bondList.setMetadata(metadata, of: identity.withoutIdentityType)
     }
 
     /// Who uses an address: itself if it identifies a device, or the bonded device whose private address it is.
     /// - Returns: nil for a private address that no key explains.
-    public mutating func identity(of address: LEAddress) -> LEAddress? {
+    package mutating func identity(of address: LEAddress) -> LEAddress? {
         address.isIdentity ? address.withoutIdentityType : resolver.identity(of: address.address, toolbox)
     }
 
     /// A new resolvable private address of this device.
     /// - Returns: nil if the configuration has no identity to hide.
-    public mutating func makePrivateAddress() -> DeviceAddress? {
+    package mutating func makePrivateAddress() -> DeviceAddress? {
         configuration.identity.map { identity in
             let random = UInt32(truncatingIfNeeded: randomness.next())
             return DeviceAddress(resolvableBy: identity.identityResolvingKey, random: random, toolbox)
@@ -90,7 +90,7 @@ extension SecurityManager {
     /// A pairing with it counts as protected against a man in the middle, so hand in only what came over a channel
     /// that no third party can listen to or write on. Of more than a few peers nothing is kept.
     /// - Parameter peer: the address that the peer will pair with.
-    public mutating func setOutOfBandData(_ data: PeerOutOfBandData?, of peer: LEAddress) {
+    package mutating func setOutOfBandData(_ data: PeerOutOfBandData?, of peer: LEAddress) {
         let peer = peer.withoutIdentityType
         guard data == nil || peerOutOfBandData[peer] != nil || peerOutOfBandData.count < Self.maximumOutOfBandPeers
         else { return }
@@ -100,7 +100,7 @@ extension SecurityManager {
     /// Makes what this device can tell a peer out of band. It counts for pairings with LE Secure Connections until one
     /// that used it completes, or until this is called again.
     /// - Returns: nil if the source of randomness is broken, or the cryptographic library.
-    public mutating func makeOutOfBandData() -> OutOfBandData? {
+    package mutating func makeOutOfBandData() -> OutOfBandData? {
         guard let keyPair = P256KeyPair(from: &randomness, toolbox) else { return nil }
         let random = UInt128.random(in: 0...UInt128.max, using: &randomness)
         let x = keyPair.publicKey.x

@@ -6,7 +6,7 @@ extension SecurityManager {
     /// Encrypts a link with the stored key; only the central can.
     ///
     /// The outcome is a `securityChanged` or an `encryptionFailed` event.
-    public mutating func encrypt(_ handle: ConnectionHandle) throws(SecurityRefusal) {
+    package mutating func encrypt(_ handle: ConnectionHandle) throws(SecurityRefusal) {
         guard var link = links[handle] else { throw .unknownConnection }
         guard link.role == .initiator else { throw .wrongRole }
         guard !link.isPairing, link.keySource == nil else { throw .busy }

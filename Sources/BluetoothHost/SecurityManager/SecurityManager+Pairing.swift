@@ -8,7 +8,7 @@ extension SecurityManager {
     /// Pairs with the peer of a link, whether or not there is a bond; only the central can.
     ///
     /// An old bond is replaced when, and only if, the pairing completes.
-    public mutating func pair(_ handle: ConnectionHandle, at now: Duration) throws(SecurityRefusal) {
+    package mutating func pair(_ handle: ConnectionHandle, at now: Duration) throws(SecurityRefusal) {
         guard var link = links[handle] else { throw .unknownConnection }
         guard link.role == .initiator else { throw .wrongRole }
         try checkMayBegin(link, at: now)
@@ -25,7 +25,7 @@ extension SecurityManager {
 
     /// Asks the central of a link for security: it may encrypt with a key that it has, or pair. Only the peripheral
     /// can ask.
-    public mutating func sendSecurityRequest(_ handle: ConnectionHandle, at now: Duration) throws(SecurityRefusal) {
+    package mutating func sendSecurityRequest(_ handle: ConnectionHandle, at now: Duration) throws(SecurityRefusal) {
         guard var link = links[handle] else { throw .unknownConnection }
         guard link.role == .responder else { throw .wrongRole }
         try checkMayBegin(link, at: now)
@@ -37,7 +37,7 @@ extension SecurityManager {
     }
 
     /// Tells a peripheral that asked for security that there will be no pairing.
-    public mutating func rejectSecurityRequest(_ handle: ConnectionHandle, at now: Duration) {
+    package mutating func rejectSecurityRequest(_ handle: ConnectionHandle, at now: Duration) {
         guard var link = links[handle], case .securityRequestReceived = link.procedure else { return }
         link.send(.pairingFailed(.pairingNotSupported), at: now)
         link.endProcedure()
@@ -45,7 +45,7 @@ extension SecurityManager {
     }
 
     /// Stops the pairing that is going on, and tells the peer.
-    public mutating func cancelPairing(_ handle: ConnectionHandle, at now: Duration) {
+    package mutating func cancelPairing(_ handle: ConnectionHandle, at now: Duration) {
         guard var link = links[handle], link.isPairing else { return }
         refuse(link.pairing?.rejectionReason ?? .unspecifiedReason, on: &link, at: now)
         links[handle] = link
@@ -54,7 +54,7 @@ extension SecurityManager {
     /// Answers a prompt.
     /// - Returns: false if the prompt does not stand any more, or the answer does not fit it.
     @discardableResult
-    public mutating func answer(_ id: PairingPrompt.ID, with answer: PairingAnswer, at now: Duration) -> Bool {
+    package mutating func answer(_ id: PairingPrompt.ID, with answer: PairingAnswer, at now: Duration) -> Bool {
         let handle = id.connection
         guard var link = links[handle], var pairing = link.pairing, let prompt = link.prompt, prompt.id == id else {
             return false

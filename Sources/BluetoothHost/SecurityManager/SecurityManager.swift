@@ -11,11 +11,11 @@ import DequeModule
 /// Source: Core 5.4, Vol 3, Part H.
 public struct SecurityManager: Sendable {
     /// What this device can do, wants, and insists on. A change counts from the next pairing on.
-    public var configuration: Configuration
+    package var configuration: Configuration
 
     /// Whether devices may pair that have not proved who they are: strangers, and those that have lost their keys, which
     /// nothing tells apart. One whose link is encrypted with the key of its bond may always pair again.
-    public var isPairable: Bool
+    package var isPairable: Bool
 
     var links: [ConnectionHandle: SecurityLink] = [:]
     var bondList: BondList
@@ -35,7 +35,7 @@ public struct SecurityManager: Sendable {
     ///   - cryptography: what encrypts, authenticates and agrees on keys.
     ///   - randomness: where keys, nonces and passkeys come from. It has to be cryptographically secure on a real
     ///     radio.
-    public init(
+    package init(
         configuration: Configuration,
         bonds: [Bond] = [],
         isPairable: Bool = true,
@@ -59,7 +59,7 @@ public struct SecurityManager: Sendable {
     ///   - ownAddress: this device's address as it was on the air.
     ///   - peerAddress: the peer's address as it was on the air, even if the controller resolved it.
     ///   - resolvedIdentity: who the controller says the peer is, if it resolved its address.
-    public mutating func connectionOpened(
+    package mutating func connectionOpened(
         _ handle: ConnectionHandle,
         role: PairingRole,
         ownAddress: LEAddress,
@@ -74,25 +74,25 @@ public struct SecurityManager: Sendable {
     }
 
     /// A link is gone. A pairing that was going on has failed.
-    public mutating func connectionClosed(_ handle: ConnectionHandle) {
+    package mutating func connectionClosed(_ handle: ConnectionHandle) {
         guard let link = links.removeValue(forKey: handle) else { return }
         if link.procedure != nil { events.append(.pairingFailed(handle, .disconnected)) }
     }
 
     /// What is known about the security of a link: what attribute permissions are checked against.
-    public func security(of handle: ConnectionHandle) -> LinkSecurity? { links[handle]?.security }
+    package func security(of handle: ConnectionHandle) -> LinkSecurity? { links[handle]?.security }
 
     /// Who the peer of a link says it is, if there is a bond with that device. An address proves nothing: anybody who has
     /// heard it can use it.
-    public func identity(on handle: ConnectionHandle) -> LEAddress? { links[handle]?.identity }
+    package func identity(on handle: ConnectionHandle) -> LEAddress? { links[handle]?.identity }
 
     /// Who the peer of a link is, once it has proved it: the link is encrypted with the key of its bond.
-    public func provenIdentity(on handle: ConnectionHandle) -> LEAddress? { links[handle]?.provenIdentity }
+    package func provenIdentity(on handle: ConnectionHandle) -> LEAddress? { links[handle]?.provenIdentity }
 
     // MARK: Input
 
     /// Takes one command of the peer: everything that an L2CAP frame on CID 6 carried.
-    public mutating func receive(_ bytes: ArraySlice<UInt8>, on handle: ConnectionHandle, at now: Duration) {
+    package mutating func receive(_ bytes: ArraySlice<UInt8>, on handle: ConnectionHandle, at now: Duration) {
         guard var link = links[handle], !link.hasTimedOut else { return }
         // A newer version of the Core may have more commands: ignored, as 3.3 demands.
         if let code = bytes.first, SMPCode(rawValue: code) == nil { return }
@@ -123,7 +123,7 @@ public struct SecurityManager: Sendable {
 
     /// The controller says that the encryption of a link changed, or that its key was renewed (Encryption Change,
     /// Encryption Key Refresh Complete), or that this failed.
-    public mutating func encryptionChanged(
+    package mutating func encryptionChanged(
         on handle: ConnectionHandle,
         status: HCIStatus,
         isEncrypted: Bool,
@@ -147,7 +147,7 @@ public struct SecurityManager: Sendable {
     }
 
     /// The controller asks which key a link is to be encrypted with (LE Long Term Key Request).
-    public mutating func longTermKeyRequested(on handle: ConnectionHandle, name: LongTermKeyName) {
+    package mutating func longTermKeyRequested(on handle: ConnectionHandle, name: LongTermKeyName) {
         guard var link = links[handle], let (key, source) = longTermKey(called: name, for: link) else {
             actions.append(.rejectLongTermKeyRequest(handle))
             return
@@ -158,7 +158,7 @@ public struct SecurityManager: Sendable {
     }
 
     /// Lets time pass.
-    public mutating func advance(to now: Duration) {
+    package mutating func advance(to now: Duration) {
         for handle in links.keys.sorted() {
             guard var link = links[handle], let deadline = link.deadline, now >= deadline else { continue }
             if link.pairing != nil { attempts.failed(link.peer, at: now) }
@@ -169,22 +169,22 @@ public struct SecurityManager: Sendable {
     }
 
     /// When `advance(to:)` has something to do next.
-    public var nextDeadline: Duration? { links.values.compactMap { $0.deadline }.min() }
+    package var nextDeadline: Duration? { links.values.compactMap { $0.deadline }.min() }
 
     // MARK: Output
 
     /// Takes the next command that is to be sent on a link's Security Manager channel into `buffer`, replacing its
     /// content.
     /// - Returns: false when nothing is waiting.
-    public mutating func nextPDU(for handle: ConnectionHandle, into buffer: inout [UInt8]) -> Bool {
+    package mutating func nextPDU(for handle: ConnectionHandle, into buffer: inout [UInt8]) -> Bool {
         links[handle]?.nextPDU(into: &buffer) ?? false
     }
 
     /// Takes the next thing that the controller has to do.
-    public mutating func nextAction() -> SecurityAction? { actions.popFirst() }
+    package mutating func nextAction() -> SecurityAction? { actions.popFirst() }
 
     /// Takes the next event.
-    public mutating func nextEvent() -> SecurityEvent? { events.popFirst() }
+    package mutating func nextEvent() -> SecurityEvent? { events.popFirst() }
 }
 
 extension SecurityManager: CustomStringConvertible {

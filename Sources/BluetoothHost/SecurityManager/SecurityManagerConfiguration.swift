@@ -10,23 +10,23 @@ extension SecurityManager {
         /// Whether it keeps keys.
         public var isBondable = true
         /// The shortest key that it accepts.
-        public var minimumKeySize = EncryptionKeySize.maximum
+        package var minimumKeySize = EncryptionKeySize.maximum
         /// The longest key that it can use.
-        public var maximumKeySize = EncryptionKeySize.maximum
+        package var maximumKeySize = EncryptionKeySize.maximum
         /// Which keys it gives. The identity key only goes out if `identity` is set; it has no signature key.
-        public var distributedKeys: DistributedKeys = [.encryptionKey, .identityKey]
+        package var distributedKeys: DistributedKeys = [.encryptionKey, .identityKey]
         /// Which keys it takes.
-        public var acceptedKeys: DistributedKeys = [.encryptionKey, .identityKey]
+        package var acceptedKeys: DistributedKeys = [.encryptionKey, .identityKey]
         /// Whether the responder's user is asked before a pairing in which no user checks anything.
         public var confirmsJustWorks = true
         /// What to think of the key pair that everyone knows.
-        public var debugKeys = DebugKeys.refused
+        package var debugKeys = DebugKeys.refused
         /// Who this device is; nil if it has one address and nothing to add.
         public var identity: LocalIdentity?
         /// How many bonds there can be. When there are as many, only devices that have one can pair.
-        public var maximumBondCount = 16
+        package var maximumBondCount = 16
         /// How long a peer whose pairings fail has to wait. Read once, at the start.
-        public var repeatedAttempts = RepeatedAttemptLimits()
+        package var repeatedAttempts = RepeatedAttemptLimits()
 
         /// A device that can neither show nor take a number: it pairs by LE Secure Connections and Just Works. It asks
         /// its user before, and keeps up to 16 bonds with keys of 16 octets.
@@ -56,7 +56,7 @@ extension SecurityManager {
     }
 
     /// What to think of the key pair of Core 5.4, Vol 3, Part H, 2.3.5.6.1, which lets a sniffer follow.
-    public enum DebugKeys: Hashable, Sendable {
+    package enum DebugKeys: Hashable, Sendable {
         /// A peer that uses it is refused.
         case refused
         /// A peer may use it.

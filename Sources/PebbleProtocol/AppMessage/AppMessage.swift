@@ -58,7 +58,7 @@ public enum AppMessage: EndpointMessage {
     }
 
     /// The transaction of a push, of which the first two bytes suffice: a push that cannot be read is refused all the same.
-    public static func pushTransaction(of payload: [UInt8]) -> AppMessageTransactionID? {
+    package static func pushTransaction(of payload: [UInt8]) -> AppMessageTransactionID? {
         var reader = ByteReader(payload)
         guard let command = try? reader.readUInt8("app_message.command"), command == Command.push,
             let transaction = try? reader.readUInt8("app_message.transaction_id")

@@ -2,7 +2,7 @@
 // so on.
 
 /// How a dictionary call of the SDK went, with the SDK's numbers.
-public enum DictionaryResult: Int, Sendable, Equatable, Error {
+package enum DictionaryResult: Int, Sendable, Equatable, Error {
     /// `DICT_OK`: the call succeeded.
     case ok = 0
     /// `DICT_NOT_ENOUGH_STORAGE`: the tuple needs more bytes than the dictionary has left.
@@ -18,7 +18,7 @@ public enum DictionaryResult: Int, Sendable, Equatable, Error {
 
 extension AppMessageDictionaryError {
     /// What the SDK calls it.
-    public var result: DictionaryResult {
+    package var result: DictionaryResult {
         switch self {
         case .notEnoughStorage: .notEnoughStorage
         case .tooManyTuples, .valueTooLong: .invalidArguments
@@ -28,57 +28,57 @@ extension AppMessageDictionaryError {
 
 extension AppMessageDictionaryWriter {
     /// `dict_write_data`.
-    public mutating func writeData(_ bytes: [UInt8], forKey key: UInt32) throws(AppMessageDictionaryError) {
+    package mutating func writeData(_ bytes: [UInt8], forKey key: UInt32) throws(AppMessageDictionaryError) {
         try append(.bytes(bytes), forKey: key)
     }
 
     /// `dict_write_cstring`; a missing text is written without its NUL, as the SDK does.
-    public mutating func writeCString(_ text: String?, forKey key: UInt32) throws(AppMessageDictionaryError) {
+    package mutating func writeCString(_ text: String?, forKey key: UInt32) throws(AppMessageDictionaryError) {
         let string = text.map { AppMessageString($0) } ?? AppMessageString(terminatedBytes: [])
         try append(.string(string), forKey: key)
     }
 
     /// `dict_write_uint8`.
-    public mutating func writeUInt8(_ value: UInt8, forKey key: UInt32) throws(AppMessageDictionaryError) {
+    package mutating func writeUInt8(_ value: UInt8, forKey key: UInt32) throws(AppMessageDictionaryError) {
         try append(.uint8(value), forKey: key)
     }
 
     /// `dict_write_uint16`.
-    public mutating func writeUInt16(_ value: UInt16, forKey key: UInt32) throws(AppMessageDictionaryError) {
+    package mutating func writeUInt16(_ value: UInt16, forKey key: UInt32) throws(AppMessageDictionaryError) {
         try append(.uint16(value), forKey: key)
     }
 
     /// `dict_write_uint32`.
-    public mutating func writeUInt32(_ value: UInt32, forKey key: UInt32) throws(AppMessageDictionaryError) {
+    package mutating func writeUInt32(_ value: UInt32, forKey key: UInt32) throws(AppMessageDictionaryError) {
         try append(.uint32(value), forKey: key)
     }
 
     /// `dict_write_int8`.
-    public mutating func writeInt8(_ value: Int8, forKey key: UInt32) throws(AppMessageDictionaryError) {
+    package mutating func writeInt8(_ value: Int8, forKey key: UInt32) throws(AppMessageDictionaryError) {
         try append(.int8(value), forKey: key)
     }
 
     /// `dict_write_int16`.
-    public mutating func writeInt16(_ value: Int16, forKey key: UInt32) throws(AppMessageDictionaryError) {
+    package mutating func writeInt16(_ value: Int16, forKey key: UInt32) throws(AppMessageDictionaryError) {
         try append(.int16(value), forKey: key)
     }
 
     /// `dict_write_int32`.
-    public mutating func writeInt32(_ value: Int32, forKey key: UInt32) throws(AppMessageDictionaryError) {
+    package mutating func writeInt32(_ value: Int32, forKey key: UInt32) throws(AppMessageDictionaryError) {
         try append(.int32(value), forKey: key)
     }
 
     /// `dict_write_tuplet`.
-    public mutating func writeTuplet(_ tuple: AppMessageTuple) throws(AppMessageDictionaryError) { try append(tuple) }
+    package mutating func writeTuplet(_ tuple: AppMessageTuple) throws(AppMessageDictionaryError) { try append(tuple) }
 }
 
 extension AppMessageDictionary {
     /// `dict_find`: the first tuple with this key.
-    public func find(_ key: UInt32) -> AppMessageTuple? { first { $0.key == key } }
+    package func find(_ key: UInt32) -> AppMessageTuple? { first { $0.key == key } }
 
     /// `dict_merge`: every tuple of this dictionary, with the other's value where it has the key too, then, if new keys may be
     /// added, those that this one lacks.
-    public func merged(
+    package func merged(
         with other: AppMessageDictionary,
         updatingKeysOnly: Bool,
         limit: Int = maximumEncodedLength

@@ -10,9 +10,9 @@ public struct AppMessageDictionary: Hashable, Sendable {
     public let encoded: ArraySlice<UInt8>
 
     /// The count of tuples that precedes them.
-    public static let headerLength = 1
+    package static let headerLength = 1
     /// The most that the count can say.
-    public static let maximumTupleCount = Int(UInt8.max)
+    package static let maximumTupleCount = Int(UInt8.max)
     /// The largest dictionary that still fits into one message.
     public static let maximumEncodedLength = PebbleMessage.maximumPayloadLength - AppMessageLimits.pushHeaderLength
 
@@ -33,12 +33,12 @@ public struct AppMessageDictionary: Hashable, Sendable {
     }
 
     /// The size of a dictionary whose values have these lengths: what `dict_calc_buffer_size` returns.
-    public static func encodedLength(valueLengths: some Sequence<Int>) -> Int {
+    package static func encodedLength(valueLengths: some Sequence<Int>) -> Int {
         valueLengths.reduce(headerLength) { $0 + AppMessageTuple.headerLength + $1 }
     }
 
     /// The count that the first byte declares, which need not be true.
-    public var declaredCount: Int { encoded.first.map(Int.init) ?? 0 }
+    package var declaredCount: Int { encoded.first.map(Int.init) ?? 0 }
 
     /// The first value under a key (`dict_find`).
     public func first(forKey key: UInt32) -> AppMessageValue? {

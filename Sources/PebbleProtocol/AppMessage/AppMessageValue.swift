@@ -10,7 +10,7 @@ public struct AppMessageTuple: Hashable, Sendable {
     public var value: AppMessageValue
 
     /// Key, type and length.
-    public static let headerLength = 7
+    package static let headerLength = 7
 
     /// An entry.
     public init(key: UInt32, value: AppMessageValue) {
@@ -19,7 +19,7 @@ public struct AppMessageTuple: Hashable, Sendable {
     }
 
     /// Reads an entry. One whose type or width the format does not know is ``AppMessageValue/unrecognized(type:_:)``.
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         key = try reader.readLittleEndian("tuple.key")
         let type = try reader.readUInt8("tuple.type")
         let length: UInt16 = try reader.readLittleEndian("tuple.length")
@@ -84,7 +84,7 @@ public enum AppMessageValue: Hashable, Sendable {
     }
 
     /// The type's number on the wire.
-    public var type: UInt8 {
+    package var type: UInt8 {
         switch self {
         case .bytes: TypeCode.bytes
         case .string: TypeCode.string
@@ -95,7 +95,7 @@ public enum AppMessageValue: Hashable, Sendable {
     }
 
     /// How many bytes the value takes, without the tuple's header.
-    public var encodedLength: Int {
+    package var encodedLength: Int {
         switch self {
         case .bytes(let bytes), .unrecognized(_, let bytes): bytes.count
         case .string(let string): string.terminatedBytes.count

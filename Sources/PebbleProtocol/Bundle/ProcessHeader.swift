@@ -5,38 +5,38 @@ import ByteCoding
 /// Layout, 130 bytes, little-endian: `PBLAPP` and two NULs, struct version, SDK version, app version (two bytes each), load
 /// size (UInt16), entry offset and CRC (UInt32 each), name and company (32 bytes each), icon, symbol table, flags, number of
 /// relocations (UInt32 each), UUID, CRC and time of the resources (UInt32 each), virtual size (UInt16).
-public struct ProcessHeader: Equatable, Sendable {
+package struct ProcessHeader: Equatable, Sendable {
     /// What it was built with.
-    public var sdk: SDKVersion
+    package var sdk: SDKVersion
     /// The app's own version.
-    public var majorVersion: UInt8
+    package var majorVersion: UInt8
     /// The minor number of the app's own version.
-    public var minorVersion: UInt8
+    package var minorVersion: UInt8
     /// How much is loaded, this header included. Relocations follow in the file.
-    public var loadSize: UInt16
+    package var loadSize: UInt16
     /// Where the app begins.
-    public var entryOffset: UInt32
+    package var entryOffset: UInt32
     /// ``LegacyChecksum`` of what is loaded after this header.
-    public var crc: UInt32
+    package var crc: UInt32
     /// What the app is called. The field holds 32 bytes at most; it ends at the first NUL.
-    public var name: String
+    package var name: String
     /// Who made the app. The field holds 32 bytes at most; it ends at the first NUL.
-    public var company: String
+    package var company: String
     /// A resource.
-    public var iconResourceID: UInt32
+    package var iconResourceID: UInt32
     /// What kind of app it is.
-    public var flags: AppFlags
+    package var flags: AppFlags
     /// Of four bytes each.
-    public var relocationCount: UInt32
+    package var relocationCount: UInt32
     /// Names the app. ``init(checking:)`` refuses one that is not ``PebbleUUID/isLaunchable``.
-    public var uuid: PebbleUUID
+    package var uuid: PebbleUUID
     /// Of the resource pack's content; zero for none.
-    public var resourceCRC: UInt32
+    package var resourceCRC: UInt32
     /// How much memory the app needs once it is loaded.
-    public var virtualSize: UInt16
+    package var virtualSize: UInt16
 
     /// How many bytes it takes.
-    public static let encodedLength = 130
+    package static let encodedLength = 130
     private static let sentinel: [UInt8] = Array("PBLAPP".utf8) + [0, 0]
     /// The only layout there has been since firmware 2.0.
     private static let structVersion: UInt8 = 0x10
@@ -44,7 +44,7 @@ public struct ProcessHeader: Equatable, Sendable {
     private static let relocationLength = 4
 
     /// Reads the header; what follows it stays in the reader.
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         guard try reader.readBytes(Self.sentinel.count, "process.header").elementsEqual(Self.sentinel) else {
             throw ByteDecodingError("process.header", .invalidValue(0))
         }
@@ -75,7 +75,7 @@ public struct ProcessHeader: Equatable, Sendable {
     }
 
     /// Reads the header of a whole executable, and checks that sizes and checksum are those of the file.
-    public init(checking executable: ArraySlice<UInt8>) throws(ByteDecodingError) {
+    package init(checking executable: ArraySlice<UInt8>) throws(ByteDecodingError) {
         var reader = ByteReader(executable)
         try self.init(reading: &reader)
         let loaded = Int(loadSize)
@@ -99,7 +99,7 @@ public struct ProcessHeader: Equatable, Sendable {
     }
 
     /// What a phone would write into the watch's app database for this app.
-    public var metadata: AppMetadata {
+    package var metadata: AppMetadata {
         AppMetadata(
             uuid: uuid,
             flags: flags,

@@ -4,21 +4,21 @@ import ByteCoding
 ///
 /// Layout, little-endian: number of entries, CRC of the content, time (UInt32 each); then 256 entries (768 in the system's own
 /// pack) of 16 bytes: id (from 1), offset in the content, length, CRC (UInt32 each); then the content.
-public struct ResourcePack: Equatable, Sendable {
+package struct ResourcePack: Equatable, Sendable {
     /// A resource.
-    public struct Entry: Equatable, Sendable {
+    package struct Entry: Equatable, Sendable {
         /// The number by which the app asks for the resource; the first has 1.
-        public var id: UInt32
+        package var id: UInt32
         /// In the content.
-        public var offset: UInt32
+        package var offset: UInt32
         /// In bytes.
-        public var length: UInt32
+        package var length: UInt32
         /// ``LegacyChecksum`` of its bytes.
-        public var crc: UInt32
+        package var crc: UInt32
     }
 
     /// How many entries a table has room for.
-    public enum Kind: Int, Sendable {
+    package enum Kind: Int, Sendable {
         /// An app's pack: 256 entries, so that the content begins at byte 4108.
         case app = 256
         /// The system's own pack: 768 entries, so that the content begins at byte 12300.
@@ -26,15 +26,15 @@ public struct ResourcePack: Equatable, Sendable {
     }
 
     /// ``LegacyChecksum`` of the content.
-    public var contentCRC: UInt32
+    package var contentCRC: UInt32
     /// The entries that are in use, in the table's order; the empty ones behind them are left out.
-    public var entries: [Entry]
+    package var entries: [Entry]
 
     private static let headerLength = 12
     private static let entryLength = 16
 
     /// Reads a pack, and checks every length and checksum in it.
-    public init(checking pack: ArraySlice<UInt8>, kind: Kind = .app) throws(ByteDecodingError) {
+    package init(checking pack: ArraySlice<UInt8>, kind: Kind = .app) throws(ByteDecodingError) {
         var reader = ByteReader(pack)
         let count: UInt32 = try reader.readLittleEndian("resources.num_files")
         contentCRC = try reader.readLittleEndian("resources.crc")

@@ -16,7 +16,7 @@ public struct AppFetchRequest: EndpointMessage {
     public var appID: AppID
 
     /// A request.
-    public init(application: PebbleUUID, appID: AppID) {
+    package init(application: PebbleUUID, appID: AppID) {
         self.application = application
         self.appID = appID
     }

@@ -25,7 +25,7 @@ public struct AppMetadata: Equatable, Sendable {
     public var name: String
 
     /// How many bytes it takes.
-    public static let encodedLength = 126
+    package static let encodedLength = 126
     private static let nameWidth = 96
 
     /// Metadata by its fields.
@@ -90,15 +90,15 @@ public struct AppFlags: OptionSet, Hashable, Sendable {
     /// Bit 0: the app is a watchface. Without it, the app is one for the launcher's menu.
     public static let watchFace = AppFlags(rawValue: 1 << 0)
     /// Bit 1: no menu shows the app.
-    public static let hidden = AppFlags(rawValue: 1 << 1)
+    package static let hidden = AppFlags(rawValue: 1 << 1)
     /// Bit 2: menus show the app only while its companion app on the phone talks to it.
-    public static let shownOnlyWhenCommunicating = AppFlags(rawValue: 1 << 2)
+    package static let shownOnlyWhenCommunicating = AppFlags(rawValue: 1 << 2)
     /// Bit 3: the app may have JavaScript that runs on the phone. Its AppMessages go over the Pebble app's session then.
     public static let allowsJavaScript = AppFlags(rawValue: 1 << 3)
     /// Bit 4: a background worker belongs to the app, and is uploaded with it as ``PutBytesObject/Kind/appWorker``.
-    public static let hasWorker = AppFlags(rawValue: 1 << 4)
+    package static let hasWorker = AppFlags(rawValue: 1 << 4)
     /// Bit 5: the app is written in Rocky.js, which PebbleOS has given up.
-    public static let rockyJS = AppFlags(rawValue: 1 << 5)
+    package static let rockyJS = AppFlags(rawValue: 1 << 5)
     /// Bit 10: the app is written for Moddable's JavaScript engine, XS.
-    public static let moddable = AppFlags(rawValue: 1 << 10)
+    package static let moddable = AppFlags(rawValue: 1 << 10)
 }

@@ -1,29 +1,29 @@
 import ByteCoding
 
 /// Endpoint 0xABCD, phone to watch: the launcher's order. Layout: `01`, count, UUIDs.
-public struct AppOrderRequest: EndpointMessage {
+package struct AppOrderRequest: EndpointMessage {
     /// First to last; at most 255 are sent.
-    public var applications: [PebbleUUID]
+    package var applications: [PebbleUUID]
 
     /// An order.
-    public init(applications: [PebbleUUID]) { self.applications = applications }
+    package init(applications: [PebbleUUID]) { self.applications = applications }
 
     private static let command: UInt8 = 0x01
 
-    public static var endpoint: Endpoint { .appOrder }
+    package static var endpoint: Endpoint { .appOrder }
 
     /// What is wrong with an order, and how the firmware takes it.
-    public enum Problem: Equatable, Sendable {
+    package enum Problem: Equatable, Sendable {
         /// The count is not the number of UUIDs: answered with ``AppOrderResponse/invalid``, and then done as far as it goes.
         case wrongCount
     }
 
     /// Nil for an order whose count is right.
-    public private(set) var problem: Problem?
+    package private(set) var problem: Problem?
 
     /// A length that leaves a part of a UUID is an error, answered with ``AppOrderResponse/invalid``; so is another command,
     /// answered with ``AppOrderResponse/failure``.
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         let command = try reader.readUInt8("app_order.command")
         let count = Int(try reader.readUInt8("app_order.count"))
         guard reader.count.isMultiple(of: PebbleUUID.encodedLength) else {
@@ -39,9 +39,9 @@ public struct AppOrderRequest: EndpointMessage {
     }
 
     /// The field of the error that another command makes.
-    public static let commandField = "app_order.command"
+    package static let commandField = "app_order.command"
 
-    public func encodePayload(to payload: inout [UInt8]) {
+    package func encodePayload(to payload: inout [UInt8]) {
         let fitting = applications.prefix(Int(UInt8.max))
         payload += [Self.command, UInt8(truncatingIfNeeded: fitting.count)]
         for application in fitting { application.encode(to: &payload) }
@@ -49,7 +49,7 @@ public struct AppOrderRequest: EndpointMessage {
 }
 
 /// Endpoint 0xABCD, watch to phone: one byte. libpebble3 does not wait for it.
-public enum AppOrderResponse: UInt8, EndpointMessage {
+package enum AppOrderResponse: UInt8, EndpointMessage {
     /// `01`: the order is stored.
     case success = 0x01
     /// `02`: the command does not exist, or the order could not be stored.
@@ -59,9 +59,9 @@ public enum AppOrderResponse: UInt8, EndpointMessage {
     /// `04`: too many orders wait to be stored; the phone may send this one again.
     case retryLater = 0x04
 
-    public static var endpoint: Endpoint { .appOrder }
+    package static var endpoint: Endpoint { .appOrder }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         let status = try reader.readUInt8("app_order.status")
         guard let response = AppOrderResponse(rawValue: status) else {
             throw ByteDecodingError("app_order.status", .invalidValue(UInt64(status)))
@@ -69,5 +69,5 @@ public enum AppOrderResponse: UInt8, EndpointMessage {
         self = response
     }
 
-    public func encodePayload(to payload: inout [UInt8]) { payload.append(rawValue) }
+    package func encodePayload(to payload: inout [UInt8]) { payload.append(rawValue) }
 }

@@ -2,23 +2,23 @@ import ByteCoding
 
 /// Endpoint 0x0033, phone to watch: makes the watch discoverable. Layout: `04`, flag, seconds (UInt16,
 /// little-endian).
-public struct BLEControlMessage: EndpointMessage {
+package struct BLEControlMessage: EndpointMessage {
     /// Watches ignore it: the message always switches discoverability on.
-    public var isDiscoverable: Bool
+    package var isDiscoverable: Bool
     /// For how long.
-    public var durationSeconds: UInt16
+    package var durationSeconds: UInt16
 
     /// A request.
-    public init(isDiscoverable: Bool, durationSeconds: UInt16) {
+    package init(isDiscoverable: Bool, durationSeconds: UInt16) {
         self.isDiscoverable = isDiscoverable
         self.durationSeconds = durationSeconds
     }
 
     private static let command: UInt8 = 0x04
 
-    public static var endpoint: Endpoint { .bleControl }
+    package static var endpoint: Endpoint { .bleControl }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         let command = try reader.readUInt8("ble_control.opcode")
         guard command == Self.command else {
             throw ByteDecodingError("ble_control.opcode", .invalidValue(UInt64(command)))
@@ -27,7 +27,7 @@ public struct BLEControlMessage: EndpointMessage {
         durationSeconds = try reader.readLittleEndian("ble_control.duration")
     }
 
-    public func encodePayload(to payload: inout [UInt8]) {
+    package func encodePayload(to payload: inout [UInt8]) {
         payload += [Self.command, isDiscoverable ? 1 : 0]
         payload.appendLittleEndian(durationSeconds)
     }

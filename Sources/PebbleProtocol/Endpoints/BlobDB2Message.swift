@@ -2,14 +2,14 @@ import ByteCoding
 
 /// Endpoint 0xB2DB: the watch writes its own changes back to the phone. Layout: command, token, then by the command;
 /// answers have bit 7 of the command set. Little-endian.
-public struct BlobDB2Message: EndpointMessage {
+package struct BlobDB2Message: EndpointMessage {
     /// What the answer repeats.
-    public var token: BlobDBToken
+    package var token: BlobDBToken
     /// What is asked or answered.
-    public var body: Body
+    package var body: Body
 
     /// What is asked or answered.
-    public enum Body: Equatable, Sendable {
+    package enum Body: Equatable, Sendable {
         /// `06`, phone to watch: which databases have changes?
         case dirtyDatabases
         /// `07`, phone to watch: write the changes of this one.
@@ -31,16 +31,16 @@ public struct BlobDB2Message: EndpointMessage {
     }
 
     /// A record and where it comes from. Layout: database, time (UInt32, seconds since 1970), key and value.
-    public struct WatchRecord: Equatable, Sendable {
+    package struct WatchRecord: Equatable, Sendable {
         /// Where it belongs.
-        public var database: BlobDBDatabase
+        package var database: BlobDBDatabase
         /// When it changed, in seconds since 1970.
-        public var timestamp: UInt32
+        package var timestamp: UInt32
         /// Key and value.
-        public var record: BlobDBRecord
+        package var record: BlobDBRecord
 
         /// A record and where it comes from.
-        public init(database: BlobDBDatabase, timestamp: UInt32, record: BlobDBRecord) {
+        package init(database: BlobDBDatabase, timestamp: UInt32, record: BlobDBRecord) {
             self.database = database
             self.timestamp = timestamp
             self.record = record
@@ -48,7 +48,7 @@ public struct BlobDB2Message: EndpointMessage {
     }
 
     /// What follows the status of an answer.
-    public enum Detail: Equatable, Sendable {
+    package enum Detail: Equatable, Sendable {
         /// Nothing follows. So it is in refusals, and in the answers to all commands but the two below.
         case none
         /// To ``Command/dirtyDatabases``.
@@ -58,34 +58,34 @@ public struct BlobDB2Message: EndpointMessage {
     }
 
     /// The commands' numbers.
-    public enum Command {
+    package enum Command {
         /// Phone to watch: which databases have changes? Carries no more than the token.
-        public static let dirtyDatabases: UInt8 = 0x06
+        package static let dirtyDatabases: UInt8 = 0x06
         /// Phone to watch: write the changes of one database.
-        public static let startSync: UInt8 = 0x07
+        package static let startSync: UInt8 = 0x07
         /// Watch to phone: a record that has changed.
-        public static let write: UInt8 = 0x08
+        package static let write: UInt8 = 0x08
         /// Watch to phone: a record that has changed, as part of the sync of its whole database.
-        public static let writeBack: UInt8 = 0x09
+        package static let writeBack: UInt8 = 0x09
         /// Watch to phone: all changes of one database were written.
-        public static let syncDone: UInt8 = 0x0A
+        package static let syncDone: UInt8 = 0x0A
         /// Phone to watch: which version of this protocol do you have? Carries no more than the token.
-        public static let version: UInt8 = 0x0B
+        package static let version: UInt8 = 0x0B
         /// Phone to watch: every record of one database counts as changed.
-        public static let markAllDirty: UInt8 = 0x0C
+        package static let markAllDirty: UInt8 = 0x0C
     }
 
     private static let responseFlag: UInt8 = 0x80
 
     /// A message.
-    public init(token: BlobDBToken, _ body: Body) {
+    package init(token: BlobDBToken, _ body: Body) {
         self.token = token
         self.body = body
     }
 
-    public static var endpoint: Endpoint { .blobDB2 }
+    package static var endpoint: Endpoint { .blobDB2 }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         let command = try reader.readUInt8("blob_db2.command")
         token = BlobDBToken(rawValue: try reader.readLittleEndian("blob_db2.token"))
         switch command {
@@ -123,7 +123,7 @@ public struct BlobDB2Message: EndpointMessage {
         }
     }
 
-    public func encodePayload(to payload: inout [UInt8]) {
+    package func encodePayload(to payload: inout [UInt8]) {
         switch body {
         case .dirtyDatabases: encode(Command.dirtyDatabases, to: &payload)
         case .startSync(let database): encode(Command.startSync, database, to: &payload)

@@ -18,7 +18,7 @@ public struct BlobDBDatabase: RawRepresentable, Hashable, Sendable {
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
     /// 0: for tests of the firmware itself. A released firmware does not have it, and answers ``BlobDBStatus/dataStale``.
-    public static let test = BlobDBDatabase(rawValue: 0)
+    package static let test = BlobDBDatabase(rawValue: 0)
     /// 1: the timeline's pins. The value is a ``TimelineItem``; the key is a UUID, not always the item's.
     public static let pins = BlobDBDatabase(rawValue: 1)
     /// 2: the installed apps. The value is an ``AppMetadata``, and its UUID names the app, whatever the key.
@@ -28,24 +28,24 @@ public struct BlobDBDatabase: RawRepresentable, Hashable, Sendable {
     /// 4: notifications. The value is a ``TimelineItem``; the key is a UUID, not always the item's.
     public static let notifications = BlobDBDatabase(rawValue: 4)
     /// 5: the weather of places. The key is the place's UUID.
-    public static let weather = BlobDBDatabase(rawValue: 5)
+    package static let weather = BlobDBDatabase(rawValue: 5)
     /// 6: notification preferences, which say how notifications of single apps are treated, and canned messages. The key is
     /// a text.
-    public static let cannedMessages = BlobDBDatabase(rawValue: 6)
+    package static let cannedMessages = BlobDBDatabase(rawValue: 6)
     /// 7: the preferences, those of health among them. The key is a name in ASCII without NUL.
-    public static let healthPreferences = BlobDBDatabase(rawValue: 7)
+    package static let healthPreferences = BlobDBDatabase(rawValue: 7)
     /// 8: contacts. The key is the contact's UUID.
-    public static let contacts = BlobDBDatabase(rawValue: 8)
+    package static let contacts = BlobDBDatabase(rawValue: 8)
     /// 9: the preferences of the firmware's own apps. The key is `weatherApp`, `sendTextApp` or `remindersApp`.
-    public static let watchAppPreferences = BlobDBDatabase(rawValue: 9)
+    package static let watchAppPreferences = BlobDBDatabase(rawValue: 9)
     /// 10: statistics of health. The key is a name with `_`; the value is whole words of 4 bytes.
-    public static let healthStatistics = BlobDBDatabase(rawValue: 10)
+    package static let healthStatistics = BlobDBDatabase(rawValue: 10)
     /// 11: what apps say in the launcher. The key is the app's UUID.
-    public static let appGlances = BlobDBDatabase(rawValue: 11)
+    package static let appGlances = BlobDBDatabase(rawValue: 11)
     /// 12: the settings, of which changes on the watch are written back to the phone. The key is a name in ASCII.
-    public static let settings = BlobDBDatabase(rawValue: 12)
+    package static let settings = BlobDBDatabase(rawValue: 12)
     /// No database; libpebble3 does clear it.
-    public static let invalid = BlobDBDatabase(rawValue: 0xFF)
+    package static let invalid = BlobDBDatabase(rawValue: 0xFF)
 }
 
 /// How a database command ended.

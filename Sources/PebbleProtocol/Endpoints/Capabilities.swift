@@ -18,44 +18,44 @@ public struct Capabilities: OptionSet, Hashable, Sendable {
     /// Dismissals of notifications are mirrored.
     public static let extendedNotifications = Capabilities(bit: 3)
     /// Watch: accepts a language pack as a file upload.
-    public static let languagePack = Capabilities(bit: 4)
+    package static let languagePack = Capabilities(bit: 4)
     /// AppMessages of up to ``AppMessageLimits/extendedSize`` bytes, if both sides have it.
     public static let appMessage8K = Capabilities(bit: 5)
     /// Watch: accepts health settings.
-    public static let healthInsights = Capabilities(bit: 6)
+    package static let healthInsights = Capabilities(bit: 6)
     /// Dictation in watchapps.
-    public static let voiceAPI = Capabilities(bit: 7)
+    package static let voiceAPI = Capabilities(bit: 7)
     /// Watch: sends text messages through the phone.
-    public static let sendText = Capabilities(bit: 8)
+    package static let sendText = Capabilities(bit: 8)
     /// Notifications are filtered by app.
-    public static let notificationFiltering = Capabilities(bit: 9)
+    package static let notificationFiltering = Capabilities(bit: 9)
     /// Watch: hands over a core dump that was not read yet.
-    public static let unreadCoreDump = Capabilities(bit: 10)
+    package static let unreadCoreDump = Capabilities(bit: 10)
     /// The weather app and its database.
-    public static let weatherApp = Capabilities(bit: 11)
+    package static let weatherApp = Capabilities(bit: 11)
     /// Watch: the reminders app.
-    public static let remindersApp = Capabilities(bit: 12)
+    package static let remindersApp = Capabilities(bit: 12)
     /// Watch: the workout app.
-    public static let workoutApp = Capabilities(bit: 13)
+    package static let workoutApp = Capabilities(bit: 13)
     /// Sizes in the message that starts a firmware update.
-    public static let smoothFirmwareInstallProgress = Capabilities(bit: 14)
+    package static let smoothFirmwareInstallProgress = Capabilities(bit: 14)
     /// Watch: vibration patterns in notifications.
-    public static let customVibePatterns = Capabilities(bit: 15)
+    package static let customVibePatterns = Capabilities(bit: 15)
     /// Watch: the JavaScript bytecode version is in the version response.
-    public static let javaScriptBytecodeVersion = Capabilities(bit: 16)
+    package static let javaScriptBytecodeVersion = Capabilities(bit: 16)
     /// Phone: serves images.
-    public static let imageFetch = Capabilities(bit: 17)
+    package static let imageFetch = Capabilities(bit: 17)
     /// Watch: images in notifications.
-    public static let notificationImages = Capabilities(bit: 18)
+    package static let notificationImages = Capabilities(bit: 18)
     /// Watch: an interrupted firmware upload can be resumed.
-    public static let firmwareUpdateAcrossDisconnection = Capabilities(bit: 21)
+    package static let firmwareUpdateAcrossDisconnection = Capabilities(bit: 21)
     /// Watch: answers the version command of BlobDB2, for which libpebble3 waits without limit.
-    public static let blobDBVersion = Capabilities(bit: 22)
+    package static let blobDBVersion = Capabilities(bit: 22)
     /// Phone: the watch may write settings back.
-    public static let settingsSync = Capabilities(bit: 23)
+    package static let settingsSync = Capabilities(bit: 23)
     /// Watch: the fourth format of weather records.
-    public static let weatherDatabaseV4 = Capabilities(bit: 24)
+    package static let weatherDatabaseV4 = Capabilities(bit: 24)
 
     /// What a session over QEMU assumes of its phone until the phone has said something.
-    public static let qemuDefault: Capabilities = [.appRunState, .infiniteLogDump, .appMessage8K, .voiceAPI]
+    package static let qemuDefault: Capabilities = [.appRunState, .infiniteLogDump, .appMessage8K, .voiceAPI]
 }

@@ -72,9 +72,9 @@ public enum DataLoggingMessage: EndpointMessage {
     }
 
     /// What hardware says instead of counting the items that are left.
-    public static let unknownItemsLeft: UInt32 = 0xFFFF
+    package static let unknownItemsLeft: UInt32 = 0xFFFF
     /// How many bytes of records a message may hold.
-    public static let maximumDataLength = 646
+    package static let maximumDataLength = 646
 
     private enum Command {
         static let open: UInt8 = 0x01

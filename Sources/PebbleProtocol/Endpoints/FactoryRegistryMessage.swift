@@ -1,7 +1,7 @@
 import ByteCoding
 
 /// Endpoint 0x1389: values written in the factory.
-public enum FactoryRegistryMessage: EndpointMessage {
+package enum FactoryRegistryMessage: EndpointMessage {
     /// `00`, length byte, key, phone to watch.
     case read(key: String)
     /// `01`, length byte, value, watch to phone.
@@ -10,16 +10,16 @@ public enum FactoryRegistryMessage: EndpointMessage {
     case failure
 
     /// The one key that companions read.
-    public static let colorKey = "mfg_color"
+    package static let colorKey = "mfg_color"
 
     /// The answer to ``colorKey``: UInt32, big-endian.
-    public static func color(_ color: WatchColor) -> FactoryRegistryMessage {
+    package static func color(_ color: WatchColor) -> FactoryRegistryMessage {
         var value: [UInt8] = []
         value.appendBigEndian(color.rawValue)
         return .value(value)
     }
 
-    public static var endpoint: Endpoint { .factoryRegistry }
+    package static var endpoint: Endpoint { .factoryRegistry }
 
     private enum Command {
         static let read: UInt8 = 0x00
@@ -27,7 +27,7 @@ public enum FactoryRegistryMessage: EndpointMessage {
         static let failure: UInt8 = 0xFF
     }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         let command = try reader.readUInt8("factory_registry.command")
         switch command {
         case Command.read:
@@ -42,7 +42,7 @@ public enum FactoryRegistryMessage: EndpointMessage {
         }
     }
 
-    public func encodePayload(to payload: inout [UInt8]) {
+    package func encodePayload(to payload: inout [UInt8]) {
         switch self {
         case .read(let key):
             payload.append(Command.read)

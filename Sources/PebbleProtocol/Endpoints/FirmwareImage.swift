@@ -4,9 +4,9 @@ import ByteCoding
 ///
 /// The metadata has the 47 bytes of ``FirmwareMetadata``, but in the watch's own byte order: the timestamp is
 /// little-endian here.
-public enum FirmwareImage {
+package enum FirmwareImage {
     /// What an image says of itself; nil if it ends with anything but metadata of the one known version.
-    public static func metadata(of image: [UInt8]) -> FirmwareMetadata? {
+    package static func metadata(of image: [UInt8]) -> FirmwareMetadata? {
         guard image.count >= FirmwareMetadata.encodedLength else { return nil }
         var reader = ByteReader(image.suffix(FirmwareMetadata.encodedLength))
         guard let metadata = try? FirmwareMetadata(reading: &reader),
@@ -16,7 +16,7 @@ public enum FirmwareImage {
     }
 
     /// Appends metadata as it stands at the end of an image.
-    public static func append(_ metadata: FirmwareMetadata, to image: inout [UInt8]) {
+    package static func append(_ metadata: FirmwareMetadata, to image: inout [UInt8]) {
         swapped(metadata).encode(to: &image)
     }
 

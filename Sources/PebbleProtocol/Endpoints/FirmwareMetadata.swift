@@ -16,7 +16,7 @@ public struct FirmwareMetadata: Equatable, Sendable {
     /// The board that it is for.
     public var hardwarePlatform: HardwarePlatform
     /// The version of this layout.
-    public var metadataVersion: UInt8
+    package var metadataVersion: UInt8
 
     /// What kind of image this is.
     public struct Flags: OptionSet, Hashable, Sendable {
@@ -25,19 +25,19 @@ public struct FirmwareMetadata: Equatable, Sendable {
         public init(rawValue: UInt8) { self.rawValue = rawValue }
 
         /// Bit 0: the image is recovery firmware.
-        public static let recovery = Flags(rawValue: 1 << 0)
+        package static let recovery = Flags(rawValue: 1 << 0)
         /// Bit 1: the image is firmware for Bluetooth LE.
-        public static let bleFirmware = Flags(rawValue: 1 << 1)
+        package static let bleFirmware = Flags(rawValue: 1 << 1)
         /// Bit 2: the board keeps two images of its firmware, in slots 0 and 1.
-        public static let dualSlot = Flags(rawValue: 1 << 2)
+        package static let dualSlot = Flags(rawValue: 1 << 2)
         /// Bit 3: the image is built for slot 0. Without it, an image with ``dualSlot`` is for slot 1.
-        public static let slot0 = Flags(rawValue: 1 << 3)
+        package static let slot0 = Flags(rawValue: 1 << 3)
     }
 
     /// How many bytes it takes.
-    public static let encodedLength = 47
+    package static let encodedLength = 47
     /// The only version of the layout.
-    public static let currentMetadataVersion: UInt8 = 1
+    package static let currentMetadataVersion: UInt8 = 1
 
     private enum Width {
         static let versionTag = 32
@@ -45,7 +45,7 @@ public struct FirmwareMetadata: Equatable, Sendable {
     }
 
     /// Metadata by its fields.
-    public init(
+    package init(
         timestamp: UInt32,
         versionTag: String,
         shortGitHash: String,

@@ -2,14 +2,14 @@ import ByteCoding
 
 /// Endpoint 0x2328: the phone reads core dumps, files and flash. Layout: command, transaction, then by the command;
 /// big-endian.
-public struct GetBytesMessage: EndpointMessage {
+package struct GetBytesMessage: EndpointMessage {
     /// What answers repeat.
-    public var transaction: UInt8
+    package var transaction: UInt8
     /// What is asked or answered.
-    public var body: Body
+    package var body: Body
 
     /// What is asked or answered.
-    public enum Body: Equatable, Sendable {
+    package enum Body: Equatable, Sendable {
         /// `00`, phone to watch.
         case coreDump
         /// `05`, phone to watch: the core dump, if it was not read before.
@@ -25,7 +25,7 @@ public struct GetBytesMessage: EndpointMessage {
     }
 
     /// Whether anything will come.
-    public enum Status: UInt8, Sendable {
+    package enum Status: UInt8, Sendable {
         /// The bytes follow, in as many data messages as they need.
         case ok = 0
         /// The request cannot be read, or lacks what it needs, such as a file's name.
@@ -48,14 +48,14 @@ public struct GetBytesMessage: EndpointMessage {
     }
 
     /// A message.
-    public init(transaction: UInt8, _ body: Body) {
+    package init(transaction: UInt8, _ body: Body) {
         self.transaction = transaction
         self.body = body
     }
 
-    public static var endpoint: Endpoint { .getBytes }
+    package static var endpoint: Endpoint { .getBytes }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         let command = try reader.readUInt8("get_bytes.command")
         transaction = try reader.readUInt8("get_bytes.transaction_id")
         switch command {
@@ -78,7 +78,7 @@ public struct GetBytesMessage: EndpointMessage {
         }
     }
 
-    public func encodePayload(to payload: inout [UInt8]) {
+    package func encodePayload(to payload: inout [UInt8]) {
         switch body {
         case .coreDump: payload += [Command.coreDump, transaction]
         case .unreadCoreDump: payload += [Command.unreadCoreDump, transaction]

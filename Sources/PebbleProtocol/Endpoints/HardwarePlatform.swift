@@ -16,29 +16,29 @@ public struct HardwarePlatform: RawRepresentable, Hashable, Sendable {
     private init(_ rawValue: UInt8) { self.rawValue = rawValue }
 
     /// The board is not known.
-    public static let unknown = HardwarePlatform(0)
+    package static let unknown = HardwarePlatform(0)
     /// Pebble.
-    public static let tintinV15 = HardwarePlatform(5)
+    package static let tintinV15 = HardwarePlatform(5)
     /// Pebble Steel.
-    public static let bianca = HardwarePlatform(6)
+    package static let bianca = HardwarePlatform(6)
     /// Pebble Time before production.
-    public static let snowyDVT = HardwarePlatform(8)
+    package static let snowyDVT = HardwarePlatform(8)
     /// Pebble Time, Time Steel.
-    public static let snowyS3 = HardwarePlatform(10)
+    package static let snowyS3 = HardwarePlatform(10)
     /// Pebble Time Round.
-    public static let spalding = HardwarePlatform(11)
+    package static let spalding = HardwarePlatform(11)
     /// Pebble Time 2 of 2016.
-    public static let robert = HardwarePlatform(13)
+    package static let robert = HardwarePlatform(13)
     /// Pebble 2.
-    public static let silk = HardwarePlatform(14)
+    package static let silk = HardwarePlatform(14)
     /// Pebble 2 Duo.
-    public static let asterix = HardwarePlatform(15)
+    package static let asterix = HardwarePlatform(15)
     /// Pebble Time 2 before production.
-    public static let obelixDVT = HardwarePlatform(17)
+    package static let obelixDVT = HardwarePlatform(17)
     /// Pebble Time 2.
-    public static let obelixPVT = HardwarePlatform(18)
+    package static let obelixPVT = HardwarePlatform(18)
     /// Pebble Round 2.
-    public static let getafixDVT = HardwarePlatform(20)
+    package static let getafixDVT = HardwarePlatform(20)
 
     /// The kind of app that it runs; nil if the number has no meaning.
     public var appPlatform: AppPlatform? {

@@ -1,7 +1,7 @@
 import ByteCoding
 
 /// Endpoint 0x038F: the phone asks for the health data, which come through data logging.
-public enum HealthSyncMessage: EndpointMessage {
+package enum HealthSyncMessage: EndpointMessage {
     /// `01`, UInt32 little-endian, phone to watch: how long ago the last data came.
     case request(secondsSinceLastSync: UInt32)
     /// `11`, `01` or `02`, watch to phone.
@@ -14,9 +14,9 @@ public enum HealthSyncMessage: EndpointMessage {
         static let refused: UInt8 = 0x02
     }
 
-    public static var endpoint: Endpoint { .healthSync }
+    package static var endpoint: Endpoint { .healthSync }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         let command = try reader.readUInt8("health_sync.command")
         switch command {
         case Code.request: self = .request(secondsSinceLastSync: try reader.readLittleEndian("health_sync.seconds"))
@@ -25,7 +25,7 @@ public enum HealthSyncMessage: EndpointMessage {
         }
     }
 
-    public func encodePayload(to payload: inout [UInt8]) {
+    package func encodePayload(to payload: inout [UInt8]) {
         switch self {
         case .request(let seconds):
             payload.append(Code.request)

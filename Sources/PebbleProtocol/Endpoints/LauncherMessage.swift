@@ -1,12 +1,12 @@
 import ByteCoding
 
 /// Endpoint 0x0031: run state as phones and watches told it before firmware 3.0, in AppMessage's format.
-public struct LauncherMessage: EndpointMessage {
+package struct LauncherMessage: EndpointMessage {
     /// What travels: a push of one tuple, or its acknowledgement.
-    public var message: AppMessage
+    package var message: AppMessage
 
     /// What a push says. The app is in the push's UUID.
-    public enum Command: Equatable, Sendable {
+    package enum Command: Equatable, Sendable {
         /// Key 1, value 1. To the watch: run this app. From the watch: it runs.
         case run
         /// Key 1, value 0. To the watch: kill this app. From the watch: it was killed.
@@ -21,10 +21,10 @@ public struct LauncherMessage: EndpointMessage {
     }
 
     /// Any message in AppMessage's format.
-    public init(_ message: AppMessage) { self.message = message }
+    package init(_ message: AppMessage) { self.message = message }
 
     /// A command from the phone; its value has one byte.
-    public init(_ command: Command, application: PebbleUUID, transaction: AppMessageTransactionID) {
+    package init(_ command: Command, application: PebbleUUID, transaction: AppMessageTransactionID) {
         let tuple =
             switch command {
             case .run: AppMessageTuple(key: Key.runState, value: .uint8(1))
@@ -35,7 +35,7 @@ public struct LauncherMessage: EndpointMessage {
     }
 
     /// A change of state announced by the watch; its value has four bytes.
-    public init(isRunning: Bool, application: PebbleUUID, transaction: AppMessageTransactionID) {
+    package init(isRunning: Bool, application: PebbleUUID, transaction: AppMessageTransactionID) {
         let tuple = AppMessageTuple(key: Key.runState, value: .uint32(isRunning ? 1 : 0))
         self.init(tuple, application: application, transaction: transaction)
     }
@@ -48,7 +48,7 @@ public struct LauncherMessage: EndpointMessage {
     }
 
     /// What the push says, in its order; nothing for anything else.
-    public var commands: [Command] {
+    package var commands: [Command] {
         guard case .push(let push) = message else { return [] }
         return push.dictionary.compactMap { tuple in
             switch tuple.key {
@@ -62,14 +62,14 @@ public struct LauncherMessage: EndpointMessage {
     }
 
     /// What of a message is readable, whatever else is wrong with it.
-    public struct Header: Equatable, Sendable {
+    package struct Header: Equatable, Sendable {
         /// What the answer names.
-        public let transaction: AppMessageTransactionID
+        package let transaction: AppMessageTransactionID
         /// Whether the watch answers: it does not answer answers.
-        public let isToBeAnswered: Bool
+        package let isToBeAnswered: Bool
 
         /// The first two bytes of a message.
-        public init(payload: [UInt8]) throws(ByteDecodingError) {
+        package init(payload: [UInt8]) throws(ByteDecodingError) {
             var reader = ByteReader(payload)
             let command = try reader.readUInt8("launcher.command")
             transaction = AppMessageTransactionID(rawValue: try reader.readUInt8("launcher.transaction_id"))
@@ -77,11 +77,11 @@ public struct LauncherMessage: EndpointMessage {
         }
     }
 
-    public static var endpoint: Endpoint { .launcher }
+    package static var endpoint: Endpoint { .launcher }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         message = try AppMessage(reading: &reader)
     }
 
-    public func encodePayload(to payload: inout [UInt8]) { message.encodePayload(to: &payload) }
+    package func encodePayload(to payload: inout [UInt8]) { message.encodePayload(to: &payload) }
 }

@@ -7,17 +7,17 @@ public struct LogLevel: RawRepresentable, Hashable, Sendable {
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
     /// 0: a line that is wanted at every level.
-    public static let always = LogLevel(rawValue: 0)
+    package static let always = LogLevel(rawValue: 0)
     /// 1: something failed.
-    public static let error = LogLevel(rawValue: 1)
+    package static let error = LogLevel(rawValue: 1)
     /// 50: something is wrong, and the watch goes on.
-    public static let warning = LogLevel(rawValue: 50)
+    package static let warning = LogLevel(rawValue: 50)
     /// 100: what is good to know.
-    public static let info = LogLevel(rawValue: 100)
+    package static let info = LogLevel(rawValue: 100)
     /// 200: what helps to find a fault.
-    public static let debug = LogLevel(rawValue: 200)
+    package static let debug = LogLevel(rawValue: 200)
     /// 255: everything else.
-    public static let verbose = LogLevel(rawValue: 255)
+    package static let verbose = LogLevel(rawValue: 255)
 }
 
 /// One line of a log. Layout: time (UInt32), level, length of the message, line (UInt16), file (16 bytes), message;
@@ -36,10 +36,10 @@ public struct LogLine: Equatable, Sendable {
 
     private static let fileWidth = 16
     /// A record with its UUID has 128 bytes at most on hardware.
-    public static let maximumMessageLength = 88
+    package static let maximumMessageLength = 88
 
     /// A line.
-    public init(timestamp: UInt32, level: LogLevel, line: UInt16, file: String, message: String) {
+    package init(timestamp: UInt32, level: LogLevel, line: UInt16, file: String, message: String) {
         self.timestamp = timestamp
         self.level = level
         self.line = line
@@ -67,20 +67,20 @@ public struct LogLine: Equatable, Sendable {
 }
 
 /// Endpoint 0x07D6, phone to watch: whether live logs of apps are wanted. The state belongs to the session.
-public struct AppLogControl: EndpointMessage {
+package struct AppLogControl: EndpointMessage {
     /// `01` or `00`.
-    public var isEnabled: Bool
+    package var isEnabled: Bool
 
     /// Asks for logs, or for none.
-    public init(isEnabled: Bool) { self.isEnabled = isEnabled }
+    package init(isEnabled: Bool) { self.isEnabled = isEnabled }
 
-    public static var endpoint: Endpoint { .appLog }
+    package static var endpoint: Endpoint { .appLog }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         isEnabled = try reader.readUInt8("app_log.enable") != 0
     }
 
-    public func encodePayload(to payload: inout [UInt8]) { payload.append(isEnabled ? 1 : 0) }
+    package func encodePayload(to payload: inout [UInt8]) { payload.append(isEnabled ? 1 : 0) }
 }
 
 /// Endpoint 0x07D6, watch to phone: a line that an app has logged. Layout: UUID, ``LogLine``.
@@ -91,7 +91,7 @@ public struct AppLogRecord: EndpointMessage {
     public var line: LogLine
 
     /// A record.
-    public init(application: PebbleUUID, line: LogLine) {
+    package init(application: PebbleUUID, line: LogLine) {
         self.application = application
         self.line = line
     }
@@ -111,7 +111,7 @@ public struct AppLogRecord: EndpointMessage {
 
 /// Endpoint 0x07D2: stored system logs, a generation for each boot. Layout: command, then for a request the
 /// generation, then a cookie (UInt32) that answers repeat.
-public enum LogDumpMessage: EndpointMessage {
+package enum LogDumpMessage: EndpointMessage {
     /// `10`, phone to watch: generation 0 is the current boot.
     case request(generation: UInt8, cookie: UInt32)
     /// `00` or `01` without a generation of its own, phone to watch: how old companions ask.
@@ -123,7 +123,7 @@ public enum LogDumpMessage: EndpointMessage {
     /// `82`, watch to phone: no such generation. Only to phones with ``Capabilities/infiniteLogDump``.
     case noLogs(cookie: UInt32)
 
-    public static var endpoint: Endpoint { .logDump }
+    package static var endpoint: Endpoint { .logDump }
 
     private enum Command {
         static let newestLegacyGeneration: UInt8 = 0x01
@@ -133,7 +133,7 @@ public enum LogDumpMessage: EndpointMessage {
         static let noLogs: UInt8 = 0x82
     }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         let command = try reader.readUInt8("log_dump.command")
         switch command {
         case 0...Command.newestLegacyGeneration:
@@ -150,7 +150,7 @@ public enum LogDumpMessage: EndpointMessage {
         }
     }
 
-    public func encodePayload(to payload: inout [UInt8]) {
+    package func encodePayload(to payload: inout [UInt8]) {
         switch self {
         case .request(let generation, let cookie):
             payload += [Command.request, generation]

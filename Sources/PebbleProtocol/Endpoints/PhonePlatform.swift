@@ -6,7 +6,7 @@ public struct PhonePlatform: RawRepresentable, Hashable, Sendable {
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
     /// A system and what the phone has; libpebble3 and Gadgetbridge say the system only.
-    public init(_ system: OperatingSystem, _ features: Features = []) {
+    package init(_ system: OperatingSystem, _ features: Features = []) {
         rawValue = system.rawValue | features.rawValue
     }
 
@@ -27,27 +27,27 @@ public struct PhonePlatform: RawRepresentable, Hashable, Sendable {
     }
 
     /// What the phone has.
-    public struct Features: OptionSet, Hashable, Sendable {
-        public let rawValue: UInt32
+    package struct Features: OptionSet, Hashable, Sendable {
+        package let rawValue: UInt32
 
-        public init(rawValue: UInt32) { self.rawValue = rawValue }
+        package init(rawValue: UInt32) { self.rawValue = rawValue }
 
         /// Bit 4: the phone can make calls.
-        public static let telephony = Features(rawValue: 0x10)
+        package static let telephony = Features(rawValue: 0x10)
         /// Bit 5: the phone can send text messages.
-        public static let sms = Features(rawValue: 0x20)
+        package static let sms = Features(rawValue: 0x20)
         /// Bit 6: the phone has GPS.
-        public static let gps = Features(rawValue: 0x40)
+        package static let gps = Features(rawValue: 0x40)
         /// Bit 7: the phone has Bluetooth LE.
-        public static let bluetoothLE = Features(rawValue: 0x80)
+        package static let bluetoothLE = Features(rawValue: 0x80)
         /// Bit 8: the phone has a camera on its back.
-        public static let rearCamera = Features(rawValue: 0x100)
+        package static let rearCamera = Features(rawValue: 0x100)
         /// Bit 9: the phone has an accelerometer.
-        public static let accelerometer = Features(rawValue: 0x200)
+        package static let accelerometer = Features(rawValue: 0x200)
         /// Bit 10: the phone has a gyroscope.
-        public static let gyroscope = Features(rawValue: 0x400)
+        package static let gyroscope = Features(rawValue: 0x400)
         /// Bit 11: the phone has a compass.
-        public static let compass = Features(rawValue: 0x800)
+        package static let compass = Features(rawValue: 0x800)
     }
 
     private static let operatingSystemMask: UInt32 = 0x7
@@ -58,5 +58,5 @@ public struct PhonePlatform: RawRepresentable, Hashable, Sendable {
     }
 
     /// What the phone has.
-    public var features: Features { Features(rawValue: rawValue & ~Self.operatingSystemMask) }
+    package var features: Features { Features(rawValue: rawValue & ~Self.operatingSystemMask) }
 }

@@ -27,17 +27,17 @@ public enum PutBytesRequest: EndpointMessage {
     public static var endpoint: Endpoint { .putBytes }
 
     /// The longest message that the firmware has a buffer for: a piece of 2044 bytes.
-    public static let maximumLength = 2053
+    package static let maximumLength = 2053
 
     /// The token that a message names, whatever else is wrong with it; none in a beginning. Missing bytes count as zeros.
-    public static func token(of payload: [UInt8]) -> PutBytesToken {
+    package static func token(of payload: [UInt8]) -> PutBytesToken {
         guard payload.first != Command.begin else { return .none }
         let bytes = payload.dropFirst().prefix(4)
         return PutBytesToken(rawValue: bytes.reduce(0) { $0 << 8 | UInt32($1) } << (8 * UInt32(4 - bytes.count)))
     }
 
     /// Whether a message is a piece, or was to be one.
-    public static func isPiece(_ payload: [UInt8]) -> Bool { payload.first == Command.put }
+    package static func isPiece(_ payload: [UInt8]) -> Bool { payload.first == Command.put }
 
     private enum Command {
         static let begin: UInt8 = 0x01
@@ -153,7 +153,7 @@ public struct PutBytesObject: Equatable, Sendable {
     }
 
     /// How many banks the firmware has, for clients that do not name an app.
-    public static let bankCount: UInt8 = 8
+    package static let bankCount: UInt8 = 8
 
     private static let appFlag: UInt8 = 0x80
     /// `BE 43 54 EF`, before the offset.

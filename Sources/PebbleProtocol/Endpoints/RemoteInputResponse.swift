@@ -1,14 +1,14 @@
 import ByteCoding
 
 /// Endpoint 0xF00D, watch to phone: what became of a command to press buttons or to swipe. Layout: the command, status.
-public struct RemoteInputResponse: EndpointMessage {
+package struct RemoteInputResponse: EndpointMessage {
     /// The command's number, whether it exists or not.
-    public var command: UInt8
+    package var command: UInt8
     /// What became of it.
-    public var status: Status
+    package var status: Status
 
     /// What becomes of a command.
-    public enum Status: UInt8, Sendable {
+    package enum Status: UInt8, Sendable {
         /// The command was accepted.
         case ok = 0
         /// Another one goes on.
@@ -18,14 +18,14 @@ public struct RemoteInputResponse: EndpointMessage {
     }
 
     /// An answer.
-    public init(command: UInt8, status: Status) {
+    package init(command: UInt8, status: Status) {
         self.command = command
         self.status = status
     }
 
-    public static var endpoint: Endpoint { .remoteInput }
+    package static var endpoint: Endpoint { .remoteInput }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         command = try reader.readUInt8("remote_input.command")
         let code = try reader.readUInt8("remote_input.status")
         guard let status = Status(rawValue: code) else {
@@ -34,5 +34,5 @@ public struct RemoteInputResponse: EndpointMessage {
         self.status = status
     }
 
-    public func encodePayload(to payload: inout [UInt8]) { payload += [command, status.rawValue] }
+    package func encodePayload(to payload: inout [UInt8]) { payload += [command, status.rawValue] }
 }

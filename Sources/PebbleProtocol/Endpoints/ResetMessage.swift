@@ -1,7 +1,7 @@
 import ByteCoding
 
 /// Endpoint 0x07D3, phone to watch, one byte, never answered: the link closes once the watch has acted.
-public enum ResetMessage: UInt8, EndpointMessage {
+package enum ResetMessage: UInt8, EndpointMessage {
     /// Reboots.
     case reboot = 0x00
     /// Writes a core dump, then reboots.
@@ -11,9 +11,9 @@ public enum ResetMessage: UInt8, EndpointMessage {
     /// Reboots into recovery firmware.
     case rebootIntoRecovery = 0xFF
 
-    public static var endpoint: Endpoint { .reset }
+    package static var endpoint: Endpoint { .reset }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         let command = try reader.readUInt8("reset.command")
         guard let message = ResetMessage(rawValue: command) else {
             throw ByteDecodingError("reset.command", .invalidValue(UInt64(command)))
@@ -21,5 +21,5 @@ public enum ResetMessage: UInt8, EndpointMessage {
         self = message
     }
 
-    public func encodePayload(to payload: inout [UInt8]) { payload.append(rawValue) }
+    package func encodePayload(to payload: inout [UInt8]) { payload.append(rawValue) }
 }

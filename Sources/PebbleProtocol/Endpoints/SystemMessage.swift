@@ -1,7 +1,7 @@
 import ByteCoding
 
 /// Endpoint 0x0012: firmware update control. Layout: `00`, type, fields of the type.
-public enum SystemMessage: EndpointMessage {
+package enum SystemMessage: EndpointMessage {
     /// Phone to watch; ignored.
     case firmwareAvailable
     /// Phone to watch. Sizes are there if the phone announced ``Capabilities/smoothFirmwareInstallProgress``.
@@ -29,21 +29,21 @@ public enum SystemMessage: EndpointMessage {
     case firmwareStatusResponse(StoredFirmware)
 
     /// How far an upload already is. UInt32 little-endian each.
-    public struct FirmwareTransferSizes: Equatable, Sendable {
+    package struct FirmwareTransferSizes: Equatable, Sendable {
         /// What the watch has.
-        public var alreadyTransferredByteCount: UInt32
+        package var alreadyTransferredByteCount: UInt32
         /// What will come.
-        public var toTransferByteCount: UInt32
+        package var toTransferByteCount: UInt32
 
         /// Sizes in bytes.
-        public init(alreadyTransferredByteCount: UInt32, toTransferByteCount: UInt32) {
+        package init(alreadyTransferredByteCount: UInt32, toTransferByteCount: UInt32) {
             self.alreadyTransferredByteCount = alreadyTransferredByteCount
             self.toTransferByteCount = toTransferByteCount
         }
     }
 
     /// The watch's answer to the start of an update.
-    public enum FirmwareUpdateStatus: UInt8, Sendable {
+    package enum FirmwareUpdateStatus: UInt8, Sendable {
         /// No update is under way.
         case stopped = 0
         /// Accepted.
@@ -56,18 +56,18 @@ public enum SystemMessage: EndpointMessage {
 
     /// What of an interrupted update is stored: CRCs are of the prefix that is there. Two reserved bytes, then UInt32
     /// little-endian each.
-    public struct StoredFirmware: Equatable, Sendable {
+    package struct StoredFirmware: Equatable, Sendable {
         /// Of the system resources.
-        public var resourceByteCount: UInt32
+        package var resourceByteCount: UInt32
         /// Of so many bytes of the system resources.
-        public var resourceCRC: UInt32
+        package var resourceCRC: UInt32
         /// Of the firmware.
-        public var firmwareByteCount: UInt32
+        package var firmwareByteCount: UInt32
         /// Of so many bytes of the firmware.
-        public var firmwareCRC: UInt32
+        package var firmwareCRC: UInt32
 
         /// What is stored; zeros for nothing.
-        public init(resourceByteCount: UInt32, resourceCRC: UInt32, firmwareByteCount: UInt32, firmwareCRC: UInt32) {
+        package init(resourceByteCount: UInt32, resourceCRC: UInt32, firmwareByteCount: UInt32, firmwareCRC: UInt32) {
             self.resourceByteCount = resourceByteCount
             self.resourceCRC = resourceCRC
             self.firmwareByteCount = firmwareByteCount
@@ -93,9 +93,9 @@ public enum SystemMessage: EndpointMessage {
     /// The first byte of every message. The firmware does not look at it.
     private static let command: UInt8 = 0x00
 
-    public static var endpoint: Endpoint { .systemMessage }
+    package static var endpoint: Endpoint { .systemMessage }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         _ = try reader.readUInt8("system_message.command")
         let type = try reader.readUInt8("system_message.type")
         guard let kind = Kind(rawValue: type) else {
@@ -158,7 +158,7 @@ public enum SystemMessage: EndpointMessage {
         }
     }
 
-    public func encodePayload(to payload: inout [UInt8]) {
+    package func encodePayload(to payload: inout [UInt8]) {
         payload += [Self.command, kind.rawValue]
         switch self {
         case .firmwareUpdateStart(let sizes?):

@@ -26,41 +26,41 @@ public struct TimelineAttribute: Equatable, Sendable {
         /// An icon, UInt32: for the status bar, of 25 pixels.
         public static let tinyIcon = ID(rawValue: 4)
         /// An icon, UInt32: for the item's view, of 50 pixels.
-        public static let smallIcon = ID(rawValue: 5)
+        package static let smallIcon = ID(rawValue: 5)
         /// An icon, UInt32: shown when an action has been done, of 80 pixels.
-        public static let largeIcon = ID(rawValue: 6)
+        package static let largeIcon = ID(rawValue: 6)
         /// UInt8: what the action is to ANCS, 0 positive or 1 negative.
-        public static let ancsAction = ID(rawValue: 7)
+        package static let ancsAction = ID(rawValue: 7)
         /// Texts with a NUL between each two: the replies to choose from.
-        public static let cannedResponses = ID(rawValue: 8)
+        package static let cannedResponses = ID(rawValue: 8)
         /// A text: the title, as lists show it.
-        public static let shortTitle = ID(rawValue: 9)
+        package static let shortTitle = ID(rawValue: 9)
         /// An icon, UInt32: for the timeline.
-        public static let pinIcon = ID(rawValue: 10)
+        package static let pinIcon = ID(rawValue: 10)
         /// A text: the name of a place.
-        public static let location = ID(rawValue: 11)
+        package static let location = ID(rawValue: 11)
         /// A text: who sent the message, or who invites to the event.
         public static let sender = ID(rawValue: 12)
         /// UInt32, of an action: what the watchapp that it opens is told.
-        public static let launchCode = ID(rawValue: 13)
+        package static let launchCode = ID(rawValue: 13)
         /// UInt32, seconds since 1970: when the item last changed, as that of a weather forecast.
-        public static let lastUpdated = ID(rawValue: 14)
+        package static let lastUpdated = ID(rawValue: 14)
         /// Texts with a NUL between each two: the headings of the ``paragraphs``.
-        public static let headings = ID(rawValue: 25)
+        package static let headings = ID(rawValue: 25)
         /// Texts with a NUL between each two: what stands below each of the ``headings``.
-        public static let paragraphs = ID(rawValue: 26)
+        package static let paragraphs = ID(rawValue: 26)
         /// UInt8, `argb2222`: the main colour of what the item is from.
-        public static let primaryColor = ID(rawValue: 27)
+        package static let primaryColor = ID(rawValue: 27)
         /// UInt8, `argb2222`: the colour of the background.
-        public static let backgroundColor = ID(rawValue: 28)
+        package static let backgroundColor = ID(rawValue: 28)
         /// UInt8, `argb2222`: the second colour of what the item is from.
-        public static let secondaryColor = ID(rawValue: 29)
+        package static let secondaryColor = ID(rawValue: 29)
         /// A text: the name of the phone's app that the notification is from.
         public static let appName = ID(rawValue: 30)
         /// A text: the identifier of the iPhone's app that the notification is from, such as `com.apple.MobileSMS`.
-        public static let iOSAppIdentifier = ID(rawValue: 32)
+        package static let iOSAppIdentifier = ID(rawValue: 32)
         /// UInt32: the notification's UID in ANCS.
-        public static let ancsID = ID(rawValue: 34)
+        package static let ancsID = ID(rawValue: 34)
     }
 
     /// A property.
@@ -128,7 +128,7 @@ public struct TimelineItemAction: Equatable, Sendable {
         public init(rawValue: UInt8) { self.rawValue = rawValue }
 
         /// 1: the negative action of an ANCS notification, such as to dismiss it.
-        public static let ancsNegative = Kind(rawValue: 1)
+        package static let ancsNegative = Kind(rawValue: 1)
         /// 2: the phone does something, and says how it went.
         public static let generic = Kind(rawValue: 2)
         /// 3: the user replies with a text, which the phone sends.
@@ -136,23 +136,23 @@ public struct TimelineItemAction: Equatable, Sendable {
         /// 4: the item is dismissed.
         public static let dismiss = Kind(rawValue: 4)
         /// 5: the phone makes an HTTP request.
-        public static let http = Kind(rawValue: 5)
+        package static let http = Kind(rawValue: 5)
         /// 6: the item is to come back later.
-        public static let snooze = Kind(rawValue: 6)
+        package static let snooze = Kind(rawValue: 6)
         /// 7: the watch opens the watchapp that the item is from, and tells it the ``TimelineAttribute/ID/launchCode``.
         public static let openWatchApp = Kind(rawValue: 7)
         /// 8: an action that does nothing.
-        public static let empty = Kind(rawValue: 8)
+        package static let empty = Kind(rawValue: 8)
         /// 9: the pin is removed.
-        public static let remove = Kind(rawValue: 9)
+        package static let remove = Kind(rawValue: 9)
         /// 10: the watch opens the pin that the item is about, which is its parent.
-        public static let openPin = Kind(rawValue: 10)
+        package static let openPin = Kind(rawValue: 10)
         /// 11: the positive action of an ANCS notification.
-        public static let ancsPositive = Kind(rawValue: 11)
+        package static let ancsPositive = Kind(rawValue: 11)
         /// 12: the positive action of an ANCS notification of the Phone app, such as to call back.
-        public static let ancsDial = Kind(rawValue: 12)
+        package static let ancsDial = Kind(rawValue: 12)
         /// 15: the negative action of an ANCS notification of a voicemail, which deletes it.
-        public static let ancsDelete = Kind(rawValue: 15)
+        package static let ancsDelete = Kind(rawValue: 15)
     }
 
     /// An action.
@@ -222,17 +222,17 @@ public struct TimelineItem: Equatable, Sendable {
         public init(rawValue: UInt8) { self.rawValue = rawValue }
 
         /// Bit 0: the item is to be seen.
-        public static let visible = Flags(rawValue: 0x01)
+        package static let visible = Flags(rawValue: 0x01)
         /// Bit 1: the time is that of the clock on the wall, in whatever time zone the watch is.
-        public static let floating = Flags(rawValue: 0x02)
+        package static let floating = Flags(rawValue: 0x02)
         /// Bit 2: the item lasts all day. Its time is that of the clock on the wall, and should be midnight.
-        public static let allDay = Flags(rawValue: 0x04)
+        package static let allDay = Flags(rawValue: 0x04)
         /// Bit 3: the watch added the item itself.
-        public static let fromWatch = Flags(rawValue: 0x08)
+        package static let fromWatch = Flags(rawValue: 0x08)
         /// Bit 4: the notification came through ANCS.
-        public static let fromANCS = Flags(rawValue: 0x10)
+        package static let fromANCS = Flags(rawValue: 0x10)
         /// Bit 5: the timeline's preview is to show the item for as long as it lasts.
-        public static let persistent = Flags(rawValue: 0x20)
+        package static let persistent = Flags(rawValue: 0x20)
     }
 
     /// What has happened to an item.
@@ -242,15 +242,15 @@ public struct TimelineItem: Equatable, Sendable {
         public init(rawValue: UInt8) { self.rawValue = rawValue }
 
         /// Bit 0: the user has read the notification.
-        public static let read = Status(rawValue: 0x01)
+        package static let read = Status(rawValue: 0x01)
         /// Bit 1: the item is deleted.
-        public static let deleted = Status(rawValue: 0x02)
+        package static let deleted = Status(rawValue: 0x02)
         /// Bit 2: the user has done one of the item's actions.
-        public static let actioned = Status(rawValue: 0x04)
+        package static let actioned = Status(rawValue: 0x04)
         /// Bit 3: the watch has reminded the user.
-        public static let reminded = Status(rawValue: 0x08)
+        package static let reminded = Status(rawValue: 0x08)
         /// Bit 4: the user has dismissed the item.
-        public static let dismissed = Status(rawValue: 0x10)
+        package static let dismissed = Status(rawValue: 0x10)
     }
 
     /// How an item is laid out.
@@ -262,28 +262,28 @@ public struct TimelineItem: Equatable, Sendable {
         /// 1: for anything. It needs a title.
         public static let generic = Layout(rawValue: 1)
         /// 2: for events of a calendar. It needs a title.
-        public static let calendar = Layout(rawValue: 2)
+        package static let calendar = Layout(rawValue: 2)
         /// 3: for reminders, and not for pins. It needs a title.
-        public static let reminder = Layout(rawValue: 3)
+        package static let reminder = Layout(rawValue: 3)
         /// 4: for notifications, and not for pins. It needs a title.
         public static let notification = Layout(rawValue: 4)
         /// 5: for notifications of messages from people, and not for pins or reminders.
-        public static let communication = Layout(rawValue: 5)
+        package static let communication = Layout(rawValue: 5)
         /// 6: for weather. It needs a title and a location.
-        public static let weather = Layout(rawValue: 6)
+        package static let weather = Layout(rawValue: 6)
         /// 7: for sports. It needs a title.
-        public static let sports = Layout(rawValue: 7)
+        package static let sports = Layout(rawValue: 7)
         /// 8: for alarms. It needs a title and a subtitle.
-        public static let alarm = Layout(rawValue: 8)
+        package static let alarm = Layout(rawValue: 8)
         /// 9: for health. It needs a title.
-        public static let health = Layout(rawValue: 9)
+        package static let health = Layout(rawValue: 9)
     }
 
     /// Whether it is still to be seen: neither dismissed nor removed.
-    public var isShown: Bool { status.isDisjoint(with: [.dismissed, .deleted]) }
+    package var isShown: Bool { status.isDisjoint(with: [.dismissed, .deleted]) }
 
     /// How many bytes precede the attributes.
-    public static let headerLength = 46
+    package static let headerLength = 46
 
     /// An item.
     public init(

@@ -3,7 +3,7 @@
 ///
 /// Companions choose pictures by it, and libpebble3 the kind of watch too. The order of 11 to 13 is the firmware's;
 /// libpebble2 has another.
-public enum WatchColor: UInt32, Hashable, Sendable, CaseIterable {
+package enum WatchColor: UInt32, Hashable, Sendable, CaseIterable {
     /// 0: the colour is not known.
     case unknown = 0
     /// 1 to 5: colours of Pebble. The names in this and every line below stand in the order of their numbers.

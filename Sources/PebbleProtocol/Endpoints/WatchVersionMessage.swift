@@ -63,11 +63,11 @@ public struct WatchVersion: Equatable, Sendable {
     /// What the watch can do.
     public var capabilities: Capabilities
     /// Whether the phone must write all databases again; libpebble3 takes an absent flag for true.
-    public var isUnfaithful: Bool?
+    package var isUnfaithful: Bool?
     /// Not sent without ``isUnfaithful``.
-    public var healthInsightsVersion: UInt16?
+    package var healthInsightsVersion: UInt16?
     /// Not sent without ``healthInsightsVersion``.
-    public var javaScriptBytecodeVersion: UInt16?
+    package var javaScriptBytecodeVersion: UInt16?
 
     /// A Bluetooth device address in printed order.
     public struct BluetoothAddress: Hashable, Sendable, CustomStringConvertible {
@@ -93,7 +93,7 @@ public struct WatchVersion: Equatable, Sendable {
     }
 
     /// A version by its fields; the last three say which generation of the response this is.
-    public init(
+    package init(
         running: FirmwareMetadata,
         recovery: FirmwareMetadata?,
         bootLoaderVersion: UInt32,

@@ -12,94 +12,94 @@ public struct Endpoint: RawRepresentable, Hashable, Sendable {
     private init(_ rawValue: UInt16) { self.rawValue = rawValue }
 
     /// Routing errors, watch to phone only.
-    public static let meta = Endpoint(0x0000)
+    package static let meta = Endpoint(0x0000)
     /// Get and set the clock.
-    public static let time = Endpoint(0x000B)
+    package static let time = Endpoint(0x000B)
     /// The watch's firmware, hardware and capabilities.
-    public static let watchVersion = Endpoint(0x0010)
+    package static let watchVersion = Endpoint(0x0010)
     /// The phone's operating system and capabilities.
-    public static let phoneVersion = Endpoint(0x0011)
+    package static let phoneVersion = Endpoint(0x0011)
     /// Firmware update control.
-    public static let systemMessage = Endpoint(0x0012)
+    package static let systemMessage = Endpoint(0x0012)
     /// Media control.
-    public static let music = Endpoint(0x0020)
+    package static let music = Endpoint(0x0020)
     /// Calls.
-    public static let phoneControl = Endpoint(0x0021)
+    package static let phoneControl = Endpoint(0x0021)
     /// Dictionaries between a watchapp and its companion.
-    public static let appMessage = Endpoint(0x0030)
+    package static let appMessage = Endpoint(0x0030)
     /// Run state before firmware 3.0, in AppMessage's format.
-    public static let launcher = Endpoint(0x0031)
+    package static let launcher = Endpoint(0x0031)
     /// Title and icon of the Sports and Golf apps.
-    public static let appCustomize = Endpoint(0x0032)
+    package static let appCustomize = Endpoint(0x0032)
     /// Makes the watch discoverable.
-    public static let bleControl = Endpoint(0x0033)
+    package static let bleControl = Endpoint(0x0033)
     /// Starts and stops apps and tells which one runs.
-    public static let appRunState = Endpoint(0x0034)
+    package static let appRunState = Endpoint(0x0034)
     /// Album art and notification images.
-    public static let imaging = Endpoint(0x0035)
+    package static let imaging = Endpoint(0x0035)
     /// Asks the watch to hand over its health data.
-    public static let healthSync = Endpoint(0x038F)
+    package static let healthSync = Endpoint(0x038F)
     /// Logs of firmware 1.x; nothing handles it any more.
-    public static let legacyLogs = Endpoint(0x07D0)
+    package static let legacyLogs = Endpoint(0x07D0)
     /// Liveness.
-    public static let ping = Endpoint(0x07D1)
+    package static let ping = Endpoint(0x07D1)
     /// Stored system logs.
-    public static let logDump = Endpoint(0x07D2)
+    package static let logDump = Endpoint(0x07D2)
     /// Reboot and its variants.
-    public static let reset = Endpoint(0x07D3)
+    package static let reset = Endpoint(0x07D3)
     /// Apps of firmware 1.x; nothing handles it any more.
-    public static let legacyApp = Endpoint(0x07D4)
+    package static let legacyApp = Endpoint(0x07D4)
     /// Live logs of watchapps.
-    public static let appLog = Endpoint(0x07D6)
+    package static let appLog = Endpoint(0x07D6)
     /// Notifications of firmware 1.x; nothing handles it any more.
-    public static let legacyNotification = Endpoint(0x0BB8)
+    package static let legacyNotification = Endpoint(0x0BB8)
     /// Notifications of firmware 2.x; nothing handles it any more.
-    public static let extensibleNotification = Endpoint(0x0BC2)
+    package static let extensibleNotification = Endpoint(0x0BC2)
     /// Resources; nothing handles it any more.
-    public static let resource = Endpoint(0x0FA0)
+    package static let resource = Endpoint(0x0FA0)
     /// The system registry; nothing handles it any more.
-    public static let systemRegistry = Endpoint(0x1388)
+    package static let systemRegistry = Endpoint(0x1388)
     /// Values written in the factory, such as the watch's colour.
-    public static let factoryRegistry = Endpoint(0x1389)
+    package static let factoryRegistry = Endpoint(0x1389)
     /// App management of firmware 2.x; nothing handles it any more.
-    public static let appManager = Endpoint(0x1770)
+    package static let appManager = Endpoint(0x1770)
     /// The watch asks for an app's binary.
-    public static let appFetch = Endpoint(0x1771)
+    package static let appFetch = Endpoint(0x1771)
     /// Spooled records.
-    public static let dataLogging = Endpoint(0x1A7A)
+    package static let dataLogging = Endpoint(0x1A7A)
     /// RunKeeper; nothing handles it any more.
-    public static let runKeeper = Endpoint(0x1B58)
+    package static let runKeeper = Endpoint(0x1B58)
     /// The frame buffer.
-    public static let screenshot = Endpoint(0x1F40)
+    package static let screenshot = Endpoint(0x1F40)
     /// Named in one client's list only; nothing handles it.
-    public static let fileInstallManager = Endpoint(0x1FF5)
+    package static let fileInstallManager = Endpoint(0x1FF5)
     /// Core dumps, files and flash.
-    public static let getBytes = Endpoint(0x2328)
+    package static let getBytes = Endpoint(0x2328)
     /// Voice frames.
-    public static let audioStream = Endpoint(0x2710)
+    package static let audioStream = Endpoint(0x2710)
     /// Dictation sessions.
-    public static let voiceControl = Endpoint(0x2AF8)
+    package static let voiceControl = Endpoint(0x2AF8)
     /// What the user did with a notification or a pin.
-    public static let timelineAction = Endpoint(0x2CB0)
+    package static let timelineAction = Endpoint(0x2CB0)
     /// The launcher's order.
-    public static let appOrder = Endpoint(0xABCD)
+    package static let appOrder = Endpoint(0xABCD)
     /// The phone writes the watch's databases.
-    public static let blobDB = Endpoint(0xB1DB)
+    package static let blobDB = Endpoint(0xB1DB)
     /// The watch writes back its databases.
-    public static let blobDB2 = Endpoint(0xB2DB)
+    package static let blobDB2 = Endpoint(0xB2DB)
     /// Uploads of objects.
-    public static let putBytes = Endpoint(0xBEEF)
+    package static let putBytes = Endpoint(0xBEEF)
     /// Hints on when to poll.
-    public static let pollRemote = Endpoint(0xCAFE)
+    package static let pollRemote = Endpoint(0xCAFE)
     /// The Moddable debugger.
-    public static let xsbug = Endpoint(0xCAFF)
+    package static let xsbug = Endpoint(0xCAFF)
     /// Buttons and swipes from afar.
-    public static let remoteInput = Endpoint(0xF00D)
+    package static let remoteInput = Endpoint(0xF00D)
 }
 
 extension Endpoint {
     /// Which sessions may use an endpoint.
-    public enum Access: Sendable {
+    package enum Access: Sendable {
         /// Sessions of third-party phone apps too.
         case any
         /// The Pebble app's session only.
@@ -109,20 +109,20 @@ extension Endpoint {
     }
 
     /// What is known of an endpoint.
-    public struct Definition: Sendable {
+    package struct Definition: Sendable {
         /// Its name in the protocol's own words.
-        public let name: String
+        package let name: String
         /// Which sessions may use it.
-        public let access: Access
+        package let access: Access
         /// Whether recovery firmware has it too.
-        public let isInRecoveryFirmware: Bool
+        package let isInRecoveryFirmware: Bool
     }
 
     /// What is known of this endpoint; nil if no watch ever knew it.
-    public var definition: Definition? { Self.definitions[self] }
+    package var definition: Definition? { Self.definitions[self] }
 
     /// What a watch does with the header of a message.
-    public enum Admission: Equatable, Sendable {
+    package enum Admission: Equatable, Sendable {
         /// It takes the payload.
         case allowed
         /// It answers ``MetaMessage/unhandled(_:)`` and skips the payload.
@@ -132,7 +132,7 @@ extension Endpoint {
     }
 
     /// What a watch does with the header of a message that arrived on a session.
-    public func admission(on session: SessionKind, inRecoveryFirmware: Bool) -> Admission {
+    package func admission(on session: SessionKind, inRecoveryFirmware: Bool) -> Admission {
         guard let definition, definition.access != .obsolete,
             definition.isInRecoveryFirmware || !inRecoveryFirmware
         else { return .unhandled }

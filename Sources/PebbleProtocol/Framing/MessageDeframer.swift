@@ -14,7 +14,7 @@ public struct MessageDeframer: Sendable {
         public let payloadLength: Int
 
         /// A header by its fields.
-        public init(endpoint: Endpoint, payloadLength: Int) {
+        package init(endpoint: Endpoint, payloadLength: Int) {
             self.endpoint = endpoint
             self.payloadLength = payloadLength
         }
@@ -40,10 +40,10 @@ public struct MessageDeframer: Sendable {
     public init() {}
 
     /// How many bytes of the current message have been received but not handed out.
-    public var bufferedByteCount: Int { headerByteCount + payload.count }
+    package var bufferedByteCount: Int { headerByteCount + payload.count }
 
     /// The header of a message that was accepted and whose payload is not complete.
-    public var unfinishedHeader: Header? {
+    package var unfinishedHeader: Header? {
         headerByteCount == PebbleMessage.headerLength && !isSkipping ? header : nil
     }
 

@@ -8,7 +8,7 @@ public struct MessageTooLongError: Error, Equatable, Sendable, CustomStringConve
     public let payloadLength: Int
 
     /// Names the endpoint and the length that was refused.
-    public init(endpoint: Endpoint, payloadLength: Int) {
+    package init(endpoint: Endpoint, payloadLength: Int) {
         self.endpoint = endpoint
         self.payloadLength = payloadLength
     }

@@ -1,7 +1,7 @@
 import ByteCoding
 
 /// Endpoint 0x0000, watch to phone only: the watch could not route a message.
-public enum MetaMessage: EndpointMessage {
+package enum MetaMessage: EndpointMessage {
     /// `D0`: a message was corrupted. libpebble2 fails to decode it: don't send it to a client unasked.
     case corrupted
     /// `DC` and the endpoint: this watch has no such endpoint.
@@ -9,7 +9,7 @@ public enum MetaMessage: EndpointMessage {
     /// `DD` and the endpoint: this session may not use it.
     case disallowed(Endpoint)
 
-    public static var endpoint: Endpoint { .meta }
+    package static var endpoint: Endpoint { .meta }
 
     private enum Code {
         static let corrupted: UInt8 = 0xD0
@@ -17,7 +17,7 @@ public enum MetaMessage: EndpointMessage {
         static let disallowed: UInt8 = 0xDD
     }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         let code = try reader.readUInt8("meta.code")
         switch code {
         case Code.corrupted: self = .corrupted
@@ -27,7 +27,7 @@ public enum MetaMessage: EndpointMessage {
         }
     }
 
-    public func encodePayload(to payload: inout [UInt8]) {
+    package func encodePayload(to payload: inout [UInt8]) {
         switch self {
         case .corrupted:
             payload.append(Code.corrupted)

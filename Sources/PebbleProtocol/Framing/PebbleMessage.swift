@@ -8,7 +8,7 @@ public struct PebbleMessage: Equatable, Sendable {
     public var payload: [UInt8]
 
     /// Length (UInt16, big-endian, payload only), then endpoint (UInt16, big-endian).
-    public static let headerLength = 4
+    package static let headerLength = 4
     /// The most that the header's length can say.
     public static let maximumPayloadLength = Int(UInt16.max)
 

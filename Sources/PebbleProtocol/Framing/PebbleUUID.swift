@@ -9,7 +9,7 @@ public struct PebbleUUID: Hashable, Sendable {
     public let lowerHalf: UInt64
 
     /// How many bytes a UUID takes on the wire.
-    public static let encodedLength = 16
+    package static let encodedLength = 16
 
     /// The "system" UUID, 16 zero bytes: the Pebble app itself, no watchapp.
     public static let system = PebbleUUID(upperHalf: 0, lowerHalf: 0)
@@ -36,7 +36,7 @@ public struct PebbleUUID: Hashable, Sendable {
     }
 
     /// Whether this can name an app: neither ``system`` nor ``invalid``.
-    public var isLaunchable: Bool { self != .system && self != .invalid }
+    package var isLaunchable: Bool { self != .system && self != .invalid }
 }
 
 extension PebbleUUID: LosslessStringConvertible {

@@ -2,27 +2,27 @@ import ByteCoding
 
 /// Finds frames in a TCP stream. What is no frame is skipped; a frame that is not complete 10 s after it began is
 /// dropped.
-public struct QEMUDeframer: Sendable {
+package struct QEMUDeframer: Sendable {
     /// How long a frame may take to arrive.
-    public static let frameTimeout = Duration.seconds(10)
+    package static let frameTimeout = Duration.seconds(10)
 
     private var buffer: [UInt8] = []
     private var start = 0
     private var frameBegan: Duration?
     /// How many bytes belonged to no frame.
-    public private(set) var skippedByteCount: UInt64 = 0
+    package private(set) var skippedByteCount: UInt64 = 0
 
     /// A stream of which no byte has arrived.
-    public init() {}
+    package init() {}
 
     /// How many bytes wait for the rest of their frame: less than one frame.
-    public var bufferedByteCount: Int { buffer.count - start }
+    package var bufferedByteCount: Int { buffer.count - start }
 
     /// When ``advance(to:)`` has something to do.
-    public var nextDeadline: Duration? { frameBegan.map { $0 + Self.frameTimeout } }
+    package var nextDeadline: Duration? { frameBegan.map { $0 + Self.frameTimeout } }
 
     /// Takes bytes; then call ``nextFrame(at:)`` until it returns nil.
-    public mutating func receive(_ bytes: ArraySlice<UInt8>) {
+    package mutating func receive(_ bytes: ArraySlice<UInt8>) {
         if start > 0 {
             buffer.removeSubrange(..<start)
             start = 0
@@ -31,7 +31,7 @@ public struct QEMUDeframer: Sendable {
     }
 
     /// The next whole frame.
-    public mutating func nextFrame(at now: Duration) -> QEMUFrame? {
+    package mutating func nextFrame(at now: Duration) -> QEMUFrame? {
         while findSignature() {
             var reader = ByteReader(buffer[start...])
             guard let header = try? Self.readHeader(&reader),
@@ -59,7 +59,7 @@ public struct QEMUDeframer: Sendable {
     }
 
     /// Drops a frame whose time is over.
-    public mutating func advance(to now: Duration) {
+    package mutating func advance(to now: Duration) {
         guard let nextDeadline, nextDeadline <= now else { return }
         skip(bufferedByteCount)
         frameBegan = nil

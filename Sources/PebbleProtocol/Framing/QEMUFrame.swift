@@ -4,30 +4,30 @@ import ByteCoding
 ///
 /// Layout: signature `FE ED`, protocol (UInt16), length (UInt16), data, footer `BE EF`; big-endian. Frames of
 /// ``QEMUProtocol/spp`` carry the Pebble Protocol's stream, cut anywhere.
-public struct QEMUFrame: Equatable, Sendable {
+package struct QEMUFrame: Equatable, Sendable {
     /// What the data are.
-    public var protocolID: QEMUProtocol
+    package var protocolID: QEMUProtocol
     /// At most 65535 bytes.
-    public var data: [UInt8]
+    package var data: [UInt8]
 
     /// Firmware and libpebble3 take no longer data.
-    public static let maximumDataLength = 2048
+    package static let maximumDataLength = 2048
 
     /// What every frame begins with.
-    public static let signature: [UInt8] = [0xFE, 0xED]
+    package static let signature: [UInt8] = [0xFE, 0xED]
     static let footer: [UInt8] = [0xBE, 0xEF]
     static let headerLength = 6
     static let overhead = headerLength + footer.count
 
     /// A frame.
-    public init(_ protocolID: QEMUProtocol, data: [UInt8]) {
+    package init(_ protocolID: QEMUProtocol, data: [UInt8]) {
         self.protocolID = protocolID
         self.data = data
     }
 
     /// Appends a stream of one protocol as frames, each as long as may be.
     /// - Parameter maximumDataLength: at most 65535. Gadgetbridge must find each message in one frame, however long.
-    public static func append(
+    package static func append(
         _ stream: ArraySlice<UInt8>,
         as protocolID: QEMUProtocol,
         maximumDataLength: Int = maximumDataLength,
@@ -48,45 +48,45 @@ public struct QEMUFrame: Equatable, Sendable {
 }
 
 /// What the data of a frame are.
-public struct QEMUProtocol: RawRepresentable, Hashable, Sendable {
-    public let rawValue: UInt16
+package struct QEMUProtocol: RawRepresentable, Hashable, Sendable {
+    package let rawValue: UInt16
 
-    public init(rawValue: UInt16) { self.rawValue = rawValue }
+    package init(rawValue: UInt16) { self.rawValue = rawValue }
 
     /// The Pebble Protocol's stream.
-    public static let spp = QEMUProtocol(rawValue: 1)
+    package static let spp = QEMUProtocol(rawValue: 1)
     /// To the watch: somebody tapped it, ``QEMUMessage/tap(_:direction:)``.
-    public static let tap = QEMUProtocol(rawValue: 2)
+    package static let tap = QEMUProtocol(rawValue: 2)
     /// To the watch: whether the phone counts as connected, ``QEMUMessage/bluetoothConnection(isConnected:)``.
-    public static let bluetoothConnection = QEMUProtocol(rawValue: 3)
+    package static let bluetoothConnection = QEMUProtocol(rawValue: 3)
     /// To the watch: where its compass points, ``QEMUMessage/compass(heading:_:)``.
-    public static let compass = QEMUProtocol(rawValue: 4)
+    package static let compass = QEMUProtocol(rawValue: 4)
     /// To the watch: how full its battery is, ``QEMUMessage/battery(percent:isCharging:)``.
-    public static let battery = QEMUProtocol(rawValue: 5)
+    package static let battery = QEMUProtocol(rawValue: 5)
     /// To the watch: samples, ``QEMUMessage/accelerometer(_:)``. From the watch: ``QEMUMessage/accelerometerSpace(_:)``.
-    public static let accelerometer = QEMUProtocol(rawValue: 6)
+    package static let accelerometer = QEMUProtocol(rawValue: 6)
     /// From the watch: whether it vibrates, ``QEMUMessage/vibration(isOn:)``.
-    public static let vibration = QEMUProtocol(rawValue: 7)
+    package static let vibration = QEMUProtocol(rawValue: 7)
     /// To the watch: which buttons are held down, ``QEMUMessage/buttons(_:)``.
-    public static let button = QEMUProtocol(rawValue: 8)
+    package static let button = QEMUProtocol(rawValue: 8)
     /// To the watch: how it is to show the time, ``QEMUMessage/timeFormat(is24Hour:)``.
-    public static let timeFormat = QEMUProtocol(rawValue: 9)
+    package static let timeFormat = QEMUProtocol(rawValue: 9)
     /// To the watch: whether the timeline's preview is shown, ``QEMUMessage/timelinePeek(isShown:)``.
-    public static let timelinePeek = QEMUProtocol(rawValue: 10)
+    package static let timelinePeek = QEMUProtocol(rawValue: 10)
     /// To the watch: how large its texts are, ``QEMUMessage/contentSize(_:)``.
-    public static let contentSize = QEMUProtocol(rawValue: 11)
+    package static let contentSize = QEMUProtocol(rawValue: 11)
     /// To the watch: what it has counted, ``QEMUMessage/healthMetric(_:value:)``.
-    public static let healthMetric = QEMUProtocol(rawValue: 12)
+    package static let healthMetric = QEMUProtocol(rawValue: 12)
     /// To the watch: a measured heart rate, ``QEMUMessage/heartRate(beatsPerMinute:quality:)``.
-    public static let heartRate = QEMUProtocol(rawValue: 13)
+    package static let heartRate = QEMUProtocol(rawValue: 13)
     /// Both ways: for tests; ``QEMUMessage`` does not read it.
-    public static let rebbleTest = QEMUProtocol(rawValue: 100)
+    package static let rebbleTest = QEMUProtocol(rawValue: 100)
 
     /// Whether it is one of these: no tool sends another.
-    public var isKnown: Bool {
+    package var isKnown: Bool {
         (QEMUProtocol.spp.rawValue...QEMUProtocol.heartRate.rawValue).contains(rawValue) || self == .rebbleTest
     }
 
     /// What a watch may send: libpebble2's parser stalls for ever on anything else.
-    public var mayBeSentByWatch: Bool { [.spp, .accelerometer, .vibration, .rebbleTest].contains(self) }
+    package var mayBeSentByWatch: Bool { [.spp, .accelerometer, .vibration, .rebbleTest].contains(self) }
 }

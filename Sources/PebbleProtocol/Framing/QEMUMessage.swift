@@ -105,7 +105,7 @@ public enum QEMUMessage: Equatable, Sendable {
     private static let accelerometerSpaceLength = 2
 
     /// Reads what a frame says; nil for the stream, for tests and for protocols that do not exist.
-    public init?(_ frame: QEMUFrame) throws(ByteDecodingError) {
+    package init?(_ frame: QEMUFrame) throws(ByteDecodingError) {
         var reader = ByteReader(frame.data)
         switch frame.protocolID {
         case .tap:
@@ -157,7 +157,7 @@ public enum QEMUMessage: Equatable, Sendable {
     }
 
     /// The frame that says it.
-    public var frame: QEMUFrame {
+    package var frame: QEMUFrame {
         var data: [UInt8] = []
         switch self {
         case .tap(let axis, let direction):

@@ -8,18 +8,18 @@ import ByteCoding
 /// | 1 | 2 | connection interval, 1.25 ms units |
 /// | 3 | 2 | latency, connection events |
 /// | 5 | 2 | supervision timeout, 10 ms units |
-public struct ConnectionParametersStatus: Equatable, Sendable {
+package struct ConnectionParametersStatus: Equatable, Sendable {
     /// Whether packets can be made longer than 27 bytes (LE Data Packet Length Extension).
-    public var supportsLongPackets: Bool
+    package var supportsLongPackets: Bool
     /// The connection interval, in units of 1.25 ms.
-    public var interval: UInt16
+    package var interval: UInt16
     /// How many connection events the watch may leave out in a row.
-    public var latency: UInt16
+    package var latency: UInt16
     /// The supervision timeout, in units of 10 ms.
-    public var supervisionTimeout: UInt16
+    package var supervisionTimeout: UInt16
 
     /// A status by its fields, in the characteristic's units.
-    public init(supportsLongPackets: Bool, interval: UInt16, latency: UInt16, supervisionTimeout: UInt16) {
+    package init(supportsLongPackets: Bool, interval: UInt16, latency: UInt16, supervisionTimeout: UInt16) {
         self.supportsLongPackets = supportsLongPackets
         self.interval = interval
         self.latency = latency
@@ -27,7 +27,7 @@ public struct ConnectionParametersStatus: Equatable, Sendable {
     }
 
     /// The characteristic's value.
-    public var encoded: [UInt8] {
+    package var encoded: [UInt8] {
         var value: [UInt8] = [supportsLongPackets ? 1 : 0]
         for field in [interval, latency, supervisionTimeout] { value.appendLittleEndian(field) }
         return value
@@ -35,20 +35,20 @@ public struct ConnectionParametersStatus: Equatable, Sendable {
 }
 
 /// What a phone asks for by writing Connection Parameters.
-public enum ConnectionParametersCommand: Equatable, Sendable {
+package enum ConnectionParametersCommand: Equatable, Sendable {
     /// Parameters that a phone wants a watch to ask for, in the units of the status.
-    public struct ParameterSet: Equatable, Sendable {
+    package struct ParameterSet: Equatable, Sendable {
         /// The shortest connection interval, in units of 1.25 ms; 6 to 3200 in a set that was read.
-        public var intervalMinimum: UInt16
+        package var intervalMinimum: UInt16
         /// The longest connection interval, in units of 1.25 ms; the shortest one to 3200 in a set that was read.
-        public var intervalMaximum: UInt16
+        package var intervalMaximum: UInt16
         /// How many connection events the watch may leave out in a row; 0 to 255 in a set that was read.
-        public var latency: UInt16
+        package var latency: UInt16
         /// The supervision timeout, in units of 10 ms; 12 to 765 in a set that was read.
-        public var supervisionTimeout: UInt16
+        package var supervisionTimeout: UInt16
 
         /// A set by its fields, in the status's units. Ranges are not checked.
-        public init(intervalMinimum: UInt16, intervalMaximum: UInt16, latency: UInt16, supervisionTimeout: UInt16) {
+        package init(intervalMinimum: UInt16, intervalMaximum: UInt16, latency: UInt16, supervisionTimeout: UInt16) {
             self.intervalMinimum = intervalMinimum
             self.intervalMaximum = intervalMaximum
             self.latency = latency
@@ -57,16 +57,16 @@ public enum ConnectionParametersCommand: Equatable, Sendable {
     }
 
     /// The sets of the three response times.
-    public struct ParameterSets: Equatable, Sendable {
+    package struct ParameterSets: Equatable, Sendable {
         /// What the watch asks for while no need is there: response time 0.
-        public var slow: ParameterSet
+        package var slow: ParameterSet
         /// What the watch asks for at response time 1.
-        public var middle: ParameterSet
+        package var middle: ParameterSet
         /// What the watch asks for while speed is needed: response time 2.
-        public var fast: ParameterSet
+        package var fast: ParameterSet
 
         /// The sets by their response times.
-        public init(slow: ParameterSet, middle: ParameterSet, fast: ParameterSet) {
+        package init(slow: ParameterSet, middle: ParameterSet, fast: ParameterSet) {
             self.slow = slow
             self.middle = middle
             self.fast = fast
@@ -83,7 +83,7 @@ public enum ConnectionParametersCommand: Equatable, Sendable {
     case stayAwake
 
     /// Why a command is refused: the ATT error that answers it.
-    public enum Refusal: UInt8, Error, Sendable {
+    package enum Refusal: UInt8, Error, Sendable {
         /// The value has fewer bytes than its command needs: Invalid Attribute Value Length.
         case tooShort = 0x0D
         /// The first byte is no command.
@@ -103,7 +103,7 @@ public enum ConnectionParametersCommand: Equatable, Sendable {
     }
 
     /// Reads what was written.
-    public init(_ value: ArraySlice<UInt8>) throws(Refusal) {
+    package init(_ value: ArraySlice<UInt8>) throws(Refusal) {
         var reader = ByteReader(value)
         guard let command = try? reader.readUInt8("connection_parameters.command"),
             let argument = try? reader.readUInt8("connection_parameters.argument")

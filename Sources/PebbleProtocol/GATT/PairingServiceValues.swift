@@ -24,7 +24,7 @@ public struct ConnectivityStatus: Equatable, Sendable {
     public var lastPairingResult: UInt8
 
     /// The status of a link.
-    public init(
+    package init(
         isBonded: Bool,
         isEncrypted: Bool,
         hasGateway: Bool,
@@ -90,7 +90,7 @@ public struct PairingTrigger: OptionSet, Sendable {
     public static let reversedPPoGATT = PairingTrigger(rawValue: 1 << 4)
 
     /// Whether the watch answers the write with a Security Request.
-    public func wantsSecurityRequest(isEncrypted: Bool) -> Bool {
+    package func wantsSecurityRequest(isEncrypted: Bool) -> Bool {
         if contains(.forceSecurityRequest) { return true }
         return !contains(.noSecurityRequest) && !isEncrypted
     }

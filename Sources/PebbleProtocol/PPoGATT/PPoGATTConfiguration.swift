@@ -11,7 +11,7 @@ public struct PPoGATTConfiguration: Equatable, Sendable {
     }
 
     /// The two ends.
-    public enum Side: Equatable, Sendable {
+    package enum Side: Equatable, Sendable {
         /// A watch, which tells its serial number.
         case watch(serialNumber: String)
         /// A phone.
@@ -19,24 +19,24 @@ public struct PPoGATTConfiguration: Equatable, Sendable {
     }
 
     /// How the packets travel.
-    public var carrier: Carrier
+    package var carrier: Carrier
     /// Which end this is.
-    public var side: Side
+    package var side: Side
     /// Timers, limits and habits.
-    public var rules: PPoGATTRules
+    package var rules: PPoGATTRules
     /// The largest ATT MTU that this side will ever agree to; the watch's receive window follows from it.
-    public var maximumATTMTU: Int
+    package var maximumATTMTU: Int
     /// Recovery firmware accepts the Pebble app only.
-    public var isRecoveryFirmware: Bool
+    package var isRecoveryFirmware: Bool
     /// How many bytes of the stream may wait for acknowledgement or for being sent.
-    public var sendBufferCapacity: Int
+    package var sendBufferCapacity: Int
 
     /// Two of the largest AppMessages fit.
-    public static let defaultSendBufferCapacity = 16 * 1024 + 512
+    package static let defaultSendBufferCapacity = 16 * 1024 + 512
     /// What watches of Core Devices agree to.
     public static let pebbleOSMaximumATTMTU = 256
     /// What phones ask for.
-    public static let phoneMaximumATTMTU = 339
+    package static let phoneMaximumATTMTU = 339
 
     /// The watch's end.
     public static func watch(
@@ -106,35 +106,35 @@ enum ATTOverhead {
 /// The timers, limits and habits in which generations of watches, and phones, differ.
 public struct PPoGATTRules: Equatable, Sendable {
     /// Time-outs are counted in ticks of one regular timer; zero means that they are exact.
-    public var tick: Duration
+    package var tick: Duration
     /// From the tick before to giving up a Reset Complete. Armed between ticks, it lasts up to one tick less.
-    public var resetCompleteTimeout: Duration
+    package var resetCompleteTimeout: Duration
     /// From the tick before to giving up an acknowledgement. Armed between ticks, it lasts up to one tick less.
-    public var acknowledgementTimeout: Duration
+    package var acknowledgementTimeout: Duration
     /// So many acknowledgement time-outs in a row break the session; those before send again.
-    public var acknowledgementTimeoutLimit: Int
+    package var acknowledgementTimeoutLimit: Int
     /// So many Reset Requests in a row; the next attempt disconnects.
-    public var resetRequestLimit: Int
+    package var resetRequestLimit: Int
     /// So many disconnections in a row; the next attempt goes silent ("stalled"). Nil for no limit.
-    public var disconnectionLimit: Int?
+    package var disconnectionLimit: Int?
     /// How often a meta value is read before giving up.
-    public var metaReadLimit: Int
+    package var metaReadLimit: Int
     /// Between two readings of a meta value.
-    public var metaReadRetryDelay: Duration
+    package var metaReadRetryDelay: Duration
     /// What is offered in a Reset Complete.
-    public var windows: Windows
+    package var windows: Windows
     /// When data are acknowledged, from version 1 on.
-    public var acknowledgement: Acknowledgement
+    package var acknowledgement: Acknowledgement
     /// Whether data that come again or too early are answered with the last acknowledgement. Watches never do:
     /// libpebble3 would send its whole window again.
-    public var repeatsAcknowledgement: Bool
+    package var repeatsAcknowledgement: Bool
     /// Whether an acknowledgement of something that was never sent breaks the session.
-    public var distrustsUnknownAcknowledgements: Bool
+    package var distrustsUnknownAcknowledgements: Bool
     /// What follows when an open session is broken or reset.
-    public var brokenSession: BrokenSession
+    package var brokenSession: BrokenSession
 
     /// What is offered in a Reset Complete.
-    public enum Windows: Equatable, Sendable {
+    package enum Windows: Equatable, Sendable {
         /// As many maximal packets as a watch has memory for, and four to send.
         case watch
         /// Always these.
@@ -142,7 +142,7 @@ public struct PPoGATTRules: Equatable, Sendable {
     }
 
     /// When data are acknowledged.
-    public enum Acknowledgement: Equatable, Sendable {
+    package enum Acknowledgement: Equatable, Sendable {
         /// Each packet at once.
         case immediate
         /// When half the window is filled, or so long after the first unacknowledged packet.
@@ -150,7 +150,7 @@ public struct PPoGATTRules: Equatable, Sendable {
     }
 
     /// What follows when an open session is broken or reset.
-    public enum BrokenSession: Equatable, Sendable {
+    package enum BrokenSession: Equatable, Sendable {
         /// Both sides reset, and a new session begins.
         case reset
         /// The link is given up, without a reset. Kinder to today's phones: to libpebble3 a reset within a session is

@@ -33,7 +33,7 @@ public struct PPoGATTSession: Equatable, Sendable {
     public var destination: PPoGATTDestination
 
     /// What was agreed.
-    public init(
+    package init(
         version: PPoGATTVersion,
         transmitWindow: Int,
         receiveWindow: Int,
@@ -91,43 +91,43 @@ extension PPoGATTCloseReason: CustomStringConvertible {
 }
 
 /// What a link has seen and done. Nothing resets the counters; they wrap.
-public struct PPoGATTStatistics: Equatable, Sendable {
+package struct PPoGATTStatistics: Equatable, Sendable {
     /// Data packets that were sent, those that were sent again among them.
-    public internal(set) var sentDataPackets: UInt64 = 0
+    package internal(set) var sentDataPackets: UInt64 = 0
     /// How many of them were sent again.
-    public internal(set) var retransmittedPackets: UInt64 = 0
+    package internal(set) var retransmittedPackets: UInt64 = 0
     /// Acknowledgements that were sent.
-    public internal(set) var sentAcknowledgements: UInt64 = 0
+    package internal(set) var sentAcknowledgements: UInt64 = 0
     /// Reset Requests that were sent.
-    public internal(set) var sentResetRequests: UInt64 = 0
+    package internal(set) var sentResetRequests: UInt64 = 0
     /// Reset Completes that were sent.
-    public internal(set) var sentResetCompletes: UInt64 = 0
+    package internal(set) var sentResetCompletes: UInt64 = 0
     /// Data packets that came in an open session, duplicates and those out of order among them.
-    public internal(set) var receivedDataPackets: UInt64 = 0
+    package internal(set) var receivedDataPackets: UInt64 = 0
     /// Bytes of the inbound stream: the payloads of the data packets that came in order.
-    public internal(set) var receivedBytes: UInt64 = 0
+    package internal(set) var receivedBytes: UInt64 = 0
     /// Bytes of the outbound stream that the other side has acknowledged.
-    public internal(set) var acknowledgedBytes: UInt64 = 0
+    package internal(set) var acknowledgedBytes: UInt64 = 0
     /// Data that had been received before.
-    public internal(set) var duplicatePackets: UInt64 = 0
+    package internal(set) var duplicatePackets: UInt64 = 0
     /// Data that came before what precedes them.
-    public internal(set) var outOfOrderPackets: UInt64 = 0
+    package internal(set) var outOfOrderPackets: UInt64 = 0
     /// Acknowledgements of what had been acknowledged before.
-    public internal(set) var duplicateAcknowledgements: UInt64 = 0
+    package internal(set) var duplicateAcknowledgements: UInt64 = 0
     /// Acknowledgements of packets that were not on their way, and were not the last acknowledged one either.
-    public internal(set) var unknownAcknowledgements: UInt64 = 0
+    package internal(set) var unknownAcknowledgements: UInt64 = 0
     /// Empty packets and packets of types that do not exist.
-    public internal(set) var invalidPackets: UInt64 = 0
+    package internal(set) var invalidPackets: UInt64 = 0
     /// Packets that mean nothing in the state in which they came.
-    public internal(set) var ignoredPackets: UInt64 = 0
+    package internal(set) var ignoredPackets: UInt64 = 0
     /// Packets that were dropped because events were not drained.
-    public internal(set) var overflowedPackets: UInt64 = 0
+    package internal(set) var overflowedPackets: UInt64 = 0
     /// How often data in an open session were not acknowledged in time.
-    public internal(set) var acknowledgementTimeouts: UInt64 = 0
+    package internal(set) var acknowledgementTimeouts: UInt64 = 0
     /// How often no Reset Request or Reset Complete came in time.
-    public internal(set) var resetTimeouts: UInt64 = 0
+    package internal(set) var resetTimeouts: UInt64 = 0
     /// How many sessions have been opened on this link.
-    public internal(set) var openedSessions: UInt64 = 0
+    package internal(set) var openedSessions: UInt64 = 0
 }
 
 /// How often in a row a watch has disconnected because of PPoGATT. It outlives links: hand it to the next one.

@@ -15,7 +15,7 @@ import DequeModule
 /// stream. It dies with the connection or the subscription: make another.
 public struct PPoGATTLink: Sendable {
     /// Where the link is between start and end.
-    public enum State: Equatable, Sendable {
+    package enum State: Equatable, Sendable {
         /// Not started.
         case idle
         /// Watch, forward: the meta characteristic is being read.
@@ -37,7 +37,7 @@ public struct PPoGATTLink: Sendable {
     }
 
     /// Who asked for a reset.
-    public enum ResetInitiator: Equatable, Sendable {
+    package enum ResetInitiator: Equatable, Sendable {
         /// This side: it sends a Reset Request, and waits for the other's Reset Complete.
         case local
         /// The other side: its Reset Request is answered with a Reset Complete, and its own Reset Complete is awaited.
@@ -50,15 +50,15 @@ public struct PPoGATTLink: Sendable {
     }
 
     /// Which end this is, and its rules.
-    public let configuration: PPoGATTConfiguration
+    package let configuration: PPoGATTConfiguration
     /// Where the link is.
-    public internal(set) var state = State.idle
+    package internal(set) var state = State.idle
     /// The version in use: what the meta value allows, what a phone was asked for, else the newest.
-    public internal(set) var version = PPoGATTVersion.v1
+    package internal(set) var version = PPoGATTVersion.v1
     /// Where sessions lead.
-    public internal(set) var destination: PPoGATTDestination
+    package internal(set) var destination: PPoGATTDestination
     /// What was seen and done.
-    public internal(set) var statistics = PPoGATTStatistics()
+    package internal(set) var statistics = PPoGATTStatistics()
     /// How often this watch has given up a connection. Take it along to the next link.
     public var disconnectHistory: PPoGATTDisconnectHistory
     /// The ATT MTU in force on the connection; nothing below 23 exists.

@@ -28,18 +28,18 @@ public enum PPoGATTMetaRejection: Error, Equatable, Sendable, CustomStringConver
 ///
 /// Layout: minimum version, maximum version, app UUID (16 bytes in text order), and in the newer layout the session
 /// type. A watch honours the type whatever the versions say.
-public struct PPoGATTMeta: Equatable, Sendable {
+package struct PPoGATTMeta: Equatable, Sendable {
     /// The oldest version that the service speaks.
-    public var minimumVersion: UInt8
+    package var minimumVersion: UInt8
     /// The newest version that the service speaks.
-    public var maximumVersion: UInt8
+    package var maximumVersion: UInt8
     /// The Pebble app (``PebbleUUID/system``), or the watchapp whose companion this is.
-    public var application: PebbleUUID
+    package var application: PebbleUUID
     /// Absent in the older layout.
-    public var sessionType: SessionType?
+    package var sessionType: SessionType?
 
     /// What kind of session the service wants.
-    public enum SessionType: UInt8, Sendable {
+    package enum SessionType: UInt8, Sendable {
         /// The UUID says it: the Pebble app's or a companion's.
         case inferredFromUUID = 0
         /// Both at once, as on Android.
@@ -47,11 +47,11 @@ public struct PPoGATTMeta: Equatable, Sendable {
     }
 
     /// The length of the newer layout.
-    public static let encodedLength = version0Length + 1
+    package static let encodedLength = version0Length + 1
     static let version0Length = 2 + PebbleUUID.encodedLength
 
     /// A meta value by its fields.
-    public init(
+    package init(
         minimumVersion: UInt8 = PPoGATTVersion.v0.rawValue,
         maximumVersion: UInt8 = PPoGATTVersion.v1.rawValue,
         application: PebbleUUID,
@@ -64,7 +64,7 @@ public struct PPoGATTMeta: Equatable, Sendable {
     }
 
     /// Reads and judges a value as a watch does; what follows the known fields is ignored.
-    public init(_ value: ArraySlice<UInt8>, inRecoveryFirmware: Bool = false) throws(PPoGATTMetaRejection) {
+    package init(_ value: ArraySlice<UInt8>, inRecoveryFirmware: Bool = false) throws(PPoGATTMetaRejection) {
         var reader = ByteReader(value)
         guard let minimum = try? reader.readUInt8("ppogatt_meta.min_version"),
             let maximum = try? reader.readUInt8("ppogatt_meta.max_version"),
@@ -82,22 +82,22 @@ public struct PPoGATTMeta: Equatable, Sendable {
     }
 
     /// Appends the value.
-    public func encode(to bytes: inout [UInt8]) {
+    package func encode(to bytes: inout [UInt8]) {
         bytes += [minimumVersion, maximumVersion]
         application.encode(to: &bytes)
         if let sessionType { bytes.append(sessionType.rawValue) }
     }
 
     /// Whether two values, either of which may be cut off behind the known fields, say the same.
-    public static func isSame(_ left: ArraySlice<UInt8>, _ right: ArraySlice<UInt8>) -> Bool {
+    package static func isSame(_ left: ArraySlice<UInt8>, _ right: ArraySlice<UInt8>) -> Bool {
         left.prefix(encodedLength) == right.prefix(encodedLength)
     }
 
     /// The version that a watch uses with this service: the newest that both speak.
-    public var version: PPoGATTVersion { PPoGATTVersion(rawValue: maximumVersion) ?? .v1 }
+    package var version: PPoGATTVersion { PPoGATTVersion(rawValue: maximumVersion) ?? .v1 }
 
     /// What a session over this service may do, and for whom.
-    public var destination: PPoGATTDestination {
+    package var destination: PPoGATTDestination {
         let kind: SessionKind =
             if sessionType == .hybrid { .hybrid } else if application == .system { .system } else { .app }
         return PPoGATTDestination(kind: kind, application: application)
@@ -112,13 +112,13 @@ public struct PPoGATTDestination: Equatable, Sendable {
     public var application: PebbleUUID
 
     /// A destination.
-    public init(kind: SessionKind, application: PebbleUUID) {
+    package init(kind: SessionKind, application: PebbleUUID) {
         self.kind = kind
         self.application = application
     }
 
     /// Of reversed V1, whose meta value never goes over the air.
-    public static let reversedV1 = PPoGATTDestination(kind: .hybrid, application: .system)
+    package static let reversedV1 = PPoGATTDestination(kind: .hybrid, application: .system)
     /// Of reversed V2, which has no meta value.
-    public static let reversedV2 = PPoGATTDestination(kind: .hybrid, application: .invalid)
+    package static let reversedV2 = PPoGATTDestination(kind: .hybrid, application: .invalid)
 }

@@ -1,53 +1,53 @@
 import ByteCoding
 
 /// The number of a PPoGATT packet: five bits, counting modulo 32.
-public struct PPoGATTSequenceNumber: Hashable, Sendable, CustomStringConvertible {
+package struct PPoGATTSequenceNumber: Hashable, Sendable, CustomStringConvertible {
     /// 0 to 31.
-    public let rawValue: UInt8
+    package let rawValue: UInt8
 
     /// How many numbers there are.
-    public static let modulus = 32
+    package static let modulus = 32
     /// Where both sides begin after a reset.
-    public static let zero = PPoGATTSequenceNumber(truncating: 0)
+    package static let zero = PPoGATTSequenceNumber(truncating: 0)
 
     /// The low five bits of a number.
-    public init(truncating number: Int) {
+    package init(truncating number: Int) {
         rawValue = UInt8(truncatingIfNeeded: number) & UInt8(Self.modulus - 1)
     }
 
     /// The number after this one; 0 follows 31.
-    public var next: PPoGATTSequenceNumber { advanced(by: 1) }
+    package var next: PPoGATTSequenceNumber { advanced(by: 1) }
 
     /// The number before this one; 31 precedes 0.
-    public var previous: PPoGATTSequenceNumber { advanced(by: -1) }
+    package var previous: PPoGATTSequenceNumber { advanced(by: -1) }
 
     /// The number that many packets later, or earlier if negative.
-    public func advanced(by count: Int) -> PPoGATTSequenceNumber {
+    package func advanced(by count: Int) -> PPoGATTSequenceNumber {
         PPoGATTSequenceNumber(truncating: Int(rawValue) &+ count)
     }
 
     /// How many packets after this one the other comes: 0 to 31.
-    public func distance(to other: PPoGATTSequenceNumber) -> Int {
+    package func distance(to other: PPoGATTSequenceNumber) -> Int {
         (Self.modulus + Int(other.rawValue) - Int(rawValue)) % Self.modulus
     }
 
-    public var description: String { "\(rawValue)" }
+    package var description: String { "\(rawValue)" }
 }
 
 /// How many packets may be on their way without acknowledgement, as the sender of a Reset Complete sees it.
-public struct PPoGATTWindows: Hashable, Sendable {
+package struct PPoGATTWindows: Hashable, Sendable {
     /// What it can take.
-    public var receive: UInt8
+    package var receive: UInt8
     /// What it would like to send.
-    public var transmit: UInt8
+    package var transmit: UInt8
 
     /// Version 0 has no other.
-    public static let version0 = PPoGATTWindows(receive: 4, transmit: 4)
+    package static let version0 = PPoGATTWindows(receive: 4, transmit: 4)
     /// A larger window could not tell an old packet from a new one.
-    public static let maximum: UInt8 = 31
+    package static let maximum: UInt8 = 31
 
     /// Windows by their sizes in packets.
-    public init(receive: UInt8, transmit: UInt8) {
+    package init(receive: UInt8, transmit: UInt8) {
         self.receive = receive
         self.transmit = transmit
     }
@@ -67,7 +67,7 @@ public enum PPoGATTVersion: UInt8, Comparable, Sendable {
 /// write without response or one notification.
 ///
 /// Layout: one byte with the type in bits 0 to 2 and the sequence number in bits 3 to 7, then the payload.
-public enum PPoGATTPacket: Equatable, Sendable {
+package enum PPoGATTPacket: Equatable, Sendable {
     /// A piece of the stream.
     case data(PPoGATTSequenceNumber, ArraySlice<UInt8>)
     /// Everything up to and including this number has arrived.
@@ -78,7 +78,7 @@ public enum PPoGATTPacket: Equatable, Sendable {
     case resetComplete(PPoGATTWindows?)
 
     /// The byte before the payload.
-    public static let headerLength = 1
+    package static let headerLength = 1
 
     private enum TypeCode: UInt8 {
         case data = 0
@@ -91,7 +91,7 @@ public enum PPoGATTPacket: Equatable, Sendable {
     private static let sequenceNumberShift = 3
 
     /// Reads one whole packet. An empty one and the types 4 to 7 are errors; a session survives them.
-    public init(_ packet: ArraySlice<UInt8>) throws(ByteDecodingError) {
+    package init(_ packet: ArraySlice<UInt8>) throws(ByteDecodingError) {
         var reader = ByteReader(packet)
         let header = try reader.readUInt8("ppogatt.header")
         let number = PPoGATTSequenceNumber(truncating: Int(header >> Self.sequenceNumberShift))
@@ -114,7 +114,7 @@ public enum PPoGATTPacket: Equatable, Sendable {
     }
 
     /// Appends the whole packet.
-    public func encode(to bytes: inout [UInt8]) {
+    package func encode(to bytes: inout [UInt8]) {
         switch self {
         case .data(let number, let payload):
             bytes.append(Self.header(.data, number))
@@ -142,31 +142,31 @@ public enum PPoGATTPacket: Equatable, Sendable {
 
 /// What a Reset Request says of its sender. A watch sends its version and serial number, a phone its version or
 /// nothing, and a watch reads neither.
-public struct PPoGATTResetRequest: Equatable, Sendable {
+package struct PPoGATTResetRequest: Equatable, Sendable {
     /// All bytes after the header.
-    public let payload: ArraySlice<UInt8>
+    package let payload: ArraySlice<UInt8>
 
     /// How long a serial number is.
-    public static let serialNumberLength = 12
+    package static let serialNumberLength = 12
 
     /// A payload as it was received.
-    public init(payload: ArraySlice<UInt8>) { self.payload = payload }
+    package init(payload: ArraySlice<UInt8>) { self.payload = payload }
 
     /// A watch's request: the serial number is cut or padded with NULs to 12 bytes.
-    public init(version: PPoGATTVersion, serialNumber: String) {
+    package init(version: PPoGATTVersion, serialNumber: String) {
         var bytes = [version.rawValue]
         bytes.appendFixedString(serialNumber, width: Self.serialNumberLength)
         payload = bytes[...]
     }
 
     /// A phone's request.
-    public init(version: PPoGATTVersion) { payload = [version.rawValue] }
+    package init(version: PPoGATTVersion) { payload = [version.rawValue] }
 
     /// The version that the sender wants; nil if it says none, or one that does not exist.
-    public var version: PPoGATTVersion? { payload.first.flatMap(PPoGATTVersion.init(rawValue:)) }
+    package var version: PPoGATTVersion? { payload.first.flatMap(PPoGATTVersion.init(rawValue:)) }
 
     /// The watch's serial number; nil if there is none.
-    public var serialNumber: String? {
+    package var serialNumber: String? {
         var reader = ByteReader(payload.dropFirst())
         return try? reader.readFixedString(width: Self.serialNumberLength, "ppogatt.serial_number")
     }

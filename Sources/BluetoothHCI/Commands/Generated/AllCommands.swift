@@ -2,7 +2,7 @@
 
 extension HCICommands {
     /// Every command that this library knows, in the order of commands.txt.
-    public static let all: [HCICommandID] = [
+    package static let all: [HCICommandID] = [
         Disconnect.id,
         ReadRemoteVersionInformation.id,
         SetEventMask.id,

@@ -5,22 +5,22 @@ import ByteCoding
 /// Chooses which events the controller sends.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.3.1.
-public struct SetEventMask: HCICommandWithReturn {
-    public static let id = HCICommandID("SetEventMask", .controllerAndBaseband, 0x0001, bit: (5, 6))
+package struct SetEventMask: HCICommandWithReturn {
+    package static let id = HCICommandID("SetEventMask", .controllerAndBaseband, 0x0001, bit: (5, 6))
 
     /// The events wanted.
-    public var mask: EventMask
+    package var mask: EventMask
 
     /// Makes the command with these parameters.
-    public init(mask: EventMask) {
+    package init(mask: EventMask) {
         self.mask = mask
     }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         mask = EventMask(rawValue: try reader.readLittleEndian("set_event_mask.mask"))
     }
 
-    public func encode(to buffer: inout [UInt8]) {
+    package func encode(to buffer: inout [UInt8]) {
         buffer.appendLittleEndian(mask.rawValue)
     }
 }
@@ -28,22 +28,22 @@ public struct SetEventMask: HCICommandWithReturn {
 /// Chooses which events of the second page the controller sends.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.3.69.
-public struct SetEventMaskPage2: HCICommandWithReturn {
-    public static let id = HCICommandID("SetEventMaskPage2", .controllerAndBaseband, 0x0063, bit: (22, 2))
+package struct SetEventMaskPage2: HCICommandWithReturn {
+    package static let id = HCICommandID("SetEventMaskPage2", .controllerAndBaseband, 0x0063, bit: (22, 2))
 
     /// The events wanted.
-    public var mask: EventMaskPage2
+    package var mask: EventMaskPage2
 
     /// Makes the command with these parameters.
-    public init(mask: EventMaskPage2) {
+    package init(mask: EventMaskPage2) {
         self.mask = mask
     }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         mask = EventMaskPage2(rawValue: try reader.readLittleEndian("set_event_mask_page2.mask"))
     }
 
-    public func encode(to buffer: inout [UInt8]) {
+    package func encode(to buffer: inout [UInt8]) {
         buffer.appendLittleEndian(mask.rawValue)
     }
 }
@@ -51,62 +51,62 @@ public struct SetEventMaskPage2: HCICommandWithReturn {
 /// Returns the controller to its initial state: no links, no advertising, default masks.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.3.2.
-public struct Reset: HCICommandWithReturn, HCICommandWithoutParameters {
-    public static let id = HCICommandID("Reset", .controllerAndBaseband, 0x0003, bit: (5, 7))
+package struct Reset: HCICommandWithReturn, HCICommandWithoutParameters {
+    package static let id = HCICommandID("Reset", .controllerAndBaseband, 0x0003, bit: (5, 7))
 
     /// Makes the command, which has no parameters.
-    public init() {}
+    package init() {}
 }
 
 /// Reads how strongly a connection transmits.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.3.35.
-public struct ReadTransmitPowerLevel: HCICommandWithReturn {
-    public static let id = HCICommandID("ReadTransmitPowerLevel", .controllerAndBaseband, 0x002D, bit: (10, 2))
+package struct ReadTransmitPowerLevel: HCICommandWithReturn {
+    package static let id = HCICommandID("ReadTransmitPowerLevel", .controllerAndBaseband, 0x002D, bit: (10, 2))
 
     /// What Command Complete carries after the status.
-    public struct ReturnParameters: HCIReturnParameters {
-        public static let size = 3
+    package struct ReturnParameters: HCIReturnParameters {
+        package static let size = 3
 
         /// Which connection.
-        public var handle: ConnectionHandle
+        package var handle: ConnectionHandle
         /// The level in dBm.
-        public var powerDBm: Int8
+        package var powerDBm: Int8
 
         /// Makes return parameters with these values.
-        public init(handle: ConnectionHandle, powerDBm: Int8) {
+        package init(handle: ConnectionHandle, powerDBm: Int8) {
             self.handle = handle
             self.powerDBm = powerDBm
         }
 
-        public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+        package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
             handle = try reader.readConnectionHandle("read_transmit_power_level.return.handle")
             powerDBm = try reader.readInt8("read_transmit_power_level.return.power_d_bm")
         }
 
-        public func encode(to buffer: inout [UInt8]) {
+        package func encode(to buffer: inout [UInt8]) {
             buffer.appendLittleEndian(handle.rawValue)
             buffer.append(UInt8(bitPattern: powerDBm))
         }
     }
 
     /// Which connection.
-    public var handle: ConnectionHandle
+    package var handle: ConnectionHandle
     /// Which level.
-    public var type: TransmitPowerLevelType
+    package var type: TransmitPowerLevelType
 
     /// Makes the command with these parameters.
-    public init(handle: ConnectionHandle, type: TransmitPowerLevelType) {
+    package init(handle: ConnectionHandle, type: TransmitPowerLevelType) {
         self.handle = handle
         self.type = type
     }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         handle = try reader.readConnectionHandle("read_transmit_power_level.handle")
         type = try TransmitPowerLevelType(reading: &reader, "read_transmit_power_level.type")
     }
 
-    public func encode(to buffer: inout [UInt8]) {
+    package func encode(to buffer: inout [UInt8]) {
         buffer.appendLittleEndian(handle.rawValue)
         buffer.append(type.rawValue)
     }
@@ -115,25 +115,25 @@ public struct ReadTransmitPowerLevel: HCICommandWithReturn {
 /// Chooses whether the controller waits for Host Number Of Completed Packets.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.3.38.
-public struct SetControllerToHostFlowControl: HCICommandWithReturn {
-    public static let id = HCICommandID("SetControllerToHostFlowControl", .controllerAndBaseband, 0x0031, bit: (10, 5))
+package struct SetControllerToHostFlowControl: HCICommandWithReturn {
+    package static let id = HCICommandID("SetControllerToHostFlowControl", .controllerAndBaseband, 0x0031, bit: (10, 5))
 
     /// For which data.
-    public var flowControl: ControllerToHostFlowControl
+    package var flowControl: ControllerToHostFlowControl
 
     /// Makes the command with these parameters.
-    public init(flowControl: ControllerToHostFlowControl) {
+    package init(flowControl: ControllerToHostFlowControl) {
         self.flowControl = flowControl
     }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         flowControl = try ControllerToHostFlowControl(
             reading: &reader,
             "set_controller_to_host_flow_control.flow_control"
         )
     }
 
-    public func encode(to buffer: inout [UInt8]) {
+    package func encode(to buffer: inout [UInt8]) {
         buffer.append(flowControl.rawValue)
     }
 }
@@ -141,20 +141,20 @@ public struct SetControllerToHostFlowControl: HCICommandWithReturn {
 /// Tells the controller how much data the host can hold.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.3.39.
-public struct HostBufferSize: HCICommandWithReturn {
-    public static let id = HCICommandID("HostBufferSize", .controllerAndBaseband, 0x0033, bit: (10, 6))
+package struct HostBufferSize: HCICommandWithReturn {
+    package static let id = HCICommandID("HostBufferSize", .controllerAndBaseband, 0x0033, bit: (10, 6))
 
     /// The longest ACL data the host takes, in octets.
-    public var aclDataLength: UInt16
+    package var aclDataLength: UInt16
     /// The longest synchronous data the host takes, in octets.
-    public var synchronousDataLength: UInt8
+    package var synchronousDataLength: UInt8
     /// How many ACL packets the host can hold.
-    public var aclPacketCount: UInt16
+    package var aclPacketCount: UInt16
     /// How many synchronous packets the host can hold.
-    public var synchronousPacketCount: UInt16
+    package var synchronousPacketCount: UInt16
 
     /// Makes the command with these parameters.
-    public init(
+    package init(
         aclDataLength: UInt16,
         synchronousDataLength: UInt8,
         aclPacketCount: UInt16,
@@ -166,14 +166,14 @@ public struct HostBufferSize: HCICommandWithReturn {
         self.synchronousPacketCount = synchronousPacketCount
     }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         aclDataLength = try reader.readLittleEndian("host_buffer_size.acl_data_length")
         synchronousDataLength = try reader.readUInt8("host_buffer_size.synchronous_data_length")
         aclPacketCount = try reader.readLittleEndian("host_buffer_size.acl_packet_count")
         synchronousPacketCount = try reader.readLittleEndian("host_buffer_size.synchronous_packet_count")
     }
 
-    public func encode(to buffer: inout [UInt8]) {
+    package func encode(to buffer: inout [UInt8]) {
         buffer.appendLittleEndian(aclDataLength)
         buffer.append(synchronousDataLength)
         buffer.appendLittleEndian(aclPacketCount)
@@ -185,22 +185,22 @@ public struct HostBufferSize: HCICommandWithReturn {
 /// it is wrong.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.3.40.
-public struct HostNumberOfCompletedPackets: HCICommandWithReturn {
-    public static let id = HCICommandID("HostNumberOfCompletedPackets", .controllerAndBaseband, 0x0035, bit: (10, 7))
+package struct HostNumberOfCompletedPackets: HCICommandWithReturn {
+    package static let id = HCICommandID("HostNumberOfCompletedPackets", .controllerAndBaseband, 0x0035, bit: (10, 7))
 
     /// How many packets of which connection.
-    public var packets: CompletedPacketsList
+    package var packets: CompletedPacketsList
 
     /// Makes the command with these parameters.
-    public init(packets: CompletedPacketsList) {
+    package init(packets: CompletedPacketsList) {
         self.packets = packets
     }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         packets = try CompletedPacketsList(reading: &reader)
     }
 
-    public func encode(to buffer: inout [UInt8]) {
+    package func encode(to buffer: inout [UInt8]) {
         packets.encode(to: &buffer)
     }
 }
@@ -208,26 +208,26 @@ public struct HostNumberOfCompletedPackets: HCICommandWithReturn {
 /// Tells a dual-mode controller that the host speaks LE.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.3.79.
-public struct WriteLEHostSupport: HCICommandWithReturn {
-    public static let id = HCICommandID("WriteLEHostSupport", .controllerAndBaseband, 0x006D, bit: (24, 6))
+package struct WriteLEHostSupport: HCICommandWithReturn {
+    package static let id = HCICommandID("WriteLEHostSupport", .controllerAndBaseband, 0x006D, bit: (24, 6))
 
     /// Whether it does.
-    public var isSupported: Bool
+    package var isSupported: Bool
     /// Reserved; 0 when sent.
-    public var simultaneousHost: UInt8
+    package var simultaneousHost: UInt8
 
     /// Makes the command with these parameters.
-    public init(isSupported: Bool, simultaneousHost: UInt8) {
+    package init(isSupported: Bool, simultaneousHost: UInt8) {
         self.isSupported = isSupported
         self.simultaneousHost = simultaneousHost
     }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         isSupported = try reader.readBool("write_le_host_support.is_supported")
         simultaneousHost = try reader.readUInt8("write_le_host_support.simultaneous_host")
     }
 
-    public func encode(to buffer: inout [UInt8]) {
+    package func encode(to buffer: inout [UInt8]) {
         buffer.append(isSupported ? 1 : 0)
         buffer.append(simultaneousHost)
     }

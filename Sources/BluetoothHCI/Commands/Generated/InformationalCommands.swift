@@ -5,26 +5,26 @@ import ByteCoding
 /// Reads which versions the controller implements.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.4.1.
-public struct ReadLocalVersionInformation: HCICommandWithReturn, HCICommandWithoutParameters {
-    public static let id = HCICommandID("ReadLocalVersionInformation", .informational, 0x0001, bit: (14, 3))
+package struct ReadLocalVersionInformation: HCICommandWithReturn, HCICommandWithoutParameters {
+    package static let id = HCICommandID("ReadLocalVersionInformation", .informational, 0x0001, bit: (14, 3))
 
     /// What Command Complete carries after the status.
-    public struct ReturnParameters: HCIReturnParameters {
-        public static let size = 8
+    package struct ReturnParameters: HCIReturnParameters {
+        package static let size = 8
 
         /// The version of HCI.
-        public var hciVersion: CoreVersion
+        package var hciVersion: CoreVersion
         /// The manufacturer's revision of it.
-        public var hciRevision: UInt16
+        package var hciRevision: UInt16
         /// The version of the link manager or link layer.
-        public var lmpVersion: CoreVersion
+        package var lmpVersion: CoreVersion
         /// The manufacturer.
-        public var company: CompanyIdentifier
+        package var company: CompanyIdentifier
         /// The manufacturer's subversion of the link layer.
-        public var lmpSubversion: UInt16
+        package var lmpSubversion: UInt16
 
         /// Makes return parameters with these values.
-        public init(
+        package init(
             hciVersion: CoreVersion,
             hciRevision: UInt16,
             lmpVersion: CoreVersion,
@@ -38,7 +38,7 @@ public struct ReadLocalVersionInformation: HCICommandWithReturn, HCICommandWitho
             self.lmpSubversion = lmpSubversion
         }
 
-        public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+        package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
             hciVersion = try CoreVersion(reading: &reader, "read_local_version_information.return.hci_version")
             hciRevision = try reader.readLittleEndian("read_local_version_information.return.hci_revision")
             lmpVersion = try CoreVersion(reading: &reader, "read_local_version_information.return.lmp_version")
@@ -46,7 +46,7 @@ public struct ReadLocalVersionInformation: HCICommandWithReturn, HCICommandWitho
             lmpSubversion = try reader.readLittleEndian("read_local_version_information.return.lmp_subversion")
         }
 
-        public func encode(to buffer: inout [UInt8]) {
+        package func encode(to buffer: inout [UInt8]) {
             buffer.append(hciVersion.rawValue)
             buffer.appendLittleEndian(hciRevision)
             buffer.append(lmpVersion.rawValue)
@@ -56,94 +56,94 @@ public struct ReadLocalVersionInformation: HCICommandWithReturn, HCICommandWitho
     }
 
     /// Makes the command, which has no parameters.
-    public init() {}
+    package init() {}
 }
 
 /// Reads which commands the controller understands.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.4.2.
-public struct ReadLocalSupportedCommands: HCICommandWithReturn, HCICommandWithoutParameters {
-    public static let id = HCICommandID("ReadLocalSupportedCommands", .informational, 0x0002)
+package struct ReadLocalSupportedCommands: HCICommandWithReturn, HCICommandWithoutParameters {
+    package static let id = HCICommandID("ReadLocalSupportedCommands", .informational, 0x0002)
 
     /// What Command Complete carries after the status.
-    public struct ReturnParameters: HCIReturnParameters {
-        public static let size = 64
+    package struct ReturnParameters: HCIReturnParameters {
+        package static let size = 64
 
         /// The commands.
-        public var commands: SupportedCommands
+        package var commands: SupportedCommands
 
         /// Makes return parameters with these values.
-        public init(commands: SupportedCommands) {
+        package init(commands: SupportedCommands) {
             self.commands = commands
         }
 
-        public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+        package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
             commands = try SupportedCommands(reading: &reader, "read_local_supported_commands.return.commands")
         }
 
-        public func encode(to buffer: inout [UInt8]) {
+        package func encode(to buffer: inout [UInt8]) {
             commands.encode(to: &buffer)
         }
     }
 
     /// Makes the command, which has no parameters.
-    public init() {}
+    package init() {}
 }
 
 /// Reads which features of the link manager the controller has.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.4.3.
-public struct ReadLocalSupportedFeatures: HCICommandWithReturn, HCICommandWithoutParameters {
-    public static let id = HCICommandID("ReadLocalSupportedFeatures", .informational, 0x0003, bit: (14, 5))
+package struct ReadLocalSupportedFeatures: HCICommandWithReturn, HCICommandWithoutParameters {
+    package static let id = HCICommandID("ReadLocalSupportedFeatures", .informational, 0x0003, bit: (14, 5))
 
     /// What Command Complete carries after the status.
-    public struct ReturnParameters: HCIReturnParameters {
-        public static let size = 8
+    package struct ReturnParameters: HCIReturnParameters {
+        package static let size = 8
 
         /// The features.
-        public var features: LMPFeatures
+        package var features: LMPFeatures
 
         /// Makes return parameters with these values.
-        public init(features: LMPFeatures) {
+        package init(features: LMPFeatures) {
             self.features = features
         }
 
-        public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+        package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
             features = LMPFeatures(
                 rawValue: try reader.readLittleEndian("read_local_supported_features.return.features")
             )
         }
 
-        public func encode(to buffer: inout [UInt8]) {
+        package func encode(to buffer: inout [UInt8]) {
             buffer.appendLittleEndian(features.rawValue)
         }
     }
 
     /// Makes the command, which has no parameters.
-    public init() {}
+    package init() {}
 }
 
 /// Reads the data buffers that BR/EDR has, and that LE shares when LE Read Buffer Size returns zeros.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.4.5.
-public struct ReadBufferSize: HCICommandWithReturn, HCICommandWithoutParameters {
-    public static let id = HCICommandID("ReadBufferSize", .informational, 0x0005, bit: (14, 7))
+package struct ReadBufferSize: HCICommandWithReturn, HCICommandWithoutParameters {
+    package static let id = HCICommandID("ReadBufferSize", .informational, 0x0005, bit: (14, 7))
 
     /// What Command Complete carries after the status.
-    public struct ReturnParameters: HCIReturnParameters {
-        public static let size = 7
+    package struct ReturnParameters: HCIReturnParameters {
+        package static let size = 7
 
         /// The longest ACL data the controller takes, in octets.
-        public var aclDataLength: UInt16
+        package var aclDataLength: UInt16
         /// The longest synchronous data the controller takes, in octets.
-        public var synchronousDataLength: UInt8
+        package var synchronousDataLength: UInt8
         /// How many ACL packets the controller can hold.
-        public var aclPacketCount: UInt16
+        package var aclPacketCount: UInt16
         /// How many synchronous packets the controller can hold.
-        public var synchronousPacketCount: UInt16
+        package var synchronousPacketCount: UInt16
 
         /// Makes return parameters with these values.
-        public init(
+        package init(
             aclDataLength: UInt16,
             synchronousDataLength: UInt8,
             aclPacketCount: UInt16,
@@ -155,14 +155,14 @@ public struct ReadBufferSize: HCICommandWithReturn, HCICommandWithoutParameters 
             self.synchronousPacketCount = synchronousPacketCount
         }
 
-        public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+        package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
             aclDataLength = try reader.readLittleEndian("read_buffer_size.return.acl_data_length")
             synchronousDataLength = try reader.readUInt8("read_buffer_size.return.synchronous_data_length")
             aclPacketCount = try reader.readLittleEndian("read_buffer_size.return.acl_packet_count")
             synchronousPacketCount = try reader.readLittleEndian("read_buffer_size.return.synchronous_packet_count")
         }
 
-        public func encode(to buffer: inout [UInt8]) {
+        package func encode(to buffer: inout [UInt8]) {
             buffer.appendLittleEndian(aclDataLength)
             buffer.append(synchronousDataLength)
             buffer.appendLittleEndian(aclPacketCount)
@@ -171,85 +171,85 @@ public struct ReadBufferSize: HCICommandWithReturn, HCICommandWithoutParameters 
     }
 
     /// Makes the command, which has no parameters.
-    public init() {}
+    package init() {}
 }
 
 /// Reads the public device address; zeros when there is none.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.4.6.
-public struct ReadBDADDR: HCICommandWithReturn, HCICommandWithoutParameters {
-    public static let id = HCICommandID("ReadBDADDR", .informational, 0x0009, bit: (15, 1))
+package struct ReadBDADDR: HCICommandWithReturn, HCICommandWithoutParameters {
+    package static let id = HCICommandID("ReadBDADDR", .informational, 0x0009, bit: (15, 1))
 
     /// What Command Complete carries after the status.
-    public struct ReturnParameters: HCIReturnParameters {
-        public static let size = 6
+    package struct ReturnParameters: HCIReturnParameters {
+        package static let size = 6
 
         /// The address.
-        public var address: DeviceAddress
+        package var address: DeviceAddress
 
         /// Makes return parameters with these values.
-        public init(address: DeviceAddress) {
+        package init(address: DeviceAddress) {
             self.address = address
         }
 
-        public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+        package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
             address = try DeviceAddress(reading: &reader, "read_bdaddr.return.address")
         }
 
-        public func encode(to buffer: inout [UInt8]) {
+        package func encode(to buffer: inout [UInt8]) {
             address.encode(to: &buffer)
         }
     }
 
     /// Makes the command, which has no parameters.
-    public init() {}
+    package init() {}
 }
 
 /// Reads how strongly the peer of a connection is received.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.5.4.
-public struct ReadRSSI: HCICommandWithReturn {
-    public static let id = HCICommandID("ReadRSSI", .status, 0x0005, bit: (15, 5))
+package struct ReadRSSI: HCICommandWithReturn {
+    package static let id = HCICommandID("ReadRSSI", .status, 0x0005, bit: (15, 5))
 
     /// What Command Complete carries after the status.
-    public struct ReturnParameters: HCIReturnParameters {
-        public static let size = 3
+    package struct ReturnParameters: HCIReturnParameters {
+        package static let size = 3
 
         /// Which connection.
-        public var handle: ConnectionHandle
+        package var handle: ConnectionHandle
         /// The strength in dBm; nil if it is not available.
-        public var rssiDBm: Int8?
+        package var rssiDBm: Int8?
 
         /// Makes return parameters with these values.
-        public init(handle: ConnectionHandle, rssiDBm: Int8?) {
+        package init(handle: ConnectionHandle, rssiDBm: Int8?) {
             self.handle = handle
             self.rssiDBm = rssiDBm
         }
 
-        public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+        package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
             handle = try reader.readConnectionHandle("read_rssi.return.handle")
             rssiDBm = try reader.readDecibels("read_rssi.return.rssi_d_bm")
         }
 
-        public func encode(to buffer: inout [UInt8]) {
+        package func encode(to buffer: inout [UInt8]) {
             buffer.appendLittleEndian(handle.rawValue)
             buffer.appendDecibels(rssiDBm)
         }
     }
 
     /// Which connection.
-    public var handle: ConnectionHandle
+    package var handle: ConnectionHandle
 
     /// Makes the command with these parameters.
-    public init(handle: ConnectionHandle) {
+    package init(handle: ConnectionHandle) {
         self.handle = handle
     }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         handle = try reader.readConnectionHandle("read_rssi.handle")
     }
 
-    public func encode(to buffer: inout [UInt8]) {
+    package func encode(to buffer: inout [UInt8]) {
         buffer.appendLittleEndian(handle.rawValue)
     }
 }

@@ -5,26 +5,26 @@ import ByteCoding
 /// Sets how legacy advertising happens; not allowed while it runs.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.8.5.
-public struct LESetAdvertisingParameters: HCICommandWithReturn {
-    public static let id = HCICommandID("LESetAdvertisingParameters", .lowEnergy, 0x0006, bit: (25, 5))
+package struct LESetAdvertisingParameters: HCICommandWithReturn {
+    package static let id = HCICommandID("LESetAdvertisingParameters", .lowEnergy, 0x0006, bit: (25, 5))
 
     /// The shortest time between advertising events.
-    public var intervalMinimum: AdvertisingInterval
+    package var intervalMinimum: AdvertisingInterval
     /// The longest time between advertising events.
-    public var intervalMaximum: AdvertisingInterval
+    package var intervalMaximum: AdvertisingInterval
     /// What scanners and initiators may do.
-    public var type: AdvertisingType
+    package var type: AdvertisingType
     /// The address to advertise with.
-    public var ownAddressType: OwnAddressType
+    package var ownAddressType: OwnAddressType
     /// Whom directed advertising is for.
-    public var peer: LEAddress
+    package var peer: LEAddress
     /// The channels to use.
-    public var channels: AdvertisingChannels
+    package var channels: AdvertisingChannels
     /// Whose requests are answered.
-    public var filterPolicy: AdvertisingFilterPolicy
+    package var filterPolicy: AdvertisingFilterPolicy
 
     /// Makes the command with these parameters.
-    public init(
+    package init(
         intervalMinimum: AdvertisingInterval,
         intervalMaximum: AdvertisingInterval,
         type: AdvertisingType,
@@ -42,7 +42,7 @@ public struct LESetAdvertisingParameters: HCICommandWithReturn {
         self.filterPolicy = filterPolicy
     }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         intervalMinimum = AdvertisingInterval(
             rawValue: UInt32(
                 try reader.readLittleEndian("le_set_advertising_parameters.interval_minimum", as: UInt16.self)
@@ -60,7 +60,7 @@ public struct LESetAdvertisingParameters: HCICommandWithReturn {
         filterPolicy = try AdvertisingFilterPolicy(reading: &reader, "le_set_advertising_parameters.filter_policy")
     }
 
-    public func encode(to buffer: inout [UInt8]) {
+    package func encode(to buffer: inout [UInt8]) {
         buffer.appendLittleEndian(UInt16(clamping: intervalMinimum.rawValue))
         buffer.appendLittleEndian(UInt16(clamping: intervalMaximum.rawValue))
         buffer.append(type.rawValue)
@@ -74,53 +74,53 @@ public struct LESetAdvertisingParameters: HCICommandWithReturn {
 /// Reads how strongly legacy advertising transmits.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.8.6.
-public struct LEReadAdvertisingPhysicalChannelTxPower: HCICommandWithReturn, HCICommandWithoutParameters {
-    public static let id = HCICommandID("LEReadAdvertisingPhysicalChannelTxPower", .lowEnergy, 0x0007, bit: (25, 6))
+package struct LEReadAdvertisingPhysicalChannelTxPower: HCICommandWithReturn, HCICommandWithoutParameters {
+    package static let id = HCICommandID("LEReadAdvertisingPhysicalChannelTxPower", .lowEnergy, 0x0007, bit: (25, 6))
 
     /// What Command Complete carries after the status.
-    public struct ReturnParameters: HCIReturnParameters {
-        public static let size = 1
+    package struct ReturnParameters: HCIReturnParameters {
+        package static let size = 1
 
         /// The level in dBm.
-        public var powerDBm: Int8
+        package var powerDBm: Int8
 
         /// Makes return parameters with these values.
-        public init(powerDBm: Int8) {
+        package init(powerDBm: Int8) {
             self.powerDBm = powerDBm
         }
 
-        public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+        package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
             powerDBm = try reader.readInt8("le_read_advertising_physical_channel_tx_power.return.power_d_bm")
         }
 
-        public func encode(to buffer: inout [UInt8]) {
+        package func encode(to buffer: inout [UInt8]) {
             buffer.append(UInt8(bitPattern: powerDBm))
         }
     }
 
     /// Makes the command, which has no parameters.
-    public init() {}
+    package init() {}
 }
 
 /// Sets the data of legacy advertising.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.8.7.
-public struct LESetAdvertisingData: HCICommandWithReturn {
-    public static let id = HCICommandID("LESetAdvertisingData", .lowEnergy, 0x0008, bit: (25, 7))
+package struct LESetAdvertisingData: HCICommandWithReturn {
+    package static let id = HCICommandID("LESetAdvertisingData", .lowEnergy, 0x0008, bit: (25, 7))
 
     /// Up to 31 octets of AD structures.
-    public var data: AdvertisingBytes
+    package var data: AdvertisingBytes
 
     /// Makes the command with these parameters.
-    public init(data: AdvertisingBytes) {
+    package init(data: AdvertisingBytes) {
         self.data = data
     }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         data = try AdvertisingBytes(reading: &reader, "le_set_advertising_data.data")
     }
 
-    public func encode(to buffer: inout [UInt8]) {
+    package func encode(to buffer: inout [UInt8]) {
         data.encode(to: &buffer)
     }
 }
@@ -128,22 +128,22 @@ public struct LESetAdvertisingData: HCICommandWithReturn {
 /// Sets the data that legacy advertising answers active scanners with.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.8.8.
-public struct LESetScanResponseData: HCICommandWithReturn {
-    public static let id = HCICommandID("LESetScanResponseData", .lowEnergy, 0x0009, bit: (26, 0))
+package struct LESetScanResponseData: HCICommandWithReturn {
+    package static let id = HCICommandID("LESetScanResponseData", .lowEnergy, 0x0009, bit: (26, 0))
 
     /// Up to 31 octets of AD structures.
-    public var data: AdvertisingBytes
+    package var data: AdvertisingBytes
 
     /// Makes the command with these parameters.
-    public init(data: AdvertisingBytes) {
+    package init(data: AdvertisingBytes) {
         self.data = data
     }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         data = try AdvertisingBytes(reading: &reader, "le_set_scan_response_data.data")
     }
 
-    public func encode(to buffer: inout [UInt8]) {
+    package func encode(to buffer: inout [UInt8]) {
         data.encode(to: &buffer)
     }
 }
@@ -151,22 +151,22 @@ public struct LESetScanResponseData: HCICommandWithReturn {
 /// Starts or stops legacy advertising.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.8.9.
-public struct LESetAdvertisingEnable: HCICommandWithReturn {
-    public static let id = HCICommandID("LESetAdvertisingEnable", .lowEnergy, 0x000A, bit: (26, 1))
+package struct LESetAdvertisingEnable: HCICommandWithReturn {
+    package static let id = HCICommandID("LESetAdvertisingEnable", .lowEnergy, 0x000A, bit: (26, 1))
 
     /// Whether to advertise.
-    public var isEnabled: Bool
+    package var isEnabled: Bool
 
     /// Makes the command with these parameters.
-    public init(isEnabled: Bool) {
+    package init(isEnabled: Bool) {
         self.isEnabled = isEnabled
     }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         isEnabled = try reader.readBool("le_set_advertising_enable.is_enabled")
     }
 
-    public func encode(to buffer: inout [UInt8]) {
+    package func encode(to buffer: inout [UInt8]) {
         buffer.append(isEnabled ? 1 : 0)
     }
 }

@@ -5,24 +5,24 @@ import ByteCoding
 /// Connects to an advertiser. LE Connection Complete follows.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.8.12.
-public struct LECreateConnection: HCICommand {
-    public static let id = HCICommandID("LECreateConnection", .lowEnergy, 0x000D, bit: (26, 4))
+package struct LECreateConnection: HCICommand {
+    package static let id = HCICommandID("LECreateConnection", .lowEnergy, 0x000D, bit: (26, 4))
 
     /// The time between scans for the advertiser.
-    public var scanInterval: ScanInterval
+    package var scanInterval: ScanInterval
     /// How long each scan listens.
-    public var scanWindow: ScanInterval
+    package var scanWindow: ScanInterval
     /// Whether the peer or the filter accept list says whom to connect to.
-    public var filterPolicy: InitiatorFilterPolicy
+    package var filterPolicy: InitiatorFilterPolicy
     /// Whom to connect to.
-    public var peer: LEAddress
+    package var peer: LEAddress
     /// The address to connect with.
-    public var ownAddressType: OwnAddressType
+    package var ownAddressType: OwnAddressType
     /// How often the two sides meet.
-    public var parameters: ConnectionParameters
+    package var parameters: ConnectionParameters
 
     /// Makes the command with these parameters.
-    public init(
+    package init(
         scanInterval: ScanInterval,
         scanWindow: ScanInterval,
         filterPolicy: InitiatorFilterPolicy,
@@ -38,7 +38,7 @@ public struct LECreateConnection: HCICommand {
         self.parameters = parameters
     }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         scanInterval = try ScanInterval(reading: &reader, "le_create_connection.scan_interval")
         scanWindow = try ScanInterval(reading: &reader, "le_create_connection.scan_window")
         filterPolicy = try InitiatorFilterPolicy(reading: &reader, "le_create_connection.filter_policy")
@@ -47,7 +47,7 @@ public struct LECreateConnection: HCICommand {
         parameters = try ConnectionParameters(reading: &reader, "le_create_connection.parameters")
     }
 
-    public func encode(to buffer: inout [UInt8]) {
+    package func encode(to buffer: inout [UInt8]) {
         scanInterval.encode(to: &buffer)
         scanWindow.encode(to: &buffer)
         buffer.append(filterPolicy.rawValue)
@@ -60,36 +60,36 @@ public struct LECreateConnection: HCICommand {
 /// Gives up connecting. LE Connection Complete with `.unknownConnectionIdentifier` follows.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.8.13.
-public struct LECreateConnectionCancel: HCICommandWithReturn, HCICommandWithoutParameters {
-    public static let id = HCICommandID("LECreateConnectionCancel", .lowEnergy, 0x000E, bit: (26, 5))
+package struct LECreateConnectionCancel: HCICommandWithReturn, HCICommandWithoutParameters {
+    package static let id = HCICommandID("LECreateConnectionCancel", .lowEnergy, 0x000E, bit: (26, 5))
 
     /// Makes the command, which has no parameters.
-    public init() {}
+    package init() {}
 }
 
 /// Changes the parameters of a connection. LE Connection Update Complete follows.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.8.18.
-public struct LEConnectionUpdate: HCICommand {
-    public static let id = HCICommandID("LEConnectionUpdate", .lowEnergy, 0x0013, bit: (27, 2))
+package struct LEConnectionUpdate: HCICommand {
+    package static let id = HCICommandID("LEConnectionUpdate", .lowEnergy, 0x0013, bit: (27, 2))
 
     /// Which connection.
-    public var handle: ConnectionHandle
+    package var handle: ConnectionHandle
     /// How often the two sides are to meet.
-    public var parameters: ConnectionParameters
+    package var parameters: ConnectionParameters
 
     /// Makes the command with these parameters.
-    public init(handle: ConnectionHandle, parameters: ConnectionParameters) {
+    package init(handle: ConnectionHandle, parameters: ConnectionParameters) {
         self.handle = handle
         self.parameters = parameters
     }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         handle = try reader.readConnectionHandle("le_connection_update.handle")
         parameters = try ConnectionParameters(reading: &reader, "le_connection_update.parameters")
     }
 
-    public func encode(to buffer: inout [UInt8]) {
+    package func encode(to buffer: inout [UInt8]) {
         buffer.appendLittleEndian(handle.rawValue)
         parameters.encode(to: &buffer)
     }
@@ -98,42 +98,42 @@ public struct LEConnectionUpdate: HCICommand {
 /// Accepts the parameters that the peer asked for.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.8.31.
-public struct LERemoteConnectionParameterRequestReply: HCICommandWithReturn {
-    public static let id = HCICommandID("LERemoteConnectionParameterRequestReply", .lowEnergy, 0x0020, bit: (33, 4))
+package struct LERemoteConnectionParameterRequestReply: HCICommandWithReturn {
+    package static let id = HCICommandID("LERemoteConnectionParameterRequestReply", .lowEnergy, 0x0020, bit: (33, 4))
 
     /// What Command Complete carries after the status.
-    public struct ReturnParameters: HCIReturnParameters {
-        public static let size = 2
+    package struct ReturnParameters: HCIReturnParameters {
+        package static let size = 2
 
         /// Which connection.
-        public var handle: ConnectionHandle
+        package var handle: ConnectionHandle
 
         /// Makes return parameters with these values.
-        public init(handle: ConnectionHandle) {
+        package init(handle: ConnectionHandle) {
             self.handle = handle
         }
 
-        public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+        package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
             handle = try reader.readConnectionHandle("le_remote_connection_parameter_request_reply.return.handle")
         }
 
-        public func encode(to buffer: inout [UInt8]) {
+        package func encode(to buffer: inout [UInt8]) {
             buffer.appendLittleEndian(handle.rawValue)
         }
     }
 
     /// Which connection.
-    public var handle: ConnectionHandle
+    package var handle: ConnectionHandle
     /// The parameters accepted.
-    public var parameters: ConnectionParameters
+    package var parameters: ConnectionParameters
 
     /// Makes the command with these parameters.
-    public init(handle: ConnectionHandle, parameters: ConnectionParameters) {
+    package init(handle: ConnectionHandle, parameters: ConnectionParameters) {
         self.handle = handle
         self.parameters = parameters
     }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         handle = try reader.readConnectionHandle("le_remote_connection_parameter_request_reply.handle")
         parameters = try ConnectionParameters(
             reading: &reader,
@@ -141,7 +141,7 @@ public struct LERemoteConnectionParameterRequestReply: HCICommandWithReturn {
         )
     }
 
-    public func encode(to buffer: inout [UInt8]) {
+    package func encode(to buffer: inout [UInt8]) {
         buffer.appendLittleEndian(handle.rawValue)
         parameters.encode(to: &buffer)
     }
@@ -150,8 +150,8 @@ public struct LERemoteConnectionParameterRequestReply: HCICommandWithReturn {
 /// Refuses the parameters that the peer asked for.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.8.32.
-public struct LERemoteConnectionParameterRequestNegativeReply: HCICommandWithReturn {
-    public static let id = HCICommandID(
+package struct LERemoteConnectionParameterRequestNegativeReply: HCICommandWithReturn {
+    package static let id = HCICommandID(
         "LERemoteConnectionParameterRequestNegativeReply",
         .lowEnergy,
         0x0021,
@@ -159,45 +159,45 @@ public struct LERemoteConnectionParameterRequestNegativeReply: HCICommandWithRet
     )
 
     /// What Command Complete carries after the status.
-    public struct ReturnParameters: HCIReturnParameters {
-        public static let size = 2
+    package struct ReturnParameters: HCIReturnParameters {
+        package static let size = 2
 
         /// Which connection.
-        public var handle: ConnectionHandle
+        package var handle: ConnectionHandle
 
         /// Makes return parameters with these values.
-        public init(handle: ConnectionHandle) {
+        package init(handle: ConnectionHandle) {
             self.handle = handle
         }
 
-        public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+        package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
             handle = try reader.readConnectionHandle(
                 "le_remote_connection_parameter_request_negative_reply.return.handle"
             )
         }
 
-        public func encode(to buffer: inout [UInt8]) {
+        package func encode(to buffer: inout [UInt8]) {
             buffer.appendLittleEndian(handle.rawValue)
         }
     }
 
     /// Which connection.
-    public var handle: ConnectionHandle
+    package var handle: ConnectionHandle
     /// Why.
-    public var reason: HCIStatus
+    package var reason: HCIStatus
 
     /// Makes the command with these parameters.
-    public init(handle: ConnectionHandle, reason: HCIStatus) {
+    package init(handle: ConnectionHandle, reason: HCIStatus) {
         self.handle = handle
         self.reason = reason
     }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         handle = try reader.readConnectionHandle("le_remote_connection_parameter_request_negative_reply.handle")
         reason = try HCIStatus(reading: &reader, "le_remote_connection_parameter_request_negative_reply.reason")
     }
 
-    public func encode(to buffer: inout [UInt8]) {
+    package func encode(to buffer: inout [UInt8]) {
         buffer.appendLittleEndian(handle.rawValue)
         buffer.append(reason.rawValue)
     }
@@ -206,22 +206,22 @@ public struct LERemoteConnectionParameterRequestNegativeReply: HCICommandWithRet
 /// Asks for the peer's link layer features. LE Read Remote Features Complete follows.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.8.21.
-public struct LEReadRemoteFeatures: HCICommand {
-    public static let id = HCICommandID("LEReadRemoteFeatures", .lowEnergy, 0x0016, bit: (27, 5))
+package struct LEReadRemoteFeatures: HCICommand {
+    package static let id = HCICommandID("LEReadRemoteFeatures", .lowEnergy, 0x0016, bit: (27, 5))
 
     /// Which connection.
-    public var handle: ConnectionHandle
+    package var handle: ConnectionHandle
 
     /// Makes the command with these parameters.
-    public init(handle: ConnectionHandle) {
+    package init(handle: ConnectionHandle) {
         self.handle = handle
     }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         handle = try reader.readConnectionHandle("le_read_remote_features.handle")
     }
 
-    public func encode(to buffer: inout [UInt8]) {
+    package func encode(to buffer: inout [UInt8]) {
         buffer.appendLittleEndian(handle.rawValue)
     }
 }

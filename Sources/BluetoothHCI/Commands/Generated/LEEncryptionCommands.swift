@@ -5,47 +5,47 @@ import ByteCoding
 /// Encrypts one block with AES-128.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.8.22.
-public struct LEEncrypt: HCICommandWithReturn {
-    public static let id = HCICommandID("LEEncrypt", .lowEnergy, 0x0017, bit: (27, 6))
+package struct LEEncrypt: HCICommandWithReturn {
+    package static let id = HCICommandID("LEEncrypt", .lowEnergy, 0x0017, bit: (27, 6))
 
     /// What Command Complete carries after the status.
-    public struct ReturnParameters: HCIReturnParameters {
-        public static let size = 16
+    package struct ReturnParameters: HCIReturnParameters {
+        package static let size = 16
 
         /// The encrypted block.
-        public var ciphertext: UInt128
+        package var ciphertext: UInt128
 
         /// Makes return parameters with these values.
-        public init(ciphertext: UInt128) {
+        package init(ciphertext: UInt128) {
             self.ciphertext = ciphertext
         }
 
-        public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+        package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
             ciphertext = try reader.readLittleEndian("le_encrypt.return.ciphertext")
         }
 
-        public func encode(to buffer: inout [UInt8]) {
+        package func encode(to buffer: inout [UInt8]) {
             buffer.appendLittleEndian(ciphertext)
         }
     }
 
     /// The key, whose least significant octet is sent first.
-    public var key: UInt128
+    package var key: UInt128
     /// The block, whose least significant octet is sent first.
-    public var plaintext: UInt128
+    package var plaintext: UInt128
 
     /// Makes the command with these parameters.
-    public init(key: UInt128, plaintext: UInt128) {
+    package init(key: UInt128, plaintext: UInt128) {
         self.key = key
         self.plaintext = plaintext
     }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         key = try reader.readLittleEndian("le_encrypt.key")
         plaintext = try reader.readLittleEndian("le_encrypt.plaintext")
     }
 
-    public func encode(to buffer: inout [UInt8]) {
+    package func encode(to buffer: inout [UInt8]) {
         buffer.appendLittleEndian(key)
         buffer.appendLittleEndian(plaintext)
     }
@@ -54,66 +54,66 @@ public struct LEEncrypt: HCICommandWithReturn {
 /// Asks for 8 random octets.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.8.23.
-public struct LERand: HCICommandWithReturn, HCICommandWithoutParameters {
-    public static let id = HCICommandID("LERand", .lowEnergy, 0x0018, bit: (27, 7))
+package struct LERand: HCICommandWithReturn, HCICommandWithoutParameters {
+    package static let id = HCICommandID("LERand", .lowEnergy, 0x0018, bit: (27, 7))
 
     /// What Command Complete carries after the status.
-    public struct ReturnParameters: HCIReturnParameters {
-        public static let size = 8
+    package struct ReturnParameters: HCIReturnParameters {
+        package static let size = 8
 
         /// The octets.
-        public var randomNumber: UInt64
+        package var randomNumber: UInt64
 
         /// Makes return parameters with these values.
-        public init(randomNumber: UInt64) {
+        package init(randomNumber: UInt64) {
             self.randomNumber = randomNumber
         }
 
-        public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+        package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
             randomNumber = try reader.readLittleEndian("le_rand.return.random_number")
         }
 
-        public func encode(to buffer: inout [UInt8]) {
+        package func encode(to buffer: inout [UInt8]) {
             buffer.appendLittleEndian(randomNumber)
         }
     }
 
     /// Makes the command, which has no parameters.
-    public init() {}
+    package init() {}
 }
 
 /// Encrypts a connection, or renews its key; the central's. Encryption Change or Encryption Key Refresh Complete
 /// follows.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.8.24.
-public struct LEEnableEncryption: HCICommand {
-    public static let id = HCICommandID("LEEnableEncryption", .lowEnergy, 0x0019, bit: (28, 0))
+package struct LEEnableEncryption: HCICommand {
+    package static let id = HCICommandID("LEEnableEncryption", .lowEnergy, 0x0019, bit: (28, 0))
 
     /// Which connection.
-    public var handle: ConnectionHandle
+    package var handle: ConnectionHandle
     /// Names the key in LE legacy pairing; else 0.
-    public var randomNumber: UInt64
+    package var randomNumber: UInt64
     /// Names the key in LE legacy pairing; else 0.
-    public var encryptedDiversifier: UInt16
+    package var encryptedDiversifier: UInt16
     /// The key.
-    public var longTermKey: UInt128
+    package var longTermKey: UInt128
 
     /// Makes the command with these parameters.
-    public init(handle: ConnectionHandle, randomNumber: UInt64, encryptedDiversifier: UInt16, longTermKey: UInt128) {
+    package init(handle: ConnectionHandle, randomNumber: UInt64, encryptedDiversifier: UInt16, longTermKey: UInt128) {
         self.handle = handle
         self.randomNumber = randomNumber
         self.encryptedDiversifier = encryptedDiversifier
         self.longTermKey = longTermKey
     }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         handle = try reader.readConnectionHandle("le_enable_encryption.handle")
         randomNumber = try reader.readLittleEndian("le_enable_encryption.random_number")
         encryptedDiversifier = try reader.readLittleEndian("le_enable_encryption.encrypted_diversifier")
         longTermKey = try reader.readLittleEndian("le_enable_encryption.long_term_key")
     }
 
-    public func encode(to buffer: inout [UInt8]) {
+    package func encode(to buffer: inout [UInt8]) {
         buffer.appendLittleEndian(handle.rawValue)
         buffer.appendLittleEndian(randomNumber)
         buffer.appendLittleEndian(encryptedDiversifier)
@@ -124,47 +124,47 @@ public struct LEEnableEncryption: HCICommand {
 /// Answers LE Long Term Key Request with the key.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.8.25.
-public struct LELongTermKeyRequestReply: HCICommandWithReturn {
-    public static let id = HCICommandID("LELongTermKeyRequestReply", .lowEnergy, 0x001A, bit: (28, 1))
+package struct LELongTermKeyRequestReply: HCICommandWithReturn {
+    package static let id = HCICommandID("LELongTermKeyRequestReply", .lowEnergy, 0x001A, bit: (28, 1))
 
     /// What Command Complete carries after the status.
-    public struct ReturnParameters: HCIReturnParameters {
-        public static let size = 2
+    package struct ReturnParameters: HCIReturnParameters {
+        package static let size = 2
 
         /// Which connection.
-        public var handle: ConnectionHandle
+        package var handle: ConnectionHandle
 
         /// Makes return parameters with these values.
-        public init(handle: ConnectionHandle) {
+        package init(handle: ConnectionHandle) {
             self.handle = handle
         }
 
-        public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+        package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
             handle = try reader.readConnectionHandle("le_long_term_key_request_reply.return.handle")
         }
 
-        public func encode(to buffer: inout [UInt8]) {
+        package func encode(to buffer: inout [UInt8]) {
             buffer.appendLittleEndian(handle.rawValue)
         }
     }
 
     /// Which connection.
-    public var handle: ConnectionHandle
+    package var handle: ConnectionHandle
     /// The key.
-    public var longTermKey: UInt128
+    package var longTermKey: UInt128
 
     /// Makes the command with these parameters.
-    public init(handle: ConnectionHandle, longTermKey: UInt128) {
+    package init(handle: ConnectionHandle, longTermKey: UInt128) {
         self.handle = handle
         self.longTermKey = longTermKey
     }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         handle = try reader.readConnectionHandle("le_long_term_key_request_reply.handle")
         longTermKey = try reader.readLittleEndian("le_long_term_key_request_reply.long_term_key")
     }
 
-    public func encode(to buffer: inout [UInt8]) {
+    package func encode(to buffer: inout [UInt8]) {
         buffer.appendLittleEndian(handle.rawValue)
         buffer.appendLittleEndian(longTermKey)
     }
@@ -173,43 +173,43 @@ public struct LELongTermKeyRequestReply: HCICommandWithReturn {
 /// Answers LE Long Term Key Request: there is no such key.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.8.26.
-public struct LELongTermKeyRequestNegativeReply: HCICommandWithReturn {
-    public static let id = HCICommandID("LELongTermKeyRequestNegativeReply", .lowEnergy, 0x001B, bit: (28, 2))
+package struct LELongTermKeyRequestNegativeReply: HCICommandWithReturn {
+    package static let id = HCICommandID("LELongTermKeyRequestNegativeReply", .lowEnergy, 0x001B, bit: (28, 2))
 
     /// What Command Complete carries after the status.
-    public struct ReturnParameters: HCIReturnParameters {
-        public static let size = 2
+    package struct ReturnParameters: HCIReturnParameters {
+        package static let size = 2
 
         /// Which connection.
-        public var handle: ConnectionHandle
+        package var handle: ConnectionHandle
 
         /// Makes return parameters with these values.
-        public init(handle: ConnectionHandle) {
+        package init(handle: ConnectionHandle) {
             self.handle = handle
         }
 
-        public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+        package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
             handle = try reader.readConnectionHandle("le_long_term_key_request_negative_reply.return.handle")
         }
 
-        public func encode(to buffer: inout [UInt8]) {
+        package func encode(to buffer: inout [UInt8]) {
             buffer.appendLittleEndian(handle.rawValue)
         }
     }
 
     /// Which connection.
-    public var handle: ConnectionHandle
+    package var handle: ConnectionHandle
 
     /// Makes the command with these parameters.
-    public init(handle: ConnectionHandle) {
+    package init(handle: ConnectionHandle) {
         self.handle = handle
     }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         handle = try reader.readConnectionHandle("le_long_term_key_request_negative_reply.handle")
     }
 
-    public func encode(to buffer: inout [UInt8]) {
+    package func encode(to buffer: inout [UInt8]) {
         buffer.appendLittleEndian(handle.rawValue)
     }
 }

@@ -5,26 +5,26 @@ import ByteCoding
 /// Sets the random address of an advertising set.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.8.52.
-public struct LESetAdvertisingSetRandomAddress: HCICommandWithReturn {
-    public static let id = HCICommandID("LESetAdvertisingSetRandomAddress", .lowEnergy, 0x0035, bit: (36, 1))
+package struct LESetAdvertisingSetRandomAddress: HCICommandWithReturn {
+    package static let id = HCICommandID("LESetAdvertisingSetRandomAddress", .lowEnergy, 0x0035, bit: (36, 1))
 
     /// Which set.
-    public var set: AdvertisingHandle
+    package var set: AdvertisingHandle
     /// The address.
-    public var address: DeviceAddress
+    package var address: DeviceAddress
 
     /// Makes the command with these parameters.
-    public init(set: AdvertisingHandle, address: DeviceAddress) {
+    package init(set: AdvertisingHandle, address: DeviceAddress) {
         self.set = set
         self.address = address
     }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         set = try AdvertisingHandle(reading: &reader, "le_set_advertising_set_random_address.set")
         address = try DeviceAddress(reading: &reader, "le_set_advertising_set_random_address.address")
     }
 
-    public func encode(to buffer: inout [UInt8]) {
+    package func encode(to buffer: inout [UInt8]) {
         buffer.append(set.rawValue)
         address.encode(to: &buffer)
     }
@@ -33,61 +33,61 @@ public struct LESetAdvertisingSetRandomAddress: HCICommandWithReturn {
 /// Makes an advertising set, or changes one: version 1 of the command.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.8.53.
-public struct LESetExtendedAdvertisingParameters: HCICommandWithReturn {
-    public static let id = HCICommandID("LESetExtendedAdvertisingParameters", .lowEnergy, 0x0036, bit: (36, 2))
+package struct LESetExtendedAdvertisingParameters: HCICommandWithReturn {
+    package static let id = HCICommandID("LESetExtendedAdvertisingParameters", .lowEnergy, 0x0036, bit: (36, 2))
 
     /// What Command Complete carries after the status.
-    public struct ReturnParameters: HCIReturnParameters {
-        public static let size = 1
+    package struct ReturnParameters: HCIReturnParameters {
+        package static let size = 1
 
         /// The power the controller chose, in dBm.
-        public var selectedPowerDBm: Int8
+        package var selectedPowerDBm: Int8
 
         /// Makes return parameters with these values.
-        public init(selectedPowerDBm: Int8) {
+        package init(selectedPowerDBm: Int8) {
             self.selectedPowerDBm = selectedPowerDBm
         }
 
-        public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+        package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
             selectedPowerDBm = try reader.readInt8("le_set_extended_advertising_parameters.return.selected_power_d_bm")
         }
 
-        public func encode(to buffer: inout [UInt8]) {
+        package func encode(to buffer: inout [UInt8]) {
             buffer.append(UInt8(bitPattern: selectedPowerDBm))
         }
     }
 
     /// Which set.
-    public var set: AdvertisingHandle
+    package var set: AdvertisingHandle
     /// What kind of advertising events.
-    public var properties: AdvertisingEventProperties
+    package var properties: AdvertisingEventProperties
     /// The shortest time between advertising events.
-    public var intervalMinimum: AdvertisingInterval
+    package var intervalMinimum: AdvertisingInterval
     /// The longest time between advertising events.
-    public var intervalMaximum: AdvertisingInterval
+    package var intervalMaximum: AdvertisingInterval
     /// The primary channels to use.
-    public var channels: AdvertisingChannels
+    package var channels: AdvertisingChannels
     /// The address to advertise with.
-    public var ownAddressType: OwnAddressType
+    package var ownAddressType: OwnAddressType
     /// Whom directed advertising is for.
-    public var peer: LEAddress
+    package var peer: LEAddress
     /// Whose requests are answered.
-    public var filterPolicy: AdvertisingFilterPolicy
+    package var filterPolicy: AdvertisingFilterPolicy
     /// How strongly to transmit, in dBm; nil for no preference.
-    public var powerDBm: Int8?
+    package var powerDBm: Int8?
     /// The PHY of the primary channels: LE 1M or LE Coded.
-    public var primaryPHY: PHY
+    package var primaryPHY: PHY
     /// How many events may go by before the auxiliary packet is sent.
-    public var secondaryMaximumSkip: UInt8
+    package var secondaryMaximumSkip: UInt8
     /// The PHY of the auxiliary packet.
-    public var secondaryPHY: PHY
+    package var secondaryPHY: PHY
     /// The advertising set identifier that scanners see: 0 to 15.
-    public var sid: UInt8
+    package var sid: UInt8
     /// Whether LE Scan Request Received events are wanted.
-    public var notifiesScanRequests: Bool
+    package var notifiesScanRequests: Bool
 
     /// Makes the command with these parameters.
-    public init(
+    package init(
         set: AdvertisingHandle,
         properties: AdvertisingEventProperties,
         intervalMinimum: AdvertisingInterval,
@@ -119,7 +119,7 @@ public struct LESetExtendedAdvertisingParameters: HCICommandWithReturn {
         self.notifiesScanRequests = notifiesScanRequests
     }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         set = try AdvertisingHandle(reading: &reader, "le_set_extended_advertising_parameters.set")
         properties = AdvertisingEventProperties(
             rawValue: try reader.readLittleEndian("le_set_extended_advertising_parameters.properties")
@@ -149,7 +149,7 @@ public struct LESetExtendedAdvertisingParameters: HCICommandWithReturn {
         notifiesScanRequests = try reader.readBool("le_set_extended_advertising_parameters.notifies_scan_requests")
     }
 
-    public func encode(to buffer: inout [UInt8]) {
+    package func encode(to buffer: inout [UInt8]) {
         buffer.append(set.rawValue)
         buffer.appendLittleEndian(properties.rawValue)
         intervalMinimum.encode24Bits(to: &buffer)
@@ -170,20 +170,20 @@ public struct LESetExtendedAdvertisingParameters: HCICommandWithReturn {
 /// Sets the data of an advertising set, whole or in fragments.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.8.54.
-public struct LESetExtendedAdvertisingData: HCICommandWithReturn {
-    public static let id = HCICommandID("LESetExtendedAdvertisingData", .lowEnergy, 0x0037, bit: (36, 3))
+package struct LESetExtendedAdvertisingData: HCICommandWithReturn {
+    package static let id = HCICommandID("LESetExtendedAdvertisingData", .lowEnergy, 0x0037, bit: (36, 3))
 
     /// Which set.
-    public var set: AdvertisingHandle
+    package var set: AdvertisingHandle
     /// Which part of the data this is.
-    public var operation: FragmentOperation
+    package var operation: FragmentOperation
     /// Whether the controller may split the data.
-    public var fragmentPreference: FragmentPreference
+    package var fragmentPreference: FragmentPreference
     /// Up to 251 octets.
-    public var data: AdvertisingFragment
+    package var data: AdvertisingFragment
 
     /// Makes the command with these parameters.
-    public init(
+    package init(
         set: AdvertisingHandle,
         operation: FragmentOperation,
         fragmentPreference: FragmentPreference,
@@ -195,7 +195,7 @@ public struct LESetExtendedAdvertisingData: HCICommandWithReturn {
         self.data = data
     }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         set = try AdvertisingHandle(reading: &reader, "le_set_extended_advertising_data.set")
         operation = try FragmentOperation(reading: &reader, "le_set_extended_advertising_data.operation")
         fragmentPreference = try FragmentPreference(
@@ -205,7 +205,7 @@ public struct LESetExtendedAdvertisingData: HCICommandWithReturn {
         data = try AdvertisingFragment(reading: &reader, "le_set_extended_advertising_data.data")
     }
 
-    public func encode(to buffer: inout [UInt8]) {
+    package func encode(to buffer: inout [UInt8]) {
         buffer.append(set.rawValue)
         buffer.append(operation.rawValue)
         buffer.append(fragmentPreference.rawValue)
@@ -216,20 +216,20 @@ public struct LESetExtendedAdvertisingData: HCICommandWithReturn {
 /// Sets the scan response data of an advertising set, whole or in fragments.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.8.55.
-public struct LESetExtendedScanResponseData: HCICommandWithReturn {
-    public static let id = HCICommandID("LESetExtendedScanResponseData", .lowEnergy, 0x0038, bit: (36, 4))
+package struct LESetExtendedScanResponseData: HCICommandWithReturn {
+    package static let id = HCICommandID("LESetExtendedScanResponseData", .lowEnergy, 0x0038, bit: (36, 4))
 
     /// Which set.
-    public var set: AdvertisingHandle
+    package var set: AdvertisingHandle
     /// Which part of the data this is.
-    public var operation: FragmentOperation
+    package var operation: FragmentOperation
     /// Whether the controller may split the data.
-    public var fragmentPreference: FragmentPreference
+    package var fragmentPreference: FragmentPreference
     /// Up to 251 octets.
-    public var data: AdvertisingFragment
+    package var data: AdvertisingFragment
 
     /// Makes the command with these parameters.
-    public init(
+    package init(
         set: AdvertisingHandle,
         operation: FragmentOperation,
         fragmentPreference: FragmentPreference,
@@ -241,7 +241,7 @@ public struct LESetExtendedScanResponseData: HCICommandWithReturn {
         self.data = data
     }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         set = try AdvertisingHandle(reading: &reader, "le_set_extended_scan_response_data.set")
         operation = try FragmentOperation(reading: &reader, "le_set_extended_scan_response_data.operation")
         fragmentPreference = try FragmentPreference(
@@ -251,7 +251,7 @@ public struct LESetExtendedScanResponseData: HCICommandWithReturn {
         data = try AdvertisingFragment(reading: &reader, "le_set_extended_scan_response_data.data")
     }
 
-    public func encode(to buffer: inout [UInt8]) {
+    package func encode(to buffer: inout [UInt8]) {
         buffer.append(set.rawValue)
         buffer.append(operation.rawValue)
         buffer.append(fragmentPreference.rawValue)
@@ -262,84 +262,84 @@ public struct LESetExtendedScanResponseData: HCICommandWithReturn {
 /// Reads how much data an advertising set can hold.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.8.57.
-public struct LEReadMaximumAdvertisingDataLength: HCICommandWithReturn, HCICommandWithoutParameters {
-    public static let id = HCICommandID("LEReadMaximumAdvertisingDataLength", .lowEnergy, 0x003A, bit: (36, 6))
+package struct LEReadMaximumAdvertisingDataLength: HCICommandWithReturn, HCICommandWithoutParameters {
+    package static let id = HCICommandID("LEReadMaximumAdvertisingDataLength", .lowEnergy, 0x003A, bit: (36, 6))
 
     /// What Command Complete carries after the status.
-    public struct ReturnParameters: HCIReturnParameters {
-        public static let size = 2
+    package struct ReturnParameters: HCIReturnParameters {
+        package static let size = 2
 
         /// How much, in octets.
-        public var length: UInt16
+        package var length: UInt16
 
         /// Makes return parameters with these values.
-        public init(length: UInt16) {
+        package init(length: UInt16) {
             self.length = length
         }
 
-        public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+        package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
             length = try reader.readLittleEndian("le_read_maximum_advertising_data_length.return.length")
         }
 
-        public func encode(to buffer: inout [UInt8]) {
+        package func encode(to buffer: inout [UInt8]) {
             buffer.appendLittleEndian(length)
         }
     }
 
     /// Makes the command, which has no parameters.
-    public init() {}
+    package init() {}
 }
 
 /// Reads how many advertising sets there can be at once.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.8.58.
-public struct LEReadNumberOfSupportedAdvertisingSets: HCICommandWithReturn, HCICommandWithoutParameters {
-    public static let id = HCICommandID("LEReadNumberOfSupportedAdvertisingSets", .lowEnergy, 0x003B, bit: (36, 7))
+package struct LEReadNumberOfSupportedAdvertisingSets: HCICommandWithReturn, HCICommandWithoutParameters {
+    package static let id = HCICommandID("LEReadNumberOfSupportedAdvertisingSets", .lowEnergy, 0x003B, bit: (36, 7))
 
     /// What Command Complete carries after the status.
-    public struct ReturnParameters: HCIReturnParameters {
-        public static let size = 1
+    package struct ReturnParameters: HCIReturnParameters {
+        package static let size = 1
 
         /// How many.
-        public var count: UInt8
+        package var count: UInt8
 
         /// Makes return parameters with these values.
-        public init(count: UInt8) {
+        package init(count: UInt8) {
             self.count = count
         }
 
-        public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+        package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
             count = try reader.readUInt8("le_read_number_of_supported_advertising_sets.return.count")
         }
 
-        public func encode(to buffer: inout [UInt8]) {
+        package func encode(to buffer: inout [UInt8]) {
             buffer.append(count)
         }
     }
 
     /// Makes the command, which has no parameters.
-    public init() {}
+    package init() {}
 }
 
 /// Removes a stopped advertising set.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.8.59.
-public struct LERemoveAdvertisingSet: HCICommandWithReturn {
-    public static let id = HCICommandID("LERemoveAdvertisingSet", .lowEnergy, 0x003C, bit: (37, 0))
+package struct LERemoveAdvertisingSet: HCICommandWithReturn {
+    package static let id = HCICommandID("LERemoveAdvertisingSet", .lowEnergy, 0x003C, bit: (37, 0))
 
     /// Which set.
-    public var set: AdvertisingHandle
+    package var set: AdvertisingHandle
 
     /// Makes the command with these parameters.
-    public init(set: AdvertisingHandle) {
+    package init(set: AdvertisingHandle) {
         self.set = set
     }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         set = try AdvertisingHandle(reading: &reader, "le_remove_advertising_set.set")
     }
 
-    public func encode(to buffer: inout [UInt8]) {
+    package func encode(to buffer: inout [UInt8]) {
         buffer.append(set.rawValue)
     }
 }
@@ -347,9 +347,9 @@ public struct LERemoveAdvertisingSet: HCICommandWithReturn {
 /// Removes all advertising sets, which must all be stopped.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.8.60.
-public struct LEClearAdvertisingSets: HCICommandWithReturn, HCICommandWithoutParameters {
-    public static let id = HCICommandID("LEClearAdvertisingSets", .lowEnergy, 0x003D, bit: (37, 1))
+package struct LEClearAdvertisingSets: HCICommandWithReturn, HCICommandWithoutParameters {
+    package static let id = HCICommandID("LEClearAdvertisingSets", .lowEnergy, 0x003D, bit: (37, 1))
 
     /// Makes the command, which has no parameters.
-    public init() {}
+    package init() {}
 }

@@ -5,34 +5,34 @@ import ByteCoding
 /// Reads the PHYs of a connection.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.8.47.
-public struct LEReadPHY: HCICommandWithReturn {
-    public static let id = HCICommandID("LEReadPHY", .lowEnergy, 0x0030, bit: (35, 4))
+package struct LEReadPHY: HCICommandWithReturn {
+    package static let id = HCICommandID("LEReadPHY", .lowEnergy, 0x0030, bit: (35, 4))
 
     /// What Command Complete carries after the status.
-    public struct ReturnParameters: HCIReturnParameters {
-        public static let size = 4
+    package struct ReturnParameters: HCIReturnParameters {
+        package static let size = 4
 
         /// Which connection.
-        public var handle: ConnectionHandle
+        package var handle: ConnectionHandle
         /// What this side transmits on.
-        public var transmit: PHY
+        package var transmit: PHY
         /// What this side receives on.
-        public var receive: PHY
+        package var receive: PHY
 
         /// Makes return parameters with these values.
-        public init(handle: ConnectionHandle, transmit: PHY, receive: PHY) {
+        package init(handle: ConnectionHandle, transmit: PHY, receive: PHY) {
             self.handle = handle
             self.transmit = transmit
             self.receive = receive
         }
 
-        public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+        package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
             handle = try reader.readConnectionHandle("le_read_phy.return.handle")
             transmit = try PHY(reading: &reader, "le_read_phy.return.transmit")
             receive = try PHY(reading: &reader, "le_read_phy.return.receive")
         }
 
-        public func encode(to buffer: inout [UInt8]) {
+        package func encode(to buffer: inout [UInt8]) {
             buffer.appendLittleEndian(handle.rawValue)
             buffer.append(transmit.rawValue)
             buffer.append(receive.rawValue)
@@ -40,18 +40,18 @@ public struct LEReadPHY: HCICommandWithReturn {
     }
 
     /// Which connection.
-    public var handle: ConnectionHandle
+    package var handle: ConnectionHandle
 
     /// Makes the command with these parameters.
-    public init(handle: ConnectionHandle) {
+    package init(handle: ConnectionHandle) {
         self.handle = handle
     }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         handle = try reader.readConnectionHandle("le_read_phy.handle")
     }
 
-    public func encode(to buffer: inout [UInt8]) {
+    package func encode(to buffer: inout [UInt8]) {
         buffer.appendLittleEndian(handle.rawValue)
     }
 }
@@ -59,22 +59,22 @@ public struct LEReadPHY: HCICommandWithReturn {
 /// Sets which PHYs new connections should use.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.8.48.
-public struct LESetDefaultPHY: HCICommandWithReturn {
-    public static let id = HCICommandID("LESetDefaultPHY", .lowEnergy, 0x0031, bit: (35, 5))
+package struct LESetDefaultPHY: HCICommandWithReturn {
+    package static let id = HCICommandID("LESetDefaultPHY", .lowEnergy, 0x0031, bit: (35, 5))
 
     /// The PHYs wanted.
-    public var preferences: PHYPreferences
+    package var preferences: PHYPreferences
 
     /// Makes the command with these parameters.
-    public init(preferences: PHYPreferences) {
+    package init(preferences: PHYPreferences) {
         self.preferences = preferences
     }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         preferences = try PHYPreferences(reading: &reader, "le_set_default_phy.preferences")
     }
 
-    public func encode(to buffer: inout [UInt8]) {
+    package func encode(to buffer: inout [UInt8]) {
         preferences.encode(to: &buffer)
     }
 }
@@ -82,30 +82,30 @@ public struct LESetDefaultPHY: HCICommandWithReturn {
 /// Asks for other PHYs on a connection. LE PHY Update Complete follows.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.8.49.
-public struct LESetPHY: HCICommand {
-    public static let id = HCICommandID("LESetPHY", .lowEnergy, 0x0032, bit: (35, 6))
+package struct LESetPHY: HCICommand {
+    package static let id = HCICommandID("LESetPHY", .lowEnergy, 0x0032, bit: (35, 6))
 
     /// Which connection.
-    public var handle: ConnectionHandle
+    package var handle: ConnectionHandle
     /// The PHYs wanted.
-    public var preferences: PHYPreferences
+    package var preferences: PHYPreferences
     /// How the coded PHY is to be coded.
-    public var options: PHYOptions
+    package var options: PHYOptions
 
     /// Makes the command with these parameters.
-    public init(handle: ConnectionHandle, preferences: PHYPreferences, options: PHYOptions) {
+    package init(handle: ConnectionHandle, preferences: PHYPreferences, options: PHYOptions) {
         self.handle = handle
         self.preferences = preferences
         self.options = options
     }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         handle = try reader.readConnectionHandle("le_set_phy.handle")
         preferences = try PHYPreferences(reading: &reader, "le_set_phy.preferences")
         options = PHYOptions(rawValue: try reader.readLittleEndian("le_set_phy.options"))
     }
 
-    public func encode(to buffer: inout [UInt8]) {
+    package func encode(to buffer: inout [UInt8]) {
         buffer.appendLittleEndian(handle.rawValue)
         preferences.encode(to: &buffer)
         buffer.appendLittleEndian(options.rawValue)

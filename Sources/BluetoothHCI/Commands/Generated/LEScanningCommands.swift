@@ -5,22 +5,22 @@ import ByteCoding
 /// Sets how legacy scanning happens; not allowed while it runs.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.8.10.
-public struct LESetScanParameters: HCICommandWithReturn {
-    public static let id = HCICommandID("LESetScanParameters", .lowEnergy, 0x000B, bit: (26, 2))
+package struct LESetScanParameters: HCICommandWithReturn {
+    package static let id = HCICommandID("LESetScanParameters", .lowEnergy, 0x000B, bit: (26, 2))
 
     /// Whether scan responses are asked for.
-    public var type: ScanType
+    package var type: ScanType
     /// The time between scans.
-    public var interval: ScanInterval
+    package var interval: ScanInterval
     /// How long each scan listens.
-    public var window: ScanInterval
+    package var window: ScanInterval
     /// The address that scan requests carry.
-    public var ownAddressType: OwnAddressType
+    package var ownAddressType: OwnAddressType
     /// Whose advertisements are reported.
-    public var filterPolicy: ScanFilterPolicy
+    package var filterPolicy: ScanFilterPolicy
 
     /// Makes the command with these parameters.
-    public init(
+    package init(
         type: ScanType,
         interval: ScanInterval,
         window: ScanInterval,
@@ -34,7 +34,7 @@ public struct LESetScanParameters: HCICommandWithReturn {
         self.filterPolicy = filterPolicy
     }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         type = try ScanType(reading: &reader, "le_set_scan_parameters.type")
         interval = try ScanInterval(reading: &reader, "le_set_scan_parameters.interval")
         window = try ScanInterval(reading: &reader, "le_set_scan_parameters.window")
@@ -42,7 +42,7 @@ public struct LESetScanParameters: HCICommandWithReturn {
         filterPolicy = try ScanFilterPolicy(reading: &reader, "le_set_scan_parameters.filter_policy")
     }
 
-    public func encode(to buffer: inout [UInt8]) {
+    package func encode(to buffer: inout [UInt8]) {
         buffer.append(type.rawValue)
         interval.encode(to: &buffer)
         window.encode(to: &buffer)
@@ -54,26 +54,26 @@ public struct LESetScanParameters: HCICommandWithReturn {
 /// Starts or stops legacy scanning.
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.8.11.
-public struct LESetScanEnable: HCICommandWithReturn {
-    public static let id = HCICommandID("LESetScanEnable", .lowEnergy, 0x000C, bit: (26, 3))
+package struct LESetScanEnable: HCICommandWithReturn {
+    package static let id = HCICommandID("LESetScanEnable", .lowEnergy, 0x000C, bit: (26, 3))
 
     /// Whether to scan.
-    public var isEnabled: Bool
+    package var isEnabled: Bool
     /// Whether each advertiser is reported only once.
-    public var filtersDuplicates: Bool
+    package var filtersDuplicates: Bool
 
     /// Makes the command with these parameters.
-    public init(isEnabled: Bool, filtersDuplicates: Bool) {
+    package init(isEnabled: Bool, filtersDuplicates: Bool) {
         self.isEnabled = isEnabled
         self.filtersDuplicates = filtersDuplicates
     }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         isEnabled = try reader.readBool("le_set_scan_enable.is_enabled")
         filtersDuplicates = try reader.readBool("le_set_scan_enable.filters_duplicates")
     }
 
-    public func encode(to buffer: inout [UInt8]) {
+    package func encode(to buffer: inout [UInt8]) {
         buffer.append(isEnabled ? 1 : 0)
         buffer.append(filtersDuplicates ? 1 : 0)
     }
