@@ -217,12 +217,11 @@ extension ChannelManager {
     }
 
     /// When an answer has taken too long.
-    var nextDeadline: Duration? { connections.lazy.compactMap { $0.nextDeadline }.min() }
+    var nextDeadline: Duration? { connections.nextDeadline }
 
     /// Gives up waiting for answers that are overdue.
     mutating func expire(_ handle: ConnectionHandle, _ signaling: inout SignalingChannel, at now: Duration) {
-        guard let connection = index(handle), let deadline = connections[connection].nextDeadline, deadline <= now
-        else { return }
+        guard let connection = index(handle), connections.isDue(connection, at: now) else { return }
         for request in connections[connection].closing where request.deadline <= now {
             signaling.settle(request.identifier)
         }

@@ -41,7 +41,7 @@ public struct LEHost: HCIHost, Sendable {
     var state = State.off
     var commands = CommandQueue()
     var buffers = ACLBuffers()
-    var links: [LELink] = []
+    var links = ConnectionTable<LELink>()
     /// Whose turn it is to send.
     var nextLinkToServe = 0
     var advertisers: [Advertiser] = []
@@ -118,7 +118,7 @@ public struct LEHost: HCIHost, Sendable {
     }
 
     /// Where a connection is in `links`.
-    func link(_ handle: ConnectionHandle) -> Int? { links.firstIndex { $0.connection.handle == handle } }
+    func link(_ handle: ConnectionHandle) -> Int? { links.index(of: handle) }
 }
 
 // MARK: - Packets and time
@@ -166,24 +166,31 @@ extension LEHost {
         gatt.advance(to: self.now)
         security?.advance(to: self.now)
         continueSecurity()
-        for index in links.indices where links[index].signaling.expire(at: self.now) { updateNotAnswered(index) }
-        for index in links.indices {
-            channels.expire(links[index].connection.handle, &links[index].signaling, at: self.now)
+        if links.isAnyDue(at: self.now) { expireSignaling() }
+        if channels.connections.isAnyDue(at: self.now) { expireChannels() }
+    }
+
+    private mutating func expireSignaling() {
+        for index in links.indices where links.isDue(index, at: now) {
+            if links[index].signaling.expire(at: now) { updateNotAnswered(index) }
+        }
+    }
+
+    private mutating func expireChannels() {
+        for place in channels.connections.indices where channels.connections.isDue(place, at: now) {
+            let handle = channels.connections[place].handle
+            if let index = link(handle) { channels.expire(handle, &links[index].signaling, at: now) }
         }
         passOnChannelEvents()
     }
 
     public var nextDeadline: Duration? {
         var deadline = commands.nextDeadline
-        func consider(_ other: Duration?) {
-            guard let other else { return }
-            deadline = deadline.map { min($0, other) } ?? other
-        }
-        if case .resting(let end) = state { consider(end) }
-        consider(gatt.nextDeadline)
-        consider(security?.nextDeadline)
-        consider(channels.nextDeadline)
-        for link in links { consider(link.signaling.nextDeadline) }
+        if case .resting(let end) = state { deadline.lower(to: end) }
+        deadline.lower(to: gatt.nextDeadline)
+        deadline.lower(to: security?.nextDeadline)
+        deadline.lower(to: channels.nextDeadline)
+        deadline.lower(to: links.nextDeadline)
         return deadline
     }
 

@@ -49,6 +49,13 @@ enum Catalogue {
                 make: { try VendorEventWorkload() }
             ),
             Benchmark(
+                name: "host-deadline",
+                operation: "asking a host with 8 connections that wait for answers when it is due",
+                timeTarget: .nanoseconds(50),
+                allocationTarget: 0,
+                make: { try DeadlineWorkload() }
+            ),
+            Benchmark(
                 name: "echo-watch",
                 operation:
                     "AppMessage to the watch and back through the watch's whole stack, with all acknowledgements",
