@@ -103,8 +103,8 @@ public enum PeripheralEvent: Sendable {
     case bonded(Bond)
     /// A value that a service sent did not leave, because the peer's queue is full or it has not subscribed.
     case notSent(ConnectionHandle, GATTError)
-    /// A line for the log.
-    case diagnostic(Diagnostic)
+    /// The host has something for the log.
+    case notice(HostNotice)
 }
 
 extension LEAddress {

@@ -317,8 +317,8 @@ extension Firmware {
             parametersUpdated(on: handle, at: now)
         case .parametersUpdateFailed(let handle, let failure):
             links[handle]?.policy.parametersRefused(failure)
-        case .diagnostic(let diagnostic):
-            emit(.diagnostic(diagnostic))
+        case .notice(let notice):
+            emit(.diagnostic(.notice(notice)))
         case .failed(let failure):
             emit(.failed(failure))
         case .scanningStarted, .scanningFailed, .scanningEnded, .advertisingReport, .connectionFailed, .rssi:

@@ -64,7 +64,7 @@ public struct LEHost: HCIHost, Sendable {
 
     /// How often a controller that does not answer is reset before it is given up.
     static let maximumStartAttempts = 3
-    /// How many events may wait before reports and diagnostics are dropped.
+    /// How many events may wait before reports and notices are dropped.
     static let eventLimit = 1024
 
     /// A host that has not been started.
@@ -155,7 +155,7 @@ extension LEHost {
             }
         } catch {
             counters.malformedPackets += 1
-            log(.warning, .hci, "dropped a malformed packet: \(error): \(packet.prefix(8).hexadecimal)")
+            report(.malformedPacket(error, PacketBeginning(packet)))
         }
     }
 
@@ -219,9 +219,8 @@ extension LEHost {
         events.append(event)
     }
 
-    mutating func log(_ severity: Diagnostic.Severity, _ layer: Diagnostic.Layer, _ message: String) {
-        emit(.diagnostic(Diagnostic(severity: severity, layer: layer, message: message)))
-    }
+    /// Queues something for the log.
+    mutating func report(_ notice: HostNotice) { emit(.notice(notice)) }
 }
 
 // MARK: - Starting and starting again
@@ -245,7 +244,7 @@ extension LEHost {
     mutating func startUpAnswered(_ answer: CommandComplete) {
         guard case .starting(var startUp) = state else { return }
         do throws(StartUpFailure) {
-            if let warning = try startUp.receive(answer) { log(.warning, .hci, warning) }
+            if let notice = try startUp.receive(answer) { report(notice) }
             state = .starting(startUp)
             continueStartUp(startUp)
         } catch {
@@ -269,7 +268,7 @@ extension LEHost {
         controllerRandomAddress = ownAddress.type == .random ? ownAddress.address : nil
         buffers = ACLBuffers(dataLength: capabilities.aclDataLength, total: capabilities.aclPacketCount)
         if ownAddress.type != configuration.ownAddress.type.withoutIdentity {
-            log(.warning, .gap, "the controller has no public address; this device is known as \(ownAddress)")
+            report(.noPublicAddress(ownAddress))
         }
         emit(.ready(capabilities))
         for index in advertisers.indices where advertisers[index].phase == .wanted { putOnAir(index) }
@@ -280,7 +279,7 @@ extension LEHost {
     /// The controller is not what it was: everything starts again.
     mutating func restart(_ reason: RestartReason) {
         let rest = pace.failed(at: now)
-        log(.error, .hci, "starting the controller again\(rest > .zero ? " in \(rest)" : ""): \(reason)")
+        report(.restarting(reason, rest: rest))
         emit(.restarting(reason))
         closeEverything(.hardwareFailure)
         guard rest > .zero else { return reset() }
@@ -293,7 +292,7 @@ extension LEHost {
         case .ready: restart(.commandTimeout(opcode))
         case .starting:
             guard startAttempts < Self.maximumStartAttempts else { return fail(.notAnswering(opcode)) }
-            log(.warning, .hci, "\(opcode): no answer within \(CommandQueue.timeout); trying again")
+            report(.notAnsweredWhileStarting(opcode))
             reset()
         case .off, .resting, .failed: commands.removeAll()
         }
@@ -305,7 +304,7 @@ extension LEHost {
         case .ready: restart(.hardwareError(code: code))
         case .starting:
             guard startAttempts < Self.maximumStartAttempts else { return fail(.notAnswering(Reset.opcode)) }
-            log(.warning, .hci, "hardware error 0x\([code].hexadecimal) while starting; trying again")
+            report(.hardwareErrorWhileStarting(code: code))
             reset()
         case .off, .resting, .failed: break
         }
@@ -314,7 +313,7 @@ extension LEHost {
     private mutating func fail(_ failure: StartUpFailure) {
         commands.removeAll()
         state = .failed
-        log(.error, .hci, "\(failure)")
+        report(.startUpFailed(failure))
         emit(.failed(failure))
     }
 

@@ -56,6 +56,13 @@ enum Catalogue {
                 make: { try DeadlineWorkload() }
             ),
             Benchmark(
+                name: "host-notice",
+                operation: "packet of an unknown connection in, notice for the log out, words not made",
+                timeTarget: .nanoseconds(1000),
+                allocationTarget: 0,
+                make: { try NoticeWorkload() }
+            ),
+            Benchmark(
                 name: "echo-watch",
                 operation:
                     "AppMessage to the watch and back through the watch's whole stack, with all acknowledgements",
