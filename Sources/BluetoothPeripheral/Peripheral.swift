@@ -228,7 +228,7 @@ extension Peripheral {
         case .security(let event): handle(event, at: now)
         case .gatt(let event): services.handle(event, &host, at: now)
         case .channel(let event): services.handle(event, &host, at: now)
-        case .diagnostic(let diagnostic): events.append(.diagnostic(diagnostic))
+        case .notice(let notice): events.append(.notice(notice))
         case .restarting, .controllerLost, .advertisingStarted, .advertisingEnded, .advertisingNotStopped,
             .scanningStarted,
             .scanningFailed, .scanningEnded, .advertisingReport, .connectionFailed, .remoteFeaturesRead,

@@ -105,8 +105,8 @@ public enum PeripheralEvent: Sendable {
     case notSent(ConnectionHandle, GATTError)
     /// A value that the database keeps was not changed, because it is longer than it may be: the service's name for it, and why.
     case notSet(String, GATTError)
-    /// A line for the log.
-    case diagnostic(Diagnostic)
+    /// The host has something for the log.
+    case notice(HostNotice)
 }
 
 extension LEAddress {

@@ -49,8 +49,8 @@ extension CompanionPhone {
             self.handle(event, at: now)
         case .channel(let event):
             self.handle(event, at: now)
-        case .diagnostic(let diagnostic):
-            emit(.diagnostic(diagnostic))
+        case .notice(let notice):
+            emit(.diagnostic(.notice(notice)))
         default:
             break
         }

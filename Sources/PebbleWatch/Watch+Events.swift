@@ -58,8 +58,8 @@ extension Watch {
             tell(.connectionParameters, on: handle, at: now)
         case .parametersUpdateFailed(let handle, let failure):
             links[handle]?.policy.parametersRefused(failure)
-        case .diagnostic(let diagnostic):
-            core.emit(.diagnostic(diagnostic))
+        case .notice(let notice):
+            core.emit(.diagnostic(.notice(notice)))
         case .failed(let failure):
             core.emit(.failed(failure))
         case .scanningStarted, .scanningFailed, .scanningEnded, .advertisingReport, .connectionFailed, .rssi:

@@ -1,4 +1,5 @@
 import ArgumentParser
+import BluetoothHost
 import Daemon
 import HCIRuntime
 import LinuxBluetooth
@@ -38,7 +39,7 @@ struct RunCommand: ParsableCommand {
               --log-level hci=trace                    every packet
 
               Levels: trace, debug, info, notice, warning, error, critical.
-              Layers: \(LogLayer.allCases.map(\.rawValue).joined(separator: ", ")).
+              Layers: \(Layer.allCases.map(\.rawValue).joined(separator: ", ")).
 
             EXAMPLES
 

@@ -8,9 +8,13 @@ import Testing
         /// Without optimization, accessors and generic code allocate for themselves.
         private static let roundTripCeiling = 900.0
         private static let vendorEventCeiling = 8.0
+        private static let deadlineCeiling = 0.0
+        private static let noticeCeiling = 4.0
     #else
         private static let roundTripCeiling = 30.0
         private static let vendorEventCeiling = 0.0
+        private static let deadlineCeiling = 0.0
+        private static let noticeCeiling = 0.0
     #endif
 
     @Test func aRoundTripThroughTheWatchAllocatesLittle() throws {
@@ -21,6 +25,16 @@ import Testing
     @Test func anEventThatConcernsNobodyAllocatesNothing() throws {
         let count = try allocations(of: try VendorEventWorkload())
         #expect(count <= Self.vendorEventCeiling)
+    }
+
+    @Test func askingAHostWhenItIsDueAllocatesNothing() throws {
+        let count = try allocations(of: try DeadlineWorkload())
+        #expect(count <= Self.deadlineCeiling)
+    }
+
+    @Test func aNoticeWhoseWordsAreNotReadAllocatesNothing() throws {
+        let count = try allocations(of: try NoticeWorkload())
+        #expect(count <= Self.noticeCeiling)
     }
 
     /// How many allocations one operation makes.

@@ -195,21 +195,21 @@ struct HostRig {
 }
 
 extension [LEHostEvent] {
-    /// What diagnostics say, those that matter to anyone but a debugger.
+    /// What notices say, those that matter to anyone but a debugger.
     var diagnostics: [String] {
         compactMap { event in
-            if case .diagnostic(let diagnostic) = event, diagnostic.severity != .debug {
-                diagnostic.message
+            if case .notice(let notice) = event, notice.severity != .debug {
+                notice.description
             } else {
                 nil
             }
         }
     }
 
-    /// The events as text, diagnostics left out: enough to compare what happened, in which order.
+    /// The events as text, notices left out: enough to compare what happened, in which order.
     var descriptions: [String] {
         compactMap { event in
-            if case .diagnostic = event { nil } else { "\(event)".replacing("BluetoothHost.", with: "") }
+            if case .notice = event { nil } else { "\(event)".replacing("BluetoothHost.", with: "") }
         }
     }
 

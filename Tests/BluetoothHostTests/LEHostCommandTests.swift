@@ -110,7 +110,7 @@ struct LEHostCommandTests {
             rig.give(packet)
         }
         let lines = rig.events().compactMap { event in
-            if case .diagnostic(let diagnostic) = event { diagnostic.message } else { nil }
+            if case .notice(let notice) = event { notice.description } else { nil }
         }
         #expect(
             lines == [

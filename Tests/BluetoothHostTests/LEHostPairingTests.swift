@@ -178,7 +178,7 @@ struct LEHostPairingTests {
             }
         }
         let logged = (rig.events[.peripheral] ?? []).compactMap { event -> String? in
-            if case .diagnostic(let diagnostic) = event { diagnostic.message } else { nil }
+            if case .notice(let notice) = event { notice.description } else { nil }
         }
         #expect(logged.contains { $0.contains("paired by LE Secure Connections") })
     }

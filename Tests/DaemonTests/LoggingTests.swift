@@ -2,6 +2,7 @@ import BluetoothHCI
 import BluetoothHost
 import Glibc
 import Logging
+import PebbleWatch
 import SystemTestSupport
 import Testing
 
@@ -12,8 +13,8 @@ import Testing
         #expect(try LogLevels(parsing: "debug")[.hci] == .debug)
         let mixed = try LogLevels(parsing: "warning,hci=trace,session=debug")
         #expect(
-            LogLayer.allCases.map { mixed[$0] }
-                == LogLayer.allCases.map { layer in
+            Layer.allCases.map { mixed[$0] }
+                == Layer.allCases.map { layer in
                     switch layer {
                     case .hci: .trace
                     case .session: .debug
@@ -59,6 +60,39 @@ import Testing
             #expect(labels.lines.last == "warning: heard")
             #expect(StoryLine(Diagnostic(severity: .debug, layer: layer, message: "")).layer.rawValue == layer.rawValue)
         }
+    }
+
+    /// Layer, connection and session are metadata, for logs that keep such; the text is the same.
+    @Test func whatALineIsAboutIsMetadata() throws {
+        let recorder = LogRecorder()
+        let loggers = Loggers(LogLevels(.debug)) { _ in MetadataRecorder(recorder) }
+        loggers.log(StoryLine(.notice(.packetOfUnknownConnection(0x0041))))
+        loggers.log(WatchEvent.disconnected(0x0040, reason: .connectionTimeout).storyLine)
+        loggers.log(StoryLine(Diagnostic(severity: .warning, layer: .gap, message: "heard")))
+        #expect(
+            recorder.lines == [
+                "dropped a packet of connection 0x0041, which does not exist [connection: 0x0041, layer: l2cap]",
+                "disconnected, 0x0040: \(HCIStatus.connectionTimeout) [connection: 0x0040, layer: gap]",
+                "heard [layer: gap]",
+            ]
+        )
+    }
+
+    /// On the console the words say it already.
+    @Test func aLineShowsOnceWhatItIsAbout() throws {
+        var ends: [Int32] = [-1, -1]
+        try #require(pipe(&ends) == 0)
+        let reader = RawSocket(ends[0])
+        do {
+            let writer = RawSocket(ends[1])
+            let descriptor = writer.descriptor
+            let loggers = Loggers(LogLevels(.info)) {
+                ConsoleLogHandler(label: $0, descriptor: descriptor, isJournal: true)
+            }
+            loggers.log(StoryLine(.notice(.packetOfUnknownConnection(0x0041))))
+        }
+        let text = String(decoding: try reader.readWhatIsThere(), as: UTF8.self)
+        #expect(text == "<4>l2cap     dropped a packet of connection 0x0041, which does not exist\n")
     }
 
     /// What comes from outside cannot forge a line or drive the terminal.
@@ -125,4 +159,23 @@ private struct LevelledRecorder: LogHandler {
     }
 
     func log(event: LogEvent) { recorder.log(event: event) }
+}
+
+/// Records text and metadata.
+private struct MetadataRecorder: LogHandler {
+    private let recorder: LogRecorder
+    var logLevel = Logger.Level.info
+    var metadata: Logger.Metadata = [:]
+
+    init(_ recorder: LogRecorder) { self.recorder = recorder }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        let all = metadata.merging(event.metadata ?? [:]) { $1 }.sorted { $0.key < $1.key }
+        recorder.append("\(event.message) [\(all.map { "\($0): \($1)" }.joined(separator: ", "))]")
+    }
 }

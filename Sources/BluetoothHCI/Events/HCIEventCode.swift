@@ -1,10 +1,11 @@
 import ByteCoding
 
 /// The number of an event.
-package struct HCIEventCode: RawRepresentable, Hashable, Sendable {
-    package let rawValue: UInt8
+public struct HCIEventCode: RawRepresentable, Hashable, Sendable {
+    /// The number on the wire.
+    public let rawValue: UInt8
     /// Any code, known or not.
-    package init(rawValue: UInt8) { self.rawValue = rawValue }
+    public init(rawValue: UInt8) { self.rawValue = rawValue }
 
     /// The event that wraps all LE events.
     package static let leMeta = HCIEventCode(rawValue: 0x3E)
@@ -13,10 +14,11 @@ package struct HCIEventCode: RawRepresentable, Hashable, Sendable {
 }
 
 /// The number of an LE event inside of the LE Meta event.
-package struct LESubevent: RawRepresentable, Hashable, Sendable {
-    package let rawValue: UInt8
+public struct LESubevent: RawRepresentable, Hashable, Sendable {
+    /// The number on the wire.
+    public let rawValue: UInt8
     /// Any code, known or not.
-    package init(rawValue: UInt8) { self.rawValue = rawValue }
+    public init(rawValue: UInt8) { self.rawValue = rawValue }
 }
 
 /// An event's parameters.

@@ -227,7 +227,7 @@ extension LEHost {
     }
 
     mutating func advertisingFailed(_ id: AdvertisingSetID, _ command: CommandQueue.Answered, _ status: HCIStatus) {
-        log(.debug, .hci, "\(command.opcode) failed: \(status)")
+        report(.advertisingCommandFailed(command.opcode, status))
         if command.opcode == LESetRandomAddress.opcode { controllerRandomAddress = nil }
         if let sequence = command.sequence { commands.cancel(sequence) }
         guard let index = advertiser(id) else { return }
@@ -247,7 +247,7 @@ extension LEHost {
             if let index = advertiser(id), advertisers[index].phase == .off { advertisers[index].isDoubtful = false }
             return emit(.advertisingEnded(id, .stopped))
         }
-        log(.debug, .gap, "advertising could not be stopped: \(status)")
+        report(.advertisingNotStopped(status))
         guard let index = advertiser(id), !advertisers[index].mayBeOnAir else { return }
         advertisers[index].isDoubtful = true
         emit(.advertisingNotStopped(id, status))

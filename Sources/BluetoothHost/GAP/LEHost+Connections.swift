@@ -104,7 +104,7 @@ extension LEHost {
 
     private mutating func connectionMade(_ new: LENewConnection) {
         if link(new.handle) != nil {
-            log(.error, .gap, "the controller made connection \(new.handle) a second time")
+            report(.connectionMadeTwice(new.handle))
             close(new.handle, .unspecifiedError)
         }
         if new.role == .central { initiation = nil } else { endAdvertisingBesides(new.handle) }
@@ -141,10 +141,10 @@ extension LEHost {
 
     mutating func disconnected(_ event: DisconnectionComplete) {
         guard event.status == .success else {
-            return log(.warning, .gap, "connection \(event.handle) could not be ended: \(event.status)")
+            return report(.disconnectionFailed(event.handle, event.status))
         }
         guard link(event.handle) != nil else {
-            return log(.warning, .gap, "connection \(event.handle) ended, which does not exist")
+            return report(.unknownConnectionEnded(event.handle))
         }
         close(event.handle, event.reason)
     }
@@ -173,7 +173,7 @@ extension LEHost {
         // It may have ended by itself just then.
         guard let index = link(handle) else { return }
         links[index].isDisconnecting = false
-        logFailure(of: command, status)
+        reportFailure(of: command, status)
     }
 
     mutating func rssiRead(_ handle: ConnectionHandle, _ answer: CommandComplete) {

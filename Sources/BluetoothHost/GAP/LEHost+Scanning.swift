@@ -114,7 +114,7 @@ extension LEHost {
     }
 
     mutating func scanningFailed(_ command: CommandQueue.Answered, _ status: HCIStatus) {
-        logFailure(of: command, status)
+        reportFailure(of: command, status)
         guard case .starting(_, let sequence) = scanning, sequence == command.sequence else { return }
         commands.cancel(sequence)
         scanning = .off
@@ -123,7 +123,7 @@ extension LEHost {
 
     mutating func scanningDisabled(_ status: HCIStatus) {
         if status != .success, status != .commandDisallowed {
-            log(.warning, .gap, "scanning could not be stopped: \(status)")
+            report(.scanningNotStopped(status))
         }
         emit(.scanningEnded)
     }

@@ -3,12 +3,14 @@ import ByteCoding
 import DequeModule
 
 /// Both roles on one connection's bearer, which tell their PDUs apart by the opcode.
-struct GATTConnection: Sendable {
+struct GATTConnection: ConnectionMachine {
     var bearer: ATTBearer
     var server: GATTServerSession
     var client = GATTClientSession()
     /// How the peer gets on as a client.
     var progress = ClientProgress()
+
+    var handle: ConnectionHandle { bearer.connection }
 
     /// When the first of the transactions under way times out.
     private var transactionDeadline: Duration? {

@@ -57,7 +57,7 @@ public struct GATTLayer: Sendable {
     private let ownerAnswers: OwnerAnswers
     /// The request that an owner that answers at once was given last.
     private var handedOut: (connection: ConnectionHandle, id: GATTRequestID)?
-    private var connections: [GATTConnection] = []
+    private(set) var connections = ConnectionTable<GATTConnection>()
     private var events = Deque<GATTEvent>()
     private var lastProcedureID: UInt64 = 0
     private var lastSession: UInt32 = 0
@@ -72,9 +72,7 @@ public struct GATTLayer: Sendable {
         ownerAnswers = configuration.ownerAnswers
     }
 
-    private func index(of connection: ConnectionHandle) -> Int? {
-        connections.firstIndex { $0.bearer.connection == connection }
-    }
+    private func index(of connection: ConnectionHandle) -> Int? { connections.index(of: connection) }
 
     private func requireIndex(of connection: ConnectionHandle) throws(GATTError) -> Int {
         guard let index = index(of: connection), connections[index].bearer.isOpen else {
@@ -144,12 +142,13 @@ extension GATTLayer {
     }
 
     /// When `advance(to:)` has something to do, unless a PDU comes first.
-    package var nextDeadline: Duration? { connections.lazy.compactMap { $0.deadline }.min() }
+    package var nextDeadline: Duration? { connections.nextDeadline }
 
     /// Lets time pass: a bearer whose transaction took 30 s is given up, and what the owner did not answer is refused.
     package mutating func advance(to now: Duration) {
         latest = max(latest, now)
-        for index in connections.indices {
+        guard connections.isAnyDue(at: latest) else { return }
+        for index in connections.indices where connections.isDue(index, at: latest) {
             for question in connections[index].advance(to: latest, &events) {
                 refuseUnanswered(question, on: connections[index].bearer.connection)
             }

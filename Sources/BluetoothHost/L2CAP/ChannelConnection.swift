@@ -32,7 +32,7 @@ struct CreditBasedChannel: Sendable {
 }
 
 /// The credit-based channels of one connection.
-struct ChannelConnection: Sendable {
+struct ChannelConnection: ConnectionMachine {
     /// Channels that this side asked for.
     struct Opening: Sendable {
         let identifier: UInt8
@@ -71,9 +71,11 @@ struct ChannelConnection: Sendable {
 
     let handle: ConnectionHandle
     var open: [CreditBasedChannel] = []
-    var opening: [Opening] = []
-    var closing: [Closing] = []
-    var reconfiguring: Reconfiguring?
+    var opening: [Opening] = [] { didSet { keepDeadline() } }
+    var closing: [Closing] = [] { didSet { keepDeadline() } }
+    var reconfiguring: Reconfiguring? { didSet { keepDeadline() } }
+    /// When an answer has taken too long.
+    private(set) var deadline: Duration?
     /// Set until another request comes or a channel closes: one that was sent twice gets the same answer twice
     /// (Core 5.4, Vol 3, Part A, 4).
     var answered: Answered?
@@ -104,12 +106,9 @@ struct ChannelConnection: Sendable {
         return ChannelID.dynamicRange.lazy.filter { !taken.contains($0) }.prefix(count).map(ChannelID.init(rawValue:))
     }
 
-    /// When an answer has taken too long.
-    var nextDeadline: Duration? {
-        var deadline = reconfiguring?.deadline
-        for other in opening.map({ $0.deadline }) + closing.map({ $0.deadline }) {
-            deadline = deadline.map { min($0, other) } ?? other
-        }
-        return deadline
+    private mutating func keepDeadline() {
+        deadline = reconfiguring?.deadline
+        for request in opening { deadline.lower(to: request.deadline) }
+        for request in closing { deadline.lower(to: request.deadline) }
     }
 }

@@ -53,10 +53,10 @@ extension ChannelManager {
         _ connection: Int,
         _ signaling: inout SignalingChannel,
         at now: Duration
-    ) -> String? {
+    ) -> SignalingProblem? {
         let requests = connections[connection].opening
         guard let place = requests.firstIndex(where: { $0.identifier == identifier && $0.isEnhanced == isEnhanced })
-        else { return "the peer answers a request for a channel that was not made" }
+        else { return .unexpectedChannelResponse }
         if isEnhanced, result.isPending {
             connections[connection].opening[place].deadline = now + Self.extendedAnswerTimeout
             return nil
@@ -163,9 +163,9 @@ extension ChannelManager {
         _ result: ReconfigurationResult,
         _ connection: Int,
         _ signaling: inout SignalingChannel
-    ) -> String? {
+    ) -> SignalingProblem? {
         guard let request = connections[connection].reconfiguring, request.identifier == identifier else {
-            return "the peer answers a request to reconfigure that was not made"
+            return .unexpectedReconfigureResponse
         }
         signaling.settle(identifier)
         connections[connection].reconfiguring = nil
@@ -187,12 +187,12 @@ extension ChannelManager {
         identifier: UInt8,
         _ handle: ConnectionHandle,
         _ signaling: inout SignalingChannel
-    ) -> String? {
+    ) -> SignalingProblem? {
         guard let connection = index(handle),
             let place = connections[connection].closing.firstIndex(where: { request in
                 request.identifier == identifier && request.remoteCID == destination && request.localCID == source
             })
-        else { return "the peer answers a disconnection nobody asked for" }
+        else { return .unexpectedDisconnectionResponse }
         connections[connection].closing.remove(at: place)
         signaling.settle(identifier)
         return nil
@@ -217,12 +217,11 @@ extension ChannelManager {
     }
 
     /// When an answer has taken too long.
-    var nextDeadline: Duration? { connections.lazy.compactMap { $0.nextDeadline }.min() }
+    var nextDeadline: Duration? { connections.nextDeadline }
 
     /// Gives up waiting for answers that are overdue.
     mutating func expire(_ handle: ConnectionHandle, _ signaling: inout SignalingChannel, at now: Duration) {
-        guard let connection = index(handle), let deadline = connections[connection].nextDeadline, deadline <= now
-        else { return }
+        guard let connection = index(handle), connections.isDue(connection, at: now) else { return }
         for request in connections[connection].closing where request.deadline <= now {
             signaling.settle(request.identifier)
         }

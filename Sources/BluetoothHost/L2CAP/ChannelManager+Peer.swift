@@ -10,7 +10,7 @@ extension ChannelManager {
         _ link: Link,
         _ signaling: inout SignalingChannel,
         at now: Duration
-    ) -> String? {
+    ) -> SignalingProblem? {
         guard let connection = index(link.handle) else { return nil }
         switch command {
         case .connectionRequest, .enhancedConnectionRequest, .reconfigureRequest:
@@ -50,15 +50,15 @@ extension ChannelManager {
         _ connection: Int,
         _ link: Link,
         _ signaling: inout SignalingChannel
-    ) -> String? {
+    ) -> SignalingProblem? {
         // Nothing may happen that the peer cannot be told.
-        guard signaling.hasRoom else { return "ignored a request for a channel: too many answers wait to be sent" }
+        guard signaling.hasRoom else { return .tooManyAnswers }
         if let last = connections[connection].answered, last.identifier == identifier, last.request == request {
             signaling.respond(identifier, .creditBased(last.answer))
             return nil
         }
         let answer: CreditBasedCommand
-        var problem: String?
+        var problem: SignalingProblem?
         switch request {
         case .connectionRequest(let spsm, let source, let terms):
             (answer, problem) = open(spsm, source, terms, connection, link)
@@ -67,7 +67,7 @@ extension ChannelManager {
         case .reconfigureRequest(let mtu, let mps, let channels):
             let result = reconfigure(channels, mtu: mtu, mps: mps, connection)
             answer = .reconfigureResponse(result)
-            if result != .success { problem = "refused to reconfigure channels: \(result)" }
+            if result != .success { problem = .reconfigurationRefused(result) }
         case .connectionResponse, .enhancedConnectionResponse, .reconfigureResponse, .flowControlCredit: return nil
         }
         signaling.respond(identifier, .creditBased(answer))
@@ -87,7 +87,7 @@ extension ChannelManager {
         _ terms: ChannelTerms,
         _ connection: Int,
         _ link: Link
-    ) -> (CreditBasedCommand, problem: String?) {
+    ) -> (CreditBasedCommand, problem: SignalingProblem?) {
         do throws(Refusal) {
             let listener = try admit(to: spsm, terms, isEnhanced: false, link)
             let own = Self.terms(of: listener.parameters, link, isEnhanced: false)
@@ -99,7 +99,7 @@ extension ChannelManager {
                 .none,
                 error.result
             )
-            return (refusal, "refused a channel to \(spsm): \(error.result)")
+            return (refusal, .channelRefused(spsm, error.result))
         }
     }
 
@@ -109,7 +109,7 @@ extension ChannelManager {
         _ terms: ChannelTerms,
         _ connection: Int,
         _ link: Link
-    ) -> (CreditBasedCommand, problem: String?) {
+    ) -> (CreditBasedCommand, problem: SignalingProblem?) {
         var destinations: [ChannelID] = []
         var result = ChannelResult.success
         do throws(Refusal) {
@@ -135,13 +135,13 @@ extension ChannelManager {
                     result = error.result
                 }
             }
-            let problem = result == .success ? nil : "refused some channels to \(spsm): \(result)"
+            let problem = result == .success ? nil : SignalingProblem.someChannelsRefused(spsm, result)
             return (.enhancedConnectionResponse(own, result, destinations: destinations), problem)
         } catch {
             let none = [ChannelID](repeating: ChannelID(rawValue: 0), count: sources.count)
             return (
                 .enhancedConnectionResponse(.none, error.result, destinations: none),
-                "refused channels to \(spsm): \(error.result)"
+                .channelsRefused(spsm, error.result)
             )
         }
     }
@@ -248,13 +248,13 @@ extension ChannelManager {
         _ connection: Int,
         _ signaling: inout SignalingChannel,
         at now: Duration
-    ) -> String? {
+    ) -> SignalingProblem? {
         guard let index = connections[connection].index(remoteCID: channel) else {
             let isClosing = connections[connection].closing.contains { $0.remoteCID == channel }
-            return isClosing ? nil : "ignored \(credits) credits for channel \(channel), which is not open"
+            return isClosing ? nil : .creditsForUnknownChannel(credits, channel)
         }
         // Zero credits are not allowed, and to be ignored (Core 5.4, Vol 3, Part A, 10.1).
-        guard credits > 0 else { return "ignored 0 credits for channel \(channel)" }
+        guard credits > 0 else { return .noCredits(channel) }
         do throws(ChannelViolation) {
             try connections[connection].open[index].outbound.receive(credits: credits)
             return nil
@@ -274,7 +274,7 @@ extension ChannelManager {
         identifier: UInt8,
         _ handle: ConnectionHandle,
         _ signaling: inout SignalingChannel
-    ) -> String? {
+    ) -> SignalingProblem? {
         let invalid = CommandRejectReason.invalidChannel(local: destination, remote: source)
         guard let connection = index(handle) else {
             signaling.reject(identifier, invalid)
@@ -288,11 +288,11 @@ extension ChannelManager {
                 return nil
             }
             signaling.reject(identifier, invalid)
-            return "the peer closes channel \(destination), which is not open"
+            return .unknownChannelClosed(destination)
         }
         // With a source that does not match, it is to be ignored (Core 5.4, Vol 3, Part A, 4.6).
         guard connections[connection].open[index].channel.remoteCID == source else {
-            return "the peer closes channel \(destination) with \(source), which is not its other end"
+            return .otherEndMismatch(destination, peer: source)
         }
         signaling.respond(identifier, .disconnectionResponse(destination: destination, source: source))
         remove(connection, index, .byPeer)

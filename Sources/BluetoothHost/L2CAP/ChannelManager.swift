@@ -30,7 +30,7 @@ struct ChannelManager: Sendable {
     static let minimumEnhancedLength = 64
     static let maximumMPS = 65533
 
-    var connections: [ChannelConnection] = []
+    var connections = ConnectionTable<ChannelConnection>()
     private(set) var listeners: [(spsm: SPSM, listener: ChannelListener)] = []
     private var events = Deque<ChannelEvent>()
     private var lastNumber: UInt64 = 0
@@ -55,7 +55,7 @@ struct ChannelManager: Sendable {
     }
 
     /// Where a connection is.
-    func index(_ handle: ConnectionHandle) -> Int? { connections.firstIndex { $0.handle == handle } }
+    func index(_ handle: ConnectionHandle) -> Int? { connections.index(of: handle) }
 
     /// Where an open channel is.
     func place(_ id: Channel.ID) -> (connection: Int, channel: Int)? {

@@ -1,6 +1,19 @@
 import BluetoothHCI
 import ByteCoding
 
+/// What was wrong with an ACL packet, or with the L2CAP frame that it ended. Whatever it belonged to is dropped. Lengths are
+/// in bytes.
+public enum FrameProblem: Hashable, Sendable {
+    /// It continues no frame.
+    case continuationWithoutStart(count: Int)
+    /// A new frame began before the last one was whole.
+    case frameCutShort(needed: Int, available: Int)
+    /// It brought more than the frame's length.
+    case frameOverrun(needed: Int, available: Int)
+    /// The frame's payload is longer than any that is taken.
+    case frameTooLong(Int)
+}
+
 /// Puts the L2CAP frames of one connection together from the ACL packets that they arrive in.
 ///
 /// A frame that is whole in one packet, as nearly all are, is passed on in the packet's own storage. What is held
@@ -8,17 +21,7 @@ import ByteCoding
 ///
 /// Source: Core 5.4, Vol 3, Part A, 7.2.2.
 struct FrameRecombiner: Sendable {
-    /// What was wrong with a packet, or with the frame that it ended. Whatever it belonged to is dropped.
-    enum Problem: Hashable, Sendable {
-        /// It continues no frame.
-        case continuationWithoutStart(count: Int)
-        /// A new frame began before the last one was whole.
-        case frameCutShort(needed: Int, available: Int)
-        /// It brought more than the frame's length.
-        case frameOverrun(needed: Int, available: Int)
-        /// The frame is longer than any that is taken.
-        case frameTooLong(Int)
-    }
+    typealias Problem = FrameProblem
 
     /// A frame that was dropped although it is known which channel it was for.
     struct LostFrame: Hashable, Sendable {
@@ -145,8 +148,8 @@ struct FrameRecombiner: Sendable {
     }
 }
 
-extension FrameRecombiner.Problem: CustomStringConvertible {
-    var description: String {
+extension FrameProblem: CustomStringConvertible {
+    public var description: String {
         switch self {
         case .continuationWithoutStart(let count): "dropped \(count) bytes that continue no frame"
         case .frameCutShort(let needed, let available):

@@ -152,22 +152,14 @@ extension LEHost {
         passOnChannelEvents()
         guard !isKnown else { return }
         counters.unknownChannelFrames += 1
-        log(
-            .warning,
-            .l2cap,
-            "connection \(handle): ignored \(frame.payload.count) bytes on channel \(frame.channel), which is not open"
-        )
+        report(.frameOnUnknownChannel(handle, frame.channel, count: frame.payload.count))
     }
 
     /// Passes on what happened to channels.
     mutating func passOnChannelEvents() {
         while let event = channels.nextEvent() {
             if case .closed(let id, .violation(let violation), _) = event {
-                log(
-                    .warning,
-                    .l2cap,
-                    "connection \(id.connection): closed a channel, since the peer sent \(violation)"
-                )
+                report(.channelViolated(id.connection, violation))
             }
             emit(.channel(event))
         }

@@ -8,14 +8,14 @@ extension LEHost {
     mutating func receive(_ packet: ACLPacket) {
         guard let index = link(packet.handle) else {
             counters.unknownConnectionPackets += 1
-            return log(.warning, .l2cap, "dropped a packet of connection \(packet.handle), which does not exist")
+            return report(.packetOfUnknownConnection(packet.handle))
         }
         // Data cannot come before the controller has said all about how the connection was made.
         announce(index)
         let outcome = links[index].recombiner.receive(packet.data, isStart: packet.boundary != .continuing)
         for problem in outcome.problems {
             counters.droppedFrames += 1
-            log(.warning, .l2cap, "connection \(packet.handle): \(problem)")
+            report(.frameDropped(packet.handle, problem))
         }
         for frame in outcome.lost { lose(frame, index) }
         if let frame = outcome.frame { receive(frame, index) }
@@ -60,13 +60,13 @@ extension LEHost {
         case .updateAnswered(let isAccepted): updateAnswered(index, isAccepted: isAccepted)
         case .creditBased, .disconnectionRequested, .disconnected, .rejected: receiveChannelSignaling(input, index)
         case .handled(let problem):
-            if let problem { log(.warning, .l2cap, "connection \(handle): \(problem)") }
+            if let problem { report(.signaling(handle, problem)) }
         }
     }
 
     private mutating func receiveChannelSignaling(_ input: SignalingChannel.Input, _ index: Int) {
         let link = links[index].channelLink
-        var problem: String?
+        var problem: SignalingProblem?
         switch input {
         case .creditBased(let command, let identifier):
             problem = channels.receive(command, identifier: identifier, link, &links[index].signaling, at: now)
@@ -89,7 +89,7 @@ extension LEHost {
         case .rejected(_, let identifier): channels.rejected(identifier, link.handle, &links[index].signaling)
         case .updateRequested, .updateAnswered, .handled: break
         }
-        if let problem { log(.warning, .l2cap, "connection \(link.handle): \(problem)") }
+        if let problem { report(.signaling(link.handle, problem)) }
         passOnChannelEvents()
     }
 
@@ -122,21 +122,13 @@ extension LEHost {
         for entry in list {
             guard let index = link(entry.handle) else {
                 // A controller may count packets of a connection that it has just ended; they were returned then.
-                log(
-                    .debug,
-                    .hci,
-                    "\(entry.count) packets completed on connection \(entry.handle), which does not exist"
-                )
+                report(.packetsOfUnknownConnectionCompleted(entry.handle, count: Int(entry.count)))
                 continue
             }
             let count = min(Int(entry.count), links[index].outstandingPackets)
             if count < Int(entry.count) {
                 counters.excessCompletedPackets += Int(entry.count) - count
-                log(
-                    .warning,
-                    .hci,
-                    "connection \(entry.handle): \(entry.count) packets completed, \(count) were outstanding"
-                )
+                report(.excessPacketsCompleted(entry.handle, count: Int(entry.count), outstanding: count))
             }
             links[index].outstandingPackets -= count
             buffers.giveBack(count)

@@ -6,7 +6,7 @@ import ByteCoding
 /// Source: Core 5.4, Vol 3, Part A, 4.
 struct SignalingChannel: Sendable {
     /// What the peer said that its owner has to act upon.
-    enum Input: Hashable, Sendable {
+    enum Input: Equatable, Sendable {
         /// The peripheral asks for other connection parameters: answer with `respondToUpdate`.
         case updateRequested(ConnectionParameters, identifier: UInt8)
         /// The central answered what this peripheral asked for.
@@ -20,7 +20,7 @@ struct SignalingChannel: Sendable {
         /// The peer rejects a request about credit-based channels.
         case rejected(CommandRejectReason, identifier: UInt8)
         /// Nothing has to be done; what was wrong has been answered as the Core says, or ignored.
-        case handled(problem: String?)
+        case handled(problem: SignalingProblem?)
     }
 
     private struct Request: Sendable {
@@ -127,7 +127,7 @@ struct SignalingChannel: Sendable {
             guard role == .central else {
                 // Only a peripheral may ask (Core 5.4, Vol 3, Part A, 4.20).
                 reject(pdu.identifier, .commandNotUnderstood)
-                return .handled(problem: "the central asks for connection parameters as if it were the peripheral")
+                return .handled(problem: .updateRequestedByCentral)
             }
             let parameters = ConnectionParameters(
                 intervalMinimum: minimum,
@@ -138,21 +138,21 @@ struct SignalingChannel: Sendable {
             return .updateRequested(parameters, identifier: pdu.identifier)
         case .connectionParameterUpdateResponse(let isAccepted):
             guard let request = updateRequest, request.identifier == pdu.identifier else {
-                return .handled(problem: "the peer answers a request for connection parameters that was not made")
+                return .handled(problem: .unexpectedUpdateResponse)
             }
             updateRequest = nil
             return .updateAnswered(isAccepted: isAccepted)
         case .creditBased(let command): return .creditBased(command, identifier: pdu.identifier)
         case .unknown(let code):
             reject(pdu.identifier, .commandNotUnderstood)
-            return .handled(problem: "signaling command 0x\([code].hexadecimal) is not known")
+            return .handled(problem: .unknownCommand(code: code))
         }
     }
 
     private mutating func rejected(_ identifier: UInt8, _ reason: CommandRejectReason) -> Input {
         if openIdentifiers.contains(identifier) { return .rejected(reason, identifier: identifier) }
         guard let request = updateRequest, request.identifier == identifier else {
-            return .handled(problem: "the peer rejects a command that was not sent")
+            return .handled(problem: .unexpectedReject)
         }
         updateRequest = nil
         return .updateAnswered(isAccepted: false)
@@ -163,12 +163,12 @@ struct SignalingChannel: Sendable {
         if let identifier = Self.identifierToAnswer(payload) {
             reject(identifier, .signalingMTUExceeded(mtu: UInt16(SignalingPDU.mtu)))
         }
-        return .handled(problem: "a signaling command of \(payload.count) bytes exceeds the MTU of \(SignalingPDU.mtu)")
+        return .handled(problem: .mtuExceeded(payload.count))
     }
 
     private mutating func refuseMalformed(_ payload: ArraySlice<UInt8>, _ error: ByteDecodingError) -> Input {
         if let identifier = Self.identifierToAnswer(payload) { reject(identifier, .commandNotUnderstood) }
-        return .handled(problem: "malformed signaling command: \(error)")
+        return .handled(problem: .malformed(error))
     }
 
     /// The identifier of a command that has one and may be answered.

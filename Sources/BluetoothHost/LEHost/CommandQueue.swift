@@ -63,7 +63,7 @@ struct CommandQueue: Sendable {
         let packet: [UInt8]
     }
 
-    private struct Unanswered: Sendable {
+    struct Unanswered: Sendable {
         let command: Answered
         let deadline: Duration
     }
@@ -76,11 +76,12 @@ struct CommandQueue: Sendable {
     static let limit = 128
 
     private var waiting = Deque<Waiting>()
-    private var unanswered: [Unanswered] = []
+    /// In the order in which they were sent, which is that of their deadlines: time does not run backwards.
+    private(set) var unanswered: [Unanswered] = []
     /// How many commands the controller takes, the unanswered ones among them.
     private var credits = 1
     /// Since when commands wait although nothing is unanswered.
-    private var stalledSince: Duration?
+    private(set) var stalledSince: Duration?
     private var lastSequence: UInt32 = 0
 
     /// Whether there is nothing to send and nothing to be answered.
@@ -144,9 +145,9 @@ struct CommandQueue: Sendable {
 
     /// When the controller has taken too long.
     var nextDeadline: Duration? {
-        let stalled = stalledSince.map { $0 + Self.timeout }
-        guard let answer = unanswered.map({ $0.deadline }).min() else { return stalled }
-        return stalled.map { min($0, answer) } ?? answer
+        var deadline = unanswered.first?.deadline
+        if let stalledSince { deadline.lower(to: stalledSince + Self.timeout) }
+        return deadline
     }
 
     /// The command that the controller has not answered, or not had room for, in time.

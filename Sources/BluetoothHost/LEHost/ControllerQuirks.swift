@@ -82,13 +82,11 @@ package struct ControllerQuirks: Sendable {
     func correct(
         _ commands: inout SupportedCommands,
         of version: ReadLocalVersionInformation.ReturnParameters?
-    ) -> String? {
+    ) -> HostNotice? {
         guard let version, let entry = entries.first(where: { $0.concerns(version) }) else { return nil }
         let claimed = entry.missingCommands.filter { commands.contains($0) }
         for command in claimed { commands.remove(command) }
-        guard !claimed.isEmpty else { return nil }
-        let opcodes = claimed.map { "\($0.name)" }.joined(separator: ", ")
-        return "\(entry.name): claims \(opcodes) and does not carry them out; going on without"
+        return claimed.isEmpty ? nil : .commandsNotCarriedOut(controller: entry.name, claimed)
     }
 
     /// A controller's public address; nil if that is none of its own.

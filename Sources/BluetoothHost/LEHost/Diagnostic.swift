@@ -1,5 +1,7 @@
+import BluetoothHCI
+
 /// Something that a machine wants a person to know: how machines log. Drained like events.
-public struct Diagnostic: Hashable, Sendable, CustomStringConvertible {
+public enum Diagnostic: Equatable, Sendable {
     /// How much it matters.
     public enum Severity: Int, Hashable, Comparable, Sendable, CaseIterable {
         /// Of use to a person who looks for a fault.
@@ -14,44 +16,50 @@ public struct Diagnostic: Hashable, Sendable, CustomStringConvertible {
         public static func < (left: Severity, right: Severity) -> Bool { left.rawValue < right.rawValue }
     }
 
-    /// Where it comes from: the host's layers, and those that stand on them. A layer that is not here has no place in a log, so
-    /// every label of a diagnostic is one that a person can name.
-    public enum Layer: String, Hashable, Sendable, CaseIterable {
-        /// Commands, events and data between host and controller.
-        case hci
-        /// Advertising, scanning and connections.
-        case gap
-        /// Signaling, credit-based channels, and frames that are put together from packets.
-        case l2cap
-        /// Pairing, bonds and encryption: the Security Manager Protocol.
-        case smp
-        /// PDUs that were refused, ignored or not answered: the Attribute Protocol.
-        case att
-        /// Services, values and procedures: the Generic Attribute Profile.
-        case gatt
-        /// The Pebble transport over GATT.
-        case ppogatt
-        /// Sessions of companions and the services that talk to them.
-        case session
-        /// The watch as a whole.
-        case watch
-        /// What a watch remembers.
-        case store
-    }
-
-    /// How much it matters.
-    public var severity: Severity
     /// Where it comes from.
-    public var layer: Layer
-    /// What happened.
-    public var message: String
+    public typealias Layer = BluetoothHost.Layer
+
+    /// The host says it, as a value: its words are made when they are asked for.
+    case notice(HostNotice)
+    /// A machine on top of the host says it, in words for people to read.
+    case message(Severity, Layer, String)
 
     /// A diagnostic whose message is for people to read.
-    package init(severity: Severity, layer: Layer, message: String) {
-        self.severity = severity
-        self.layer = layer
-        self.message = message
+    package init(severity: Severity, layer: Layer, message: String) { self = .message(severity, layer, message) }
+
+    /// How much it matters.
+    public var severity: Severity {
+        switch self {
+        case .notice(let notice): notice.severity
+        case .message(let severity, _, _): severity
+        }
     }
 
+    /// Where it comes from.
+    public var layer: Layer {
+        switch self {
+        case .notice(let notice): notice.layer
+        case .message(_, let layer, _): layer
+        }
+    }
+
+    /// What happened, in words.
+    public var message: String {
+        switch self {
+        case .notice(let notice): notice.description
+        case .message(_, _, let message): message
+        }
+    }
+
+    /// The connection that it is about; nil if it is about none, or if only its words say which.
+    public var connection: ConnectionHandle? {
+        switch self {
+        case .notice(let notice): notice.connection
+        case .message: nil
+        }
+    }
+}
+
+extension Diagnostic: CustomStringConvertible {
     public var description: String { "\(severity) \(layer.rawValue): \(message)" }
 }

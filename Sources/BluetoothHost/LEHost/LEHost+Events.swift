@@ -19,7 +19,7 @@ extension LEHost {
         in sequence: CommandQueue.Sequence? = nil
     ) {
         guard !commands.append(command, for: purpose, in: sequence) else { return }
-        log(.error, .hci, "\(command.opcode) was not sent: too many commands wait for the controller")
+        report(.commandNotSent(command.opcode))
     }
 
     mutating func receive(_ event: HCIEvent) {
@@ -37,25 +37,19 @@ extension LEHost {
         case .hardwareError(let error): hardwareFailed(code: error.code)
         case .unknown(let code, let parameters):
             guard unknownEvents.isFirst(code) else { return counters.unknownEvents += 1 }
-            logUnknown("event 0x\([code.rawValue].hexadecimal)", parameters)
+            report(.unknownEvent(code, parameters))
         case .unknownLE(let code, let parameters):
             guard unknownEvents.isFirst(code) else { return counters.unknownEvents += 1 }
-            logUnknown("LE event 0x\([code.rawValue].hexadecimal)", parameters)
+            report(.unknownLEEvent(code, parameters))
         case .numberOfCompletedPackets, .disconnectionComplete, .encryptionChange, .encryptionChangeV2,
             .encryptionKeyRefreshComplete, .dataBufferOverflow, .leConnectionComplete, .leEnhancedConnectionComplete,
             .leAdvertisingReport, .leDirectedAdvertisingReport, .leExtendedAdvertisingReport, .leScanTimeout,
             .leAdvertisingSetTerminated, .leConnectionUpdateComplete, .leReadRemoteFeaturesComplete,
             .leLongTermKeyRequest, .leRemoteConnectionParameterRequest, .leDataLengthChange, .lePHYUpdateComplete,
             .leChannelSelectionAlgorithm, .leScanRequestReceived, .readRemoteVersionInformationComplete:
-            guard isReady else {
-                return log(.debug, .hci, "ignored an event that came before the controller was started")
-            }
+            guard isReady else { return report(.eventBeforeStart) }
             receiveWhenReady(event)
         }
-    }
-
-    private mutating func logUnknown(_ what: String, _ parameters: ArraySlice<UInt8>) {
-        log(.debug, .hci, "\(what) is not known, and not told of again: \(parameters.hexadecimal)")
     }
 
     private mutating func receiveWhenReady(_ event: HCIEvent) {
@@ -69,7 +63,7 @@ extension LEHost {
         case .encryptionKeyRefreshComplete(let refresh):
             encryptionChanged(refresh.handle, refresh.status, isEncrypted: true)
         case .dataBufferOverflow(let overflow):
-            log(.error, .hci, "the controller lost data: its buffers overflowed (link type \(overflow.linkType))")
+            report(.dataBufferOverflow(linkType: overflow.linkType))
         case .leConnectionComplete(let complete): connectionCompleted(complete.outcome)
         case .leEnhancedConnectionComplete(let complete): connectionCompleted(complete.outcome)
         case .leAdvertisingReport(let event):
@@ -97,12 +91,12 @@ extension LEHost {
     private mutating func answered(_ answer: CommandComplete) {
         guard let command = commands.receiveAnswer(to: answer.opcode, credits: answer.commandCredits) else {
             if answer.opcode == Reset.opcode, isReady { return restart(.unexpectedReset) }
-            if answer.opcode != .none { log(.debug, .hci, "an answer to \(answer.opcode), which was not sent") }
+            if answer.opcode != .none { report(.unexpectedAnswer(answer.opcode)) }
             return
         }
         guard let status = answer.status else {
             counters.malformedPackets += 1
-            return log(.warning, .hci, "the answer to \(answer.opcode) has no status")
+            return report(.answerWithoutStatus(answer.opcode))
         }
         switch command.purpose {
         case .startUp: startUpAnswered(answer)
@@ -122,7 +116,7 @@ extension LEHost {
             if status != .success { initiationFailed(status) }
         case .cancelConnecting:
             // If the connection was made just then, there is nothing to cancel.
-            if status != .success, status != .commandDisallowed { logFailure(of: command, status) }
+            if status != .success, status != .commandDisallowed { reportFailure(of: command, status) }
         case .disconnect(let handle):
             if status != .success { disconnectRefused(handle, command, status) }
         case .updateParameters(let handle):
@@ -135,11 +129,11 @@ extension LEHost {
             if status != .success, link(handle) != nil { emit(.phyUpdated(handle, .failure(status))) }
         case .readRSSI(let handle): rssiRead(handle, answer)
         case .other:
-            if status != .success { logFailure(of: command, status) }
+            if status != .success { reportFailure(of: command, status) }
         }
     }
 
-    mutating func logFailure(of command: CommandQueue.Answered, _ status: HCIStatus) {
-        log(.warning, .hci, "\(command.opcode) failed: \(status)")
+    mutating func reportFailure(of command: CommandQueue.Answered, _ status: HCIStatus) {
+        report(.commandFailed(command.opcode, status))
     }
 }

@@ -10,7 +10,7 @@ extension LEHost {
             security?.receive(payload, on: handle, at: now)
             continueSecurity()
         } else if links[index].pairing.receive(payload) {
-            log(.info, .smp, "connection \(handle): refused to pair, since there is no Security Manager")
+            report(.noSecurityManager(handle))
         }
     }
 
@@ -30,7 +30,7 @@ extension LEHost {
     }
 
     mutating func encryptionChanged(_ handle: ConnectionHandle, _ status: HCIStatus, isEncrypted: Bool) {
-        if status != .success { log(.warning, .smp, "connection \(handle) could not be encrypted: \(status)") }
+        if status != .success { report(.notEncrypted(handle, status)) }
         security?.encryptionChanged(on: handle, status: status, isEncrypted: isEncrypted, at: now)
         continueSecurity()
     }
@@ -71,13 +71,12 @@ extension LEHost {
     private mutating func note(_ event: SecurityEvent) {
         switch event {
         case .pairingCompleted(let handle, let summary):
-            let kind = summary.usesSecureConnections ? "LE Secure Connections" : "LE legacy pairing"
-            log(.info, .smp, "connection \(handle): paired by \(kind), \(summary.model)")
+            report(.paired(handle, summary.model, usesSecureConnections: summary.usesSecureConnections))
         case .pairingFailed(let handle, .notPairable):
             // The owner decides who may pair, and tells of the refusals.
-            log(.debug, .smp, "connection \(handle): pairing refused: \(PairingFailure.notPairable)")
+            report(.pairingNotAllowed(handle))
         case .pairingFailed(let handle, let failure):
-            log(.warning, .smp, "connection \(handle): pairing failed: \(failure)")
+            report(.pairingFailed(handle, failure))
         case .bonded(let handle, let bond):
             if let index = link(handle) { links[index].connection.peer = bond.identity }
         case .prompt, .securityRequested, .encryptionFailed, .securityChanged:

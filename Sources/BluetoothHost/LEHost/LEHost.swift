@@ -41,7 +41,7 @@ public struct LEHost: HCIHost, Sendable {
     var state = State.off
     var commands = CommandQueue()
     var buffers = ACLBuffers()
-    var links: [LELink] = []
+    var links = ConnectionTable<LELink>()
     /// Whose turn it is to send.
     var nextLinkToServe = 0
     var advertisers: [Advertiser] = []
@@ -64,7 +64,7 @@ public struct LEHost: HCIHost, Sendable {
 
     /// How often a controller that does not answer is reset before it is given up.
     static let maximumStartAttempts = 3
-    /// How many events may wait before reports and diagnostics are dropped.
+    /// How many events may wait before reports and notices are dropped.
     static let eventLimit = 1024
 
     /// A host that has not been started.
@@ -118,7 +118,7 @@ public struct LEHost: HCIHost, Sendable {
     }
 
     /// Where a connection is in `links`.
-    func link(_ handle: ConnectionHandle) -> Int? { links.firstIndex { $0.connection.handle == handle } }
+    func link(_ handle: ConnectionHandle) -> Int? { links.index(of: handle) }
 }
 
 // MARK: - Packets and time
@@ -155,7 +155,7 @@ extension LEHost {
             }
         } catch {
             counters.malformedPackets += 1
-            log(.warning, .hci, "dropped a malformed packet: \(error): \(packet.prefix(8).hexadecimal)")
+            report(.malformedPacket(error, PacketBeginning(packet)))
         }
     }
 
@@ -166,24 +166,31 @@ extension LEHost {
         gatt.advance(to: self.now)
         security?.advance(to: self.now)
         continueSecurity()
-        for index in links.indices where links[index].signaling.expire(at: self.now) { updateNotAnswered(index) }
-        for index in links.indices {
-            channels.expire(links[index].connection.handle, &links[index].signaling, at: self.now)
+        if links.isAnyDue(at: self.now) { expireSignaling() }
+        if channels.connections.isAnyDue(at: self.now) { expireChannels() }
+    }
+
+    private mutating func expireSignaling() {
+        for index in links.indices where links.isDue(index, at: now) {
+            if links[index].signaling.expire(at: now) { updateNotAnswered(index) }
+        }
+    }
+
+    private mutating func expireChannels() {
+        for place in channels.connections.indices where channels.connections.isDue(place, at: now) {
+            let handle = channels.connections[place].handle
+            if let index = link(handle) { channels.expire(handle, &links[index].signaling, at: now) }
         }
         passOnChannelEvents()
     }
 
     public var nextDeadline: Duration? {
         var deadline = commands.nextDeadline
-        func consider(_ other: Duration?) {
-            guard let other else { return }
-            deadline = deadline.map { min($0, other) } ?? other
-        }
-        if case .resting(let end) = state { consider(end) }
-        consider(gatt.nextDeadline)
-        consider(security?.nextDeadline)
-        consider(channels.nextDeadline)
-        for link in links { consider(link.signaling.nextDeadline) }
+        if case .resting(let end) = state { deadline.lower(to: end) }
+        deadline.lower(to: gatt.nextDeadline)
+        deadline.lower(to: security?.nextDeadline)
+        deadline.lower(to: channels.nextDeadline)
+        deadline.lower(to: links.nextDeadline)
         return deadline
     }
 
@@ -212,9 +219,8 @@ extension LEHost {
         events.append(event)
     }
 
-    mutating func log(_ severity: Diagnostic.Severity, _ layer: Diagnostic.Layer, _ message: String) {
-        emit(.diagnostic(Diagnostic(severity: severity, layer: layer, message: message)))
-    }
+    /// Queues something for the log.
+    mutating func report(_ notice: HostNotice) { emit(.notice(notice)) }
 }
 
 // MARK: - Starting and starting again
@@ -238,7 +244,7 @@ extension LEHost {
     mutating func startUpAnswered(_ answer: CommandComplete) {
         guard case .starting(var startUp) = state else { return }
         do throws(StartUpFailure) {
-            if let warning = try startUp.receive(answer) { log(.warning, .hci, warning) }
+            if let notice = try startUp.receive(answer) { report(notice) }
             state = .starting(startUp)
             continueStartUp(startUp)
         } catch {
@@ -262,7 +268,7 @@ extension LEHost {
         controllerRandomAddress = ownAddress.type == .random ? ownAddress.address : nil
         buffers = ACLBuffers(dataLength: capabilities.aclDataLength, total: capabilities.aclPacketCount)
         if ownAddress.type != configuration.ownAddress.type.withoutIdentity {
-            log(.warning, .gap, "the controller has no public address; this device is known as \(ownAddress)")
+            report(.noPublicAddress(ownAddress))
         }
         emit(.ready(capabilities))
         for index in advertisers.indices where advertisers[index].phase == .wanted { putOnAir(index) }
@@ -273,7 +279,7 @@ extension LEHost {
     /// The controller is not what it was: everything starts again.
     mutating func restart(_ reason: RestartReason) {
         let rest = pace.failed(at: now)
-        log(.error, .hci, "starting the controller again\(rest > .zero ? " in \(rest)" : ""): \(reason)")
+        report(.restarting(reason, rest: rest))
         emit(.restarting(reason))
         closeEverything(.hardwareFailure)
         guard rest > .zero else { return reset() }
@@ -286,7 +292,7 @@ extension LEHost {
         case .ready: restart(.commandTimeout(opcode))
         case .starting:
             guard startAttempts < Self.maximumStartAttempts else { return fail(.notAnswering(opcode)) }
-            log(.warning, .hci, "\(opcode): no answer within \(CommandQueue.timeout); trying again")
+            report(.notAnsweredWhileStarting(opcode))
             reset()
         case .off, .resting, .failed: commands.removeAll()
         }
@@ -298,7 +304,7 @@ extension LEHost {
         case .ready: restart(.hardwareError(code: code))
         case .starting:
             guard startAttempts < Self.maximumStartAttempts else { return fail(.notAnswering(Reset.opcode)) }
-            log(.warning, .hci, "hardware error 0x\([code].hexadecimal) while starting; trying again")
+            report(.hardwareErrorWhileStarting(code: code))
             reset()
         case .off, .resting, .failed: break
         }
@@ -307,7 +313,7 @@ extension LEHost {
     private mutating func fail(_ failure: StartUpFailure) {
         commands.removeAll()
         state = .failed
-        log(.error, .hci, "\(failure)")
+        report(.startUpFailed(failure))
         emit(.failed(failure))
     }
 

@@ -64,14 +64,13 @@ public enum LEHostEvent: Sendable {
     case gatt(GATTEvent)
     /// Something happened to a credit-based channel.
     case channel(ChannelEvent)
-    /// There is something for the log. While too many events wait for the owner, diagnostics are dropped as reports
-    /// are.
-    case diagnostic(Diagnostic)
+    /// There is something for the log. While too many events wait for the owner, notices are dropped as reports are.
+    case notice(HostNotice)
 
     /// Whether it may be left out while too many others wait: a peer can cause as many of these as it likes.
     var mayBeLost: Bool {
         switch self {
-        case .advertisingReport, .diagnostic: true
+        case .advertisingReport, .notice: true
         case .ready, .restarting, .controllerLost, .failed, .advertisingStarted, .advertisingFailed, .advertisingEnded,
             .advertisingNotStopped, .scanningStarted, .scanningFailed, .scanningEnded, .connected, .connectionFailed,
             .clientStateToKeep, .disconnected, .remoteFeaturesRead, .parametersUpdated, .parametersUpdateFailed,
@@ -101,7 +100,7 @@ extension RestartReason: CustomStringConvertible {
     }
 }
 
-/// How often something went wrong that was dealt with; what diagnostics say in words, as numbers.
+/// How often something went wrong that was dealt with; what notices tell one by one, as numbers.
 public struct LEHostCounters: Hashable, Sendable {
     /// Packets from the controller that could not be read.
     public internal(set) var malformedPackets = 0
@@ -115,7 +114,7 @@ public struct LEHostCounters: Hashable, Sendable {
     public internal(set) var unknownChannelFrames = 0
     /// Packets that the controller says it sent, but that were not sent to it.
     public internal(set) var excessCompletedPackets = 0
-    /// Reports and diagnostics that were lost because the owner did not take them.
+    /// Reports and notices that were lost because the owner did not take them.
     public internal(set) var lostEvents = 0
 
     /// Nothing has gone wrong.

@@ -1,7 +1,7 @@
 import BluetoothHCI
 
 /// A connection with all that the host keeps about it.
-struct LELink: Sendable {
+struct LELink: ConnectionMachine {
     /// Where a change of connection parameters that this side began stands.
     enum ParameterUpdate: Hashable, Sendable {
         case none
@@ -31,6 +31,10 @@ struct LELink: Sendable {
     var isDisconnecting = false
 
     init(_ connection: Connection) { self.connection = connection }
+
+    var handle: ConnectionHandle { connection.handle }
+    /// When the answer to a signaling command has taken too long; the layers on top keep their deadlines themselves.
+    var deadline: Duration? { signaling.nextDeadline }
 
     /// Asks the channels for a frame to send: the less they have to say and the more urgent it is, the earlier.
     /// - Returns: false when none has anything to say.

@@ -132,15 +132,15 @@ struct StartUp: Sendable {
 
     /// Takes the answer to the last command and goes on to the next step.
     /// - Returns: what is worth a warning, if anything is.
-    mutating func receive(_ answer: CommandComplete) throws(StartUpFailure) -> String? {
+    mutating func receive(_ answer: CommandComplete) throws(StartUpFailure) -> HostNotice? {
         guard let step else { return nil }
-        var warning: String?
+        var warning: HostNotice?
         do throws(StartUpFailure) {
             try take(answer, for: step)
             if step == .commands { warning = quirks.correct(&capabilities.commands, of: capabilities.version) }
         } catch {
             guard Self.isOptional(step) else { throw error }
-            warning = "\(error); going on without"
+            warning = .optionalCommandFailed(error)
         }
         advance(from: step)
         return warning

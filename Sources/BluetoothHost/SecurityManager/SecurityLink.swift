@@ -2,7 +2,7 @@ import BluetoothHCI
 import ByteCoding
 
 /// The Security Manager's view of one link.
-struct SecurityLink: Sendable {
+struct SecurityLink: ConnectionMachine {
     /// What is going on.
     enum Procedure: Sendable {
         /// This peripheral asked for security.

@@ -22,9 +22,9 @@ extension SecurityManager {
         let identity = identity.withoutIdentityType
         bondList.remove(identity)
         resolver.setKeys(bondList.identityResolvingKeys)
-        for (handle, link) in links {
-            if link.identity == identity { links[handle]?.identity = nil }
-            if link.provenIdentity == identity { links[handle]?.provenIdentity = nil }
+        for index in links.indices {
+            if links[index].identity == identity { links[index].identity = nil }
+            if links[index].provenIdentity == identity { links[index].provenIdentity = nil }
         }
         refreshBondedLinks()
     }
@@ -73,10 +73,10 @@ extension SecurityManager {
     }
 
     private mutating func refreshBondedLinks() {
-        for handle in links.keys.sorted() {
-            guard var link = links[handle] else { continue }
+        for index in links.indices {
+            var link = links[index]
             refreshBonded(&link)
-            links[handle] = link
+            links[index] = link
         }
     }
 

@@ -17,7 +17,7 @@ public struct SecurityManager: Sendable {
     /// nothing tells apart. One whose link is encrypted with the key of its bond may always pair again.
     package var isPairable: Bool
 
-    var links: [ConnectionHandle: SecurityLink] = [:]
+    var links = ConnectionTable<SecurityLink>()
     var bondList: BondList
     var resolver = IdentityResolver()
     var attempts: RepeatedAttempts
@@ -75,8 +75,8 @@ public struct SecurityManager: Sendable {
 
     /// A link is gone. A pairing that was going on has failed.
     package mutating func connectionClosed(_ handle: ConnectionHandle) {
-        guard let link = links.removeValue(forKey: handle) else { return }
-        if link.procedure != nil { events.append(.pairingFailed(handle, .disconnected)) }
+        guard let index = links.index(of: handle) else { return }
+        if links.remove(at: index).procedure != nil { events.append(.pairingFailed(handle, .disconnected)) }
     }
 
     /// What is known about the security of a link: what attribute permissions are checked against.
@@ -159,17 +159,16 @@ public struct SecurityManager: Sendable {
 
     /// Lets time pass.
     package mutating func advance(to now: Duration) {
-        for handle in links.keys.sorted() {
-            guard var link = links[handle], let deadline = link.deadline, now >= deadline else { continue }
-            if link.pairing != nil { attempts.failed(link.peer, at: now) }
-            link.timeOut()
-            events.append(.pairingFailed(handle, .timedOut))
-            links[handle] = link
+        guard links.isAnyDue(at: now) else { return }
+        for index in links.indices where links.isDue(index, at: now) {
+            if links[index].pairing != nil { attempts.failed(links[index].peer, at: now) }
+            links[index].timeOut()
+            events.append(.pairingFailed(links[index].handle, .timedOut))
         }
     }
 
     /// When `advance(to:)` has something to do next.
-    package var nextDeadline: Duration? { links.values.compactMap { $0.deadline }.min() }
+    package var nextDeadline: Duration? { links.nextDeadline }
 
     // MARK: Output
 
@@ -177,7 +176,8 @@ public struct SecurityManager: Sendable {
     /// content.
     /// - Returns: false when nothing is waiting.
     package mutating func nextPDU(for handle: ConnectionHandle, into buffer: inout [UInt8]) -> Bool {
-        links[handle]?.nextPDU(into: &buffer) ?? false
+        guard let index = links.index(of: handle) else { return false }
+        return links[index].nextPDU(into: &buffer)
     }
 
     /// Takes the next thing that the controller has to do.

@@ -7,6 +7,8 @@ import Logging
 struct ConsoleLogHandler: LogHandler {
     /// How long a line may be, in characters: what a phone sends may be longer.
     private static let longestText = 1000
+    /// What a line shows without metadata: the layer is its label, and its words name connection and session.
+    private static let shownKeys = Set(LogKey.allCases.map(\.rawValue))
 
     private let label: String
     private let descriptor: Int32
@@ -38,7 +40,9 @@ struct ConsoleLogHandler: LogHandler {
     func log(event: LogEvent) {
         var text = event.message.description
         let all = metadata.merging(metadataProvider?.get() ?? [:]) { $1 }.merging(event.metadata ?? [:]) { $1 }
-        for (key, value) in all.sorted(by: { $0.key < $1.key }) { text += " \(key)=\(value)" }
+        for (key, value) in all.sorted(by: { $0.key < $1.key }) where !Self.shownKeys.contains(key) {
+            text += " \(key)=\(value)"
+        }
         guard let edge else { return Self.write(text, label, event.level, isJournal, to: descriptor) }
         edge.log(text, label: label, level: event.level, threshold: logLevel)
     }

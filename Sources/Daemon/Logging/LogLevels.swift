@@ -1,3 +1,4 @@
+import BluetoothHost
 import Glibc
 import HCIRuntime
 import Logging
@@ -7,13 +8,13 @@ public struct LogLevels: Hashable, Sendable {
     /// The level of every layer that has none of its own.
     public var standard: Logger.Level
     /// Levels of single layers.
-    public var perLayer: [LogLayer: Logger.Level] = [:]
+    public var perLayer: [Layer: Logger.Level] = [:]
 
     /// One level for all.
     public init(_ standard: Logger.Level = .info) { self.standard = standard }
 
     /// The level of a layer.
-    public subscript(layer: LogLayer) -> Logger.Level { perLayer[layer] ?? standard }
+    public subscript(layer: Layer) -> Logger.Level { perLayer[layer] ?? standard }
 
     /// What is wrong with the text, and what to write instead.
     public struct ParsingError: Error, Equatable, Sendable, CustomStringConvertible {
@@ -33,8 +34,8 @@ public struct LogLevels: Hashable, Sendable {
                 standard = level
                 continue
             }
-            guard let layer = LogLayer(rawValue: String(name)) else {
-                let layers = LogLayer.allCases.map(\.rawValue).joined(separator: ", ")
+            guard let layer = Layer(rawValue: String(name)) else {
+                let layers = Layer.allCases.map(\.rawValue).joined(separator: ", ")
                 throw .init(description: "“\(name)” is no layer; the layers are \(layers)")
             }
             perLayer[layer] = level
@@ -44,8 +45,8 @@ public struct LogLevels: Hashable, Sendable {
 
 /// The loggers of all layers.
 public struct Loggers: Sendable {
-    private let loggers: [LogLayer: Logger]
-    private let make: @Sendable (LogLayer) -> Logger
+    private let loggers: [Layer: Logger]
+    private let make: @Sendable (Layer) -> Logger
 
     /// Keeps floods out; add `LogCounts` to the loop, which says what was left out.
     let edge: LogEdge?
@@ -68,11 +69,12 @@ public struct Loggers: Sendable {
         make = { layer in
             var logger = Logger(label: layer.rawValue, factory: makeHandler)
             logger.logLevel = levels[layer]
+            logger[metadataKey: LogKey.layer.rawValue] = "\(layer.rawValue)"
             return logger
         }
-        loggers = Dictionary(LogLayer.allCases.map { [make] in ($0, make($0)) }) { first, _ in first }
+        loggers = Dictionary(Layer.allCases.map { [make] in ($0, make($0)) }) { first, _ in first }
     }
 
     /// The logger of a layer.
-    public subscript(layer: LogLayer) -> Logger { loggers[layer] ?? make(layer) }
+    public subscript(layer: Layer) -> Logger { loggers[layer] ?? make(layer) }
 }

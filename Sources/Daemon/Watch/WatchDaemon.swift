@@ -108,7 +108,8 @@ public final class WatchDaemon {
         ) { [loggers] event, now in
             let line = event.storyLine
             loggers.log(line)
-            control?.deliver(event, text: line.text, at: now)
+            // Programs are not told what is only for the log: its words are made if they are logged.
+            if !event.isForLogOnly { control?.deliver(event, text: line.text, at: now) }
             service?.deliver(event)
             led?.deliver(event)
             handleEvent(event, now)

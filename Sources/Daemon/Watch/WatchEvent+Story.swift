@@ -1,3 +1,4 @@
+import BluetoothHCI
 import BluetoothHost
 import ByteCoding
 import HCIRuntime
@@ -8,11 +9,13 @@ import PebbleWatch
 /// An event in words: where it belongs, how much it matters, and what happened.
 public struct StoryLine: Sendable {
     /// The layer that logs it.
-    public var layer: LogLayer
+    public var layer: Layer
     /// How much it matters.
     public var level: Logger.Level
-    /// What happened, in one line.
-    public var text: String
+    /// The connection that it is about, if there is one.
+    public var connection: ConnectionHandle?
+    /// The session that it is about, if there is one.
+    public var session: SessionID?
     /// The line for a log that more people may read, if there is something in it that is not for them.
     public var discretion = Discretion.none
 
@@ -27,17 +30,18 @@ public struct StoryLine: Sendable {
     }
 
     /// A line of a watch's or a phone's story.
-    public init(_ layer: LogLayer, _ level: Logger.Level, _ text: String, _ discretion: Discretion = .none) {
+    public init(_ layer: Layer, _ level: Logger.Level, _ text: String, _ discretion: Discretion = .none) {
         self.discretion = discretion
         self.layer = layer
         self.level = level
-        self.text = text
+        words = .text(text)
     }
 
     /// A line that a machine wrote for the log.
     public init(_ diagnostic: Diagnostic) {
-        layer = LogLayer(diagnostic.layer)
-        text = diagnostic.message
+        layer = diagnostic.layer
+        connection = diagnostic.connection
+        words = .diagnostic(diagnostic)
         level =
             switch diagnostic.severity {
             case .debug: .debug
@@ -46,11 +50,71 @@ public struct StoryLine: Sendable {
             case .error: .error
             }
     }
+
+    /// What happened, in one line. What a machine wrote gets its words here, so that a line that is not logged has none.
+    public var text: String {
+        switch words {
+        case .text(let text): text
+        case .diagnostic(let diagnostic): diagnostic.message
+        }
+    }
+
+    private enum Words {
+        case text(String)
+        case diagnostic(Diagnostic)
+    }
+
+    private let words: Words
 }
 
 extension WatchEvent {
     /// The event in words.
     public var storyLine: StoryLine {
+        var line = lineOfText
+        line.connection = connection
+        line.session = session
+        return line
+    }
+
+    /// Whether it is one that only matters to the reader of the log.
+    var isForLogOnly: Bool {
+        if case .diagnostic = self { true } else { false }
+    }
+
+    /// The connection that it is about, if there is one.
+    private var connection: ConnectionHandle? {
+        switch self {
+        case .connected(let handle, _), .disconnected(let handle, _), .paired(let handle, _),
+            .keyReplaced(let handle, _), .pairingRefused(let handle, _), .pairingFailed(let handle, _),
+            .securityChanged(let handle, _), .link(let handle, _), .phoneService(let handle, _),
+            .streamOpened(let handle, _), .streamClosed(let handle, _, _),
+            .recovery(.transportGivenUp(let handle, _)), .recovery(.transportStalled(let handle)):
+            handle
+        case .pairingPrompt(let prompt): prompt.id.connection
+        case .diagnostic(let diagnostic): diagnostic.connection
+        case .started, .failed, .advertising, .recovery, .pairable, .forgotten, .streamPublished, .sessionOpened,
+            .sessionMoved, .sessionClosed, .message, .appLaunched, .appMessageReceived, .appMessageSent, .appLogged,
+            .clockSet, .service, .restarting, .buttonPressed, .sensed:
+            nil
+        }
+    }
+
+    /// The session that it is about, if there is one.
+    private var session: SessionID? {
+        switch self {
+        case .sessionOpened(let session, _, _), .sessionMoved(let session, _), .sessionClosed(let session, _),
+            .message(let session, _, _):
+            session
+        case .started, .failed, .advertising, .connected, .disconnected, .recovery, .pairable, .pairingPrompt,
+            .paired, .keyReplaced, .pairingRefused, .pairingFailed, .forgotten, .securityChanged, .link,
+            .phoneService, .streamPublished, .streamOpened, .streamClosed, .appLaunched, .appMessageReceived,
+            .appMessageSent, .appLogged, .clockSet, .service, .restarting, .buttonPressed, .sensed, .diagnostic:
+            nil
+        }
+    }
+
+    /// The line without connection and session.
+    private var lineOfText: StoryLine {
         switch self {
         case .started(let capabilities):
             let version = capabilities.version.map { "\($0.hciVersion)" } ?? "of an unknown version"
@@ -164,7 +228,7 @@ extension PhoneServiceKind {
 }
 
 extension RecoveryEvent {
-    fileprivate var layer: LogLayer {
+    fileprivate var layer: Layer {
         switch self {
         case .linkEnded, .phoneIsBack, .churning, .strangersTurnedAway, .strangersGone: .gap
         case .controllerRestarting, .controllerLost: .hci
@@ -226,12 +290,24 @@ extension Loggers {
     /// Logs a line under its layer, without what is not for everybody who reads logs.
     public func log(_ line: StoryLine) {
         let logger = self[line.layer]
+        // Words cost more than all else about a line.
+        guard logger.logLevel <= line.level else { return }
         let text =
             switch line.discretion {
             case .none: line.text
             case .contents(let discreet): logger.logLevel <= .debug ? line.text : discreet
             case .secret(let discreet): isOnlyDisplay ? line.text : discreet
             }
-        logger.log(level: line.level, "\(text)")
+        logger.log(level: line.level, "\(text)", metadata: line.metadata)
+    }
+}
+
+extension StoryLine {
+    /// What the line has beside its words; the layer is the logger's.
+    var metadata: Logger.Metadata {
+        var metadata: Logger.Metadata = [:]
+        if let connection { metadata[LogKey.connection.rawValue] = "\(connection)" }
+        if let session { metadata[LogKey.session.rawValue] = "\(session.number)" }
+        return metadata
     }
 }

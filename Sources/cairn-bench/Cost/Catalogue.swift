@@ -49,6 +49,20 @@ enum Catalogue {
                 make: { try VendorEventWorkload() }
             ),
             Benchmark(
+                name: "host-deadline",
+                operation: "asking a host with 8 connections that wait for answers when it is due",
+                timeTarget: .nanoseconds(50),
+                allocationTarget: 0,
+                make: { try DeadlineWorkload() }
+            ),
+            Benchmark(
+                name: "host-notice",
+                operation: "packet of an unknown connection in, notice for the log out, words not made",
+                timeTarget: .nanoseconds(1000),
+                allocationTarget: 0,
+                make: { try NoticeWorkload() }
+            ),
+            Benchmark(
                 name: "echo-watch",
                 operation:
                     "AppMessage to the watch and back through the watch's whole stack, with all acknowledgements",
