@@ -213,6 +213,14 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "DocumentationTests",
+            dependencies: [
+                "AirSimulator", "BluetoothCentral", "BluetoothCryptography", "BluetoothHCI", "BluetoothHost",
+                "BluetoothPeripheral", "HCIRuntime", logging,
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "HCIRuntimeTests",
             dependencies: ["HCIRuntime", "BluetoothCentral", "BluetoothPeripheral", "BluetoothHost"],
             swiftSettings: strict

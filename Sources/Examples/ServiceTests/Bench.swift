@@ -13,6 +13,7 @@ struct Bench<Services: ServiceSet> {
     /// What the peripheral has sent by itself.
     private(set) var values: [[UInt8]] = []
 
+    // snippet: bench
     init(_ services: Services) throws {
         let configuration = PeripheralConfiguration(name: "Bench", address: .staticRandom(1))
         peripheral = simulation.add(
@@ -20,6 +21,7 @@ struct Bench<Services: ServiceSet> {
         )
         central = simulation.add(Central(cryptography: .swiftCrypto, randomness: .system))
     }
+    // end
 
     var now: Duration { simulation.now }
 
@@ -47,6 +49,7 @@ struct Bench<Services: ServiceSet> {
         return bytes
     }
 
+    // snippet: perform
     /// Makes a request of the central, and runs until it has ended.
     @discardableResult
     mutating func perform(_ begin: (inout Central, Duration) -> CentralRequestID) throws -> CentralResponse {
@@ -58,6 +61,7 @@ struct Bench<Services: ServiceSet> {
             simulation.run(for: .milliseconds(10))
         }
     }
+    // end
 
     private mutating func takeEvents() -> [CentralEvent] {
         var events: [CentralEvent] = []

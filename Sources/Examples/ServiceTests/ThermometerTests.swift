@@ -21,6 +21,7 @@ import Testing
         }
     }
 
+    // snippet: test
     @Test func subscribersHearOfHalfADegreeAndOfNoLess() throws {
         var bench = try Bench(Thermometer())
         let remote = try bench.connect()
@@ -34,4 +35,5 @@ import Testing
         #expect(bench.values == [[0x66, 0x08]])
         #expect(bench.now > .seconds(3600))
     }
+    // end
 }
