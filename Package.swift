@@ -18,6 +18,7 @@ let package = Package(
         .executable(name: "cairn-bench", targets: ["cairn-bench"]),
         .library(name: "BluetoothHost", targets: ["BluetoothHCI", "BluetoothHost", "BluetoothCryptography"]),
         .library(name: "BluetoothPeripheral", targets: ["BluetoothHCI", "BluetoothHost", "BluetoothPeripheral"]),
+        .library(name: "BluetoothCentral", targets: ["BluetoothHCI", "BluetoothHost", "BluetoothCentral"]),
         .library(name: "HCIRuntime", targets: ["HCIRuntime"]),
         .library(name: "PebbleProtocol", targets: ["PebbleProtocol"]),
         .library(name: "PebbleWatch", targets: ["PebbleWatch"]),
@@ -58,6 +59,11 @@ let package = Package(
         .target(
             name: "BluetoothPeripheral",
             dependencies: ["ByteCoding", "BluetoothHCI", "BluetoothHost", collections],
+            swiftSettings: core
+        ),
+        .target(
+            name: "BluetoothCentral",
+            dependencies: ["BluetoothHCI", "BluetoothHost", collections],
             swiftSettings: core
         ),
         .target(name: "PebbleProtocol", dependencies: ["ByteCoding", collections], swiftSettings: core),
@@ -114,9 +120,8 @@ let package = Package(
         .target(
             name: "HCIRuntime",
             dependencies: [
-                "ByteCoding", "BluetoothHCI", "BluetoothHost", "BluetoothCryptography", "BluetoothPeripheral",
-                "LinuxBluetooth", "AirSimulator",
-                "PrivateFiles", "CLinux", logging,
+                "ByteCoding", "BluetoothHCI", "BluetoothHost", "BluetoothCryptography", "BluetoothCentral",
+                "BluetoothPeripheral", "LinuxBluetooth", "AirSimulator", "PrivateFiles", "CLinux", logging,
             ],
             swiftSettings: strict
         ),
@@ -136,6 +141,12 @@ let package = Package(
             name: "ibeacon",
             dependencies: ["BluetoothHCI", "BluetoothHost", "BluetoothPeripheral", "HCIRuntime"],
             path: "Sources/Examples/IBeacon",
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "battery-reader",
+            dependencies: ["BluetoothHost", "BluetoothCentral", "HCIRuntime"],
+            path: "Sources/Examples/BatteryReader",
             swiftSettings: strict
         ),
         .target(
@@ -188,8 +199,32 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "BluetoothCentralTests",
+            dependencies: [
+                "BluetoothCentral", "BluetoothPeripheral", "BluetoothHost", "BluetoothCryptography", "BluetoothHCI",
+                "AirSimulator", "SeededRandomness",
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "ServiceTests",
+            dependencies: [
+                "AirSimulator", "BluetoothCentral", "BluetoothCryptography", "BluetoothHost", "BluetoothPeripheral",
+            ],
+            path: "Sources/Examples/ServiceTests",
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "DocumentationTests",
+            dependencies: [
+                "AirSimulator", "BluetoothCentral", "BluetoothCryptography", "BluetoothHCI", "BluetoothHost",
+                "BluetoothPeripheral", "HCIRuntime", logging,
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "HCIRuntimeTests",
-            dependencies: ["HCIRuntime", "BluetoothPeripheral", "BluetoothHost"],
+            dependencies: ["HCIRuntime", "BluetoothCentral", "BluetoothPeripheral", "BluetoothHost"],
             swiftSettings: strict
         ),
         .testTarget(name: "ByteCodingTests", dependencies: ["ByteCoding"], swiftSettings: strict),

@@ -47,3 +47,13 @@ public struct ProgramError: Error, Sendable, CustomStringConvertible {
 
     public var description: String { "\(what)\n\(advice)" }
 }
+
+extension ProgramError {
+    /// Ends the process because of an error, with what it says on standard error. The status is that of a `ProgramError`, and 1 of
+    /// any other error.
+    public static func exit(with error: any Error) -> Never {
+        let text = Array("\(error)\n".utf8)
+        _ = write(STDERR_FILENO, text, text.count)
+        Glibc.exit((error as? ProgramError)?.status.rawValue ?? EXIT_FAILURE)
+    }
+}

@@ -7,8 +7,10 @@ import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+from bumble import gatt
 from bumble.core import UUID, AdvertisingData
 from bumble.l2cap import LeCreditBasedChannelSpec
+import pytest
 from rig import cairn
 from rig.controllers import Controllers, controllers
 from rig.phone import Phone, Report
@@ -19,6 +21,8 @@ SOURCES = Path(__file__).resolve().parents[2] / "Sources" / "Examples"
 HEART_RATE_MEASUREMENT = UUID.from_16_bits(0x2A37)
 BODY_SENSOR_LOCATION = UUID.from_16_bits(0x2A38)
 HEART_RATE = UUID.from_16_bits(0x180D)
+BATTERY = UUID.from_16_bits(0x180F)
+BATTERY_LEVEL = UUID.from_16_bits(0x2A19)
 ECHO = UUID("EC400000-C0DE-4B1D-9A5E-0C0FFEE00001")
 SPSM = UUID("EC400001-C0DE-4B1D-9A5E-0C0FFEE00001")
 #: Apple's company identifier, the type and the length of an iBeacon.
@@ -47,8 +51,9 @@ def services(report: Report) -> list[UUID]:
     return [uuid for kind in kinds for found in data.get_all(kind) for uuid in found]
 
 
-def test_the_heart_rate_sensor_takes_thirty_lines() -> None:
-    lines = (SOURCES / "HeartRate" / "main.swift").read_text().splitlines()
+@pytest.mark.parametrize("name", ["HeartRate", "BatteryReader"])
+def test_a_first_program_takes_thirty_lines(name: str) -> None:
+    lines = (SOURCES / name / "main.swift").read_text().splitlines()
     assert len(lines) <= 30
 
 
@@ -126,3 +131,76 @@ async def test_beacon(tmp_path: Path) -> None:
         assert await air.stop() == 0, air.log
     finally:
         air.kill()
+
+
+def battery(level: int) -> tuple[gatt.Service, gatt.Characteristic]:
+    """A battery service whose level is read and notified."""
+    properties = gatt.Characteristic.Properties
+    characteristic = gatt.Characteristic(
+        BATTERY_LEVEL, properties.READ | properties.NOTIFY, gatt.Characteristic.Permissions.READABLE, bytes([level])
+    )
+    return gatt.Service(BATTERY, [characteristic]), characteristic
+
+
+async def advertise(phone: Phone, service: UUID, name: str) -> None:
+    data = AdvertisingData(
+        [
+            (AdvertisingData.FLAGS, b"\x06"),
+            (AdvertisingData.COMPLETE_LIST_OF_16_BIT_SERVICE_CLASS_UUIDS, service.to_bytes()),
+            (AdvertisingData.COMPLETE_LOCAL_NAME, name.encode()),
+        ]
+    )
+    await within(10, "the advertising to start", phone.device.start_advertising(advertising_data=bytes(data)))
+
+
+async def test_battery_reader(tmp_path: Path) -> None:
+    """A central finds Bumble's battery by its service, reads the level and hears of each new one; it ends when the battery is gone."""
+    async with controllers() as room, Phone.on(room.phone.port) as phone:
+        service, level = battery(87)
+        phone.device.add_services([service])
+        subscribed = asyncio.Event()
+        level.on(gatt.Characteristic.EVENT_SUBSCRIPTION, lambda _, notifies, indicates: subscribed.set())
+        await advertise(phone, BATTERY, "Torch")
+        command = [str(cairn.binary().parent / "battery-reader"), room.watch.address, "--follow"]
+        program = await Program.start(command, tmp_path / "battery-reader.log")
+        try:
+            await within(20, "the subscription", subscribed.wait())
+            (connection,) = phone.device.connections.values()
+            for value in (86, 85):
+                await within(5, "the notification", phone.device.notify_subscriber(connection, level, bytes([value])))
+            await program.wait_for_line(r"^85 %$", 5)
+            await within(5, "the end of the connection", connection.disconnect())
+            # Whoever follows the battery hears that it is gone.
+            assert await program.wait_for_exit(10) == 1
+        finally:
+            program.kill()
+        lines = program.log.splitlines()
+        assert lines[:3] == ["Torch: 87 %", "86 %", "85 %"]
+        assert "the peripheral is disconnected" in lines[-1]
+        assert room.faults == []
+
+
+async def test_battery_reader_reads_once(tmp_path: Path) -> None:
+    """Without `--follow` it reads, disconnects and ends."""
+    async with controllers() as room, Phone.on(room.phone.port) as phone:
+        phone.device.add_services([battery(42)[0]])
+        await advertise(phone, BATTERY, "Torch")
+        command = [str(cairn.binary().parent / "battery-reader"), room.watch.address]
+        program = await Program.start(command, tmp_path / "battery-reader.log")
+        try:
+            assert await program.wait_for_exit(20) == 0
+        finally:
+            program.kill()
+        assert program.log.splitlines() == ["Torch: 42 %"]
+        assert not phone.device.connections
+        assert room.faults == []
+
+
+async def test_battery_reader_names_a_controller_that_is_not_there(tmp_path: Path) -> None:
+    command = [str(cairn.binary().parent / "battery-reader"), f"unix:{tmp_path}/nothing"]
+    program = await Program.start(command, tmp_path / "battery-reader.log")
+    try:
+        assert await program.wait_for_exit(20) == 69
+    finally:
+        program.kill()
+    assert f"{tmp_path}/nothing" in program.log

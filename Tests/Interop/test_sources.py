@@ -16,9 +16,9 @@ TARGET = "armv7em-none-none-eabi"
 #: What the portable rooms import of other projects, in the order in which it is compiled.
 LIBRARIES = ["InternalCollectionsUtilities", "ContainersPreview", "DequeModule"]
 #: The rooms that compile as Embedded Swift, each after those that it imports.
-ROOMS = ["ByteCoding", "BluetoothHCI", "BluetoothHost", "BluetoothPeripheral", "PebbleProtocol"]
+ROOMS = ["ByteCoding", "BluetoothHCI", "BluetoothHost", "BluetoothPeripheral", "BluetoothCentral", "PebbleProtocol"]
 #: The rooms whose switches over enums of their own have no `default:`.
-CORE = ["ByteCoding", "BluetoothHCI", "BluetoothHost", "BluetoothPeripheral", "PebbleProtocol", "PebbleWatch"]
+CORE = [*ROOMS, "PebbleWatch"]
 
 
 def test_the_generated_hci_commands_are_those_that_are_declared():

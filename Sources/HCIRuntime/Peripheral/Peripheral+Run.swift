@@ -1,8 +1,5 @@
-import AirSimulator
 import BluetoothCryptography
-import BluetoothHCI
 import BluetoothPeripheral
-import LinuxBluetooth
 import Logging
 
 extension Peripheral {
@@ -30,45 +27,11 @@ extension Peripheral {
     ) throws(ProgramError) -> EventLoop.Outcome {
         let clock = MonotonicClock()
         let loop = EventLoop(clock: clock, signals: try .catching(), log: log)
-        _ = try loop.add(self, on: transport, capturePath: capturePath, clock: clock, log: log) { event, _ in
+        _ = try loop.add(PeripheralHost(self), on: transport, capturePath: capturePath, clock: clock, log: log) {
+            event,
+            _ in
             handleEvent(event)
         }
         return try loop.run()
-    }
-}
-
-extension EventLoop {
-    /// Adds a peripheral and its controller.
-    /// - Returns: what runs the peripheral.
-    func add<Services: ServiceSet>(
-        _ peripheral: Peripheral<Services>,
-        on transport: String,
-        capturePath: String?,
-        clock: MonotonicClock,
-        log: Logger,
-        handleEvent: @escaping (PeripheralEvent, Duration) -> Void
-    ) throws(ProgramError) -> HostRunner<PeripheralHost<Services>> {
-        let address: TransportAddress
-        do {
-            address = try TransportAddress(parsing: transport)
-        } catch {
-            throw ProgramError(
-                .usage,
-                "\(error)",
-                advice: "Name a controller: hci0, tcp:HOST:PORT, unix:PATH, serial:DEVICE, virtual."
-            )
-        }
-        var capture: PacketCapture?
-        if let capturePath { capture = try PacketCapture(path: capturePath, clock: clock, log: log) }
-        let runner = HostRunner(PeripheralHost(peripheral), capture: capture, log: log, handleEvent: handleEvent)
-        if case .virtual = address {
-            let air = VirtualAir(Air(seed: 0, quality: .perfect), log: log)
-            air.attach(runner, to: .modern)
-            add(air)
-        } else {
-            add(RemoteController(address, runner: runner, whenLost: .reopen, log: log))
-        }
-        if let capture { add(capture) }
-        return runner
     }
 }

@@ -1,7 +1,6 @@
 import BluetoothHCI
 import BluetoothHost
 import BluetoothPeripheral
-import Dispatch
 import Logging
 
 /// A peripheral on a controller, for programs that use Swift's concurrency. The loop has a thread of its own.
@@ -11,20 +10,12 @@ import Logging
 ///         if case .connected(let peer) = event { print("\(peer.address) is here") }
 ///     }
 public final class RunningPeripheral<Services: ServiceSet>: Sendable {
-    /// The runner, which only the loop's thread touches.
-    private struct Confined: @unchecked Sendable {
-        let runner: HostRunner<PeripheralHost<Services>>
-        let loop: EventLoop
-    }
-
     /// What happens, from the start on; of events that are not taken, the latest 4096. It ends with the peripheral, and `outcome`
     /// says how.
     public let events: AsyncStream<PeripheralEvent>
     /// How many events wait to be taken: a peer can cause as many as it likes.
     private static var eventLimit: Int { 4096 }
-    private let confined: Confined
-    private let mailbox: Mailbox
-    private let ending: Task<EventLoop.Outcome, any Error>
+    private let thread: LoopThread<PeripheralHost<Services>>
 
     /// Opens the controller and starts. Everything else happens on a thread of its own.
     /// - Parameter transport: where the controller is: see `Peripheral.run(on:)`.
@@ -34,34 +25,19 @@ public final class RunningPeripheral<Services: ServiceSet>: Sendable {
         capturePath: String? = nil,
         log: Logger = Logger(label: "peripheral")
     ) throws(ProgramError) {
-        let clock = MonotonicClock()
-        let loop = EventLoop(clock: clock, signals: nil, log: log)
-        let mailbox = try Mailbox()
         let (events, continuation) = AsyncStream<PeripheralEvent>.makeStream(
             bufferingPolicy: .bufferingNewest(Self.eventLimit)
         )
-        loop.add(mailbox)
-        let runner = try loop.add(peripheral, on: transport, capturePath: capturePath, clock: clock, log: log) {
-            event,
-            _ in
-            continuation.yield(event)
-        }
-        let confined = Confined(runner: runner, loop: loop)
         self.events = events
-        self.mailbox = mailbox
-        self.confined = confined
-        let queue = DispatchQueue(label: "peripheral")
-        ending = Task {
-            try await withCheckedThrowingContinuation { end in
-                queue.async {
-                    let outcome = Result { try confined.loop.run() }
-                    continuation.finish()
-                    // The loop does nothing more: the callers that still wait get a CancellationError.
-                    for job in mailbox.close() { job(nil) }
-                    end.resume(with: outcome)
-                }
-            }
-        }
+        thread = try LoopThread(
+            PeripheralHost(peripheral),
+            on: transport,
+            capturePath: capturePath,
+            log: log,
+            name: "peripheral",
+            handleEvent: { continuation.yield($0) },
+            atEnd: { continuation.finish() }
+        )
     }
 
     /// Changes the services. All of them advance afterwards, so that what is new is told at once.
@@ -85,23 +61,19 @@ public final class RunningPeripheral<Services: ServiceSet>: Sendable {
 
     /// Disconnects every peer, and ends.
     @discardableResult
-    public func stop() async throws -> EventLoop.Outcome {
-        _ = mailbox.post { [confined] _ in confined.loop.requestStop() }
-        return try await outcome
-    }
+    public func stop() async throws -> EventLoop.Outcome { try await thread.stop() }
 
     /// How it ended, once it has.
-    public var outcome: EventLoop.Outcome { get async throws { try await ending.value } }
+    public var outcome: EventLoop.Outcome { get async throws { try await thread.outcome } }
 
     private func perform<Result: Sendable>(
         _ body: @escaping @Sendable (inout PeripheralHost<Services>, Duration) -> Result
     ) async throws -> Result {
         try await withCheckedThrowingContinuation { continuation in
-            let isTaken = mailbox.post { [confined] now in
-                guard let now else { return continuation.resume(throwing: CancellationError()) }
-                continuation.resume(returning: confined.runner.update(at: now) { body(&$0, now) })
+            thread.perform { runner, now in
+                guard let runner else { return continuation.resume(throwing: CancellationError()) }
+                continuation.resume(returning: runner.update(at: now) { body(&$0, now) })
             }
-            if !isTaken { continuation.resume(throwing: CancellationError()) }
         }
     }
 }

@@ -108,7 +108,7 @@ extension AppContext {
     public mutating func subscribeToTicks(_ units: TickUnits) { state.tickUnits = units }
 
     /// Has ``WatchApp/timerFired(_:_:)`` called after a while.
-    /// - Returns: nil when ``AppState/timerLimit`` timers run already.
+    /// - Returns: nil when `AppState/timerLimit` timers run already.
     public mutating func registerTimer(after delay: Duration) -> AppTimer? { state.registerTimer(at: now + delay) }
 
     /// Keeps a timer from firing.

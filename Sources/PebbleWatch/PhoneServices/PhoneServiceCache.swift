@@ -4,7 +4,7 @@ import ByteCoding
 /// What the watch remembers of a bonded phone's services, so that it need not look for them again.
 ///
 /// It holds handles, which are worth something only as long as the phone's database is the one that they were found in.
-/// ``PhoneServiceFinder`` makes sure of that. `encode(to:)` and `init(reading:)` are its stable form.
+/// `PhoneServiceFinder` makes sure of that. `encode(to:)` and `init(reading:)` are its stable form.
 public struct PhoneServiceCache: Hashable, Sendable {
     /// The Database Hash that was read before the services were looked for; nil if the phone has none.
     var databaseHash: [UInt8]?
