@@ -2,8 +2,8 @@ import PebbleProtocol
 
 /// What the services remember from one run to the next, and what several of them share.
 ///
-/// A service finds it in its context. Whatever is remembered is also a ``ServiceMemory``, and whoever changes it here hands the
-/// change to the store on the disk (``ServiceContext/remember(_:for:)``).
+/// A service finds it in its context. What is remembered is on the disk too: a service that changes it here also hands the change
+/// over (``ServiceContext/remember(_:)``).
 struct ServiceStore: Sendable {
     // MARK: Remembered
 

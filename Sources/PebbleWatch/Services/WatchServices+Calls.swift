@@ -128,7 +128,7 @@ private struct Delivery: EndpointVisitor {
         }
     }
 
-    private mutating func isTaken<Service: WatchService>(by service: Service) -> Bool {
+    private mutating func isTaken<Service: WatchService>(by service: borrowing Service) -> Bool {
         guard isDue, Service.endpoints.contains(message.endpoint) else { return false }
         isDue = false
         return Service.takesEmptyMessages || !message.payload.isEmpty
