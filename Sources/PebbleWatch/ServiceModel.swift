@@ -44,27 +44,28 @@ extension Watch {
     /// What the services know.
     public var model: ServiceModel {
         let services = core.system.services
+        let store = services.store
         return ServiceModel(
             firmware: core.system.isRecovery
                 ? configuration.identity.recoveryFirmware : configuration.identity.firmware,
             isRecovery: core.system.isRecovery,
             capabilities: core.system.capabilities,
             clock: core.system.clock,
-            databases: services.blobDB.databases,
-            isFaithful: services.blobDB.isFaithful,
-            apps: services.apps,
+            databases: store.databases,
+            isFaithful: store.isFaithful,
+            apps: store.apps,
             fetchedApp: services.fetch.application,
-            appOrder: services.appOrder.order,
-            notifications: services.blobDB.databases.items(of: .notifications)
+            appOrder: store.appOrder,
+            notifications: store.databases.items(of: .notifications)
                 .filter(\.isShown),
             music: services.music,
             phoneControl: services.phoneControl,
-            logging: services.dataLogging.spools,
-            update: services.update.images,
-            files: services.files,
-            isUploading: services.putBytes.isBusy,
-            log: services.log,
-            coreDump: services.coreDump
+            logging: store.spools,
+            update: store.images,
+            files: store.files,
+            isUploading: store.isUploading,
+            log: store.log,
+            coreDump: store.coreDump
         )
     }
 }

@@ -37,7 +37,7 @@ import Testing
     }
 
     private func items(_ rig: ServiceRig) -> [TimelineItem] {
-        rig.system.services.blobDB.databases.items(of: .notifications)
+        rig.system.services.store.databases.items(of: .notifications)
     }
 
     private func shownItems(_ rig: ServiceRig) -> [TimelineItem] {

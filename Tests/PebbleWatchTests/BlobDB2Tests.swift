@@ -55,7 +55,7 @@ import Testing
         #expect(rig.send([0x00, 0x04, 0xB2, 0xDB, 0x89, 0x07, 0x00, 0x01]).isEmpty, "an answer to something else")
         #expect(rig.send([0x00, 0x04, 0xB2, 0xDB, 0x89, 0x01, 0x00, 0x01]).map(\.payload) == [second])
         #expect(rig.send([0x00, 0x04, 0xB2, 0xDB, 0x89, 0x02, 0x00, 0x01]).map(\.payload) == [[0x0A, 3, 0, 0x0C]])
-        let settings = rig.system.services.blobDB.databases
+        let settings = rig.system.services.store.databases
         #expect(settings[.settings, Self.key]?.isDirty == false)
         #expect(settings[.settings, mask]?.isDirty == false)
     }
@@ -70,7 +70,7 @@ import Testing
         #expect(repeated.count == 9)
         #expect(repeated.allSatisfy { $0 == first }, "the same token again and again")
         #expect(rig.wait(.seconds(600)).isEmpty)
-        #expect(rig.system.services.blobDB.databases[.settings, Self.key]?.isDirty == true)
+        #expect(rig.system.services.store.databases[.settings, Self.key]?.isDirty == true)
     }
 
     @Test func aPhoneWithoutSettingsOnlyHearsTheEnd() throws {
@@ -120,7 +120,7 @@ import Testing
         let record = BlobDBRecord(key: Array("nonsense".utf8)[...], value: [1])
         let request = BlobDBRequest(token: .none, command: .insert(.settings, record, timestamp: nil))
         #expect(try rig.send(request).decoded(BlobDBResponse.self).map(\.status) == [.dataStale])
-        #expect(rig.system.services.blobDB.databases.count(of: .settings) == 0)
+        #expect(rig.system.services.store.databases.count(of: .settings) == 0)
         let marked = rig.send([0x00, 0x04, 0xB2, 0xDB, 0x0C, 0x01, 0x00, 0x0C])
         #expect(marked.map(\.payload.first) == [0x8C, 0x0A], "there is nothing to write back")
     }

@@ -101,10 +101,10 @@ import Testing
         }
         #expect(try set(1, at: 100) == .success)
         #expect(try set(0, at: 99) == .dataStale)
-        #expect(rig.system.services.blobDB.databases[.settings, Array(key)]?.value == [1])
+        #expect(rig.system.services.store.databases[.settings, Array(key)]?.value == [1])
         #expect(try set(2, at: 100) == .success)
         #expect(try set(3, at: 101) == .success)
-        #expect(rig.system.services.blobDB.databases[.settings, Array(key)]?.value == [3])
+        #expect(rig.system.services.store.databases[.settings, Array(key)]?.value == [3])
     }
 
     @Test func nothingIsAnsweredBeforeItIsStored() throws {
@@ -122,8 +122,8 @@ import Testing
         var rig = ServiceRig()
         rig.storeWorks = false
         #expect(try status(&rig, .insert(.apps, Self.entry(), timestamp: nil)) == .databaseFull)
-        #expect(rig.system.services.blobDB.databases.databases.isEmpty)
-        #expect(rig.system.services.apps.all.isEmpty)
+        #expect(rig.system.services.store.databases.databases.isEmpty)
+        #expect(rig.system.services.store.apps.all.isEmpty)
         rig.storeWorks = true
         #expect(try status(&rig, .insert(.apps, Self.entry(), timestamp: nil)) == .success)
     }
@@ -160,7 +160,7 @@ import Testing
         for number in 0..<UInt64(limit + 5) {
             #expect(try status(&rig, .insert(.notifications, Self.notification(number).1, timestamp: nil)) == .success)
         }
-        let shown = rig.system.services.blobDB.databases.items(of: .notifications)
+        let shown = rig.system.services.store.databases.items(of: .notifications)
         #expect(shown.count == limit)
         #expect(shown.first?.attributes.first?.text == "title 5")
         #expect(rig.takeServiceEvents().count == limit + 5)
@@ -177,7 +177,7 @@ import Testing
         // What is there can still be replaced.
         let uuid = PebbleUUID(upperHalf: 1, lowerHalf: 7)
         #expect(try status(&rig, .insert(.apps, Self.entry(uuid, name: "New"), timestamp: nil)) == .success)
-        #expect(rig.system.services.apps[uuid]?.metadata.name == "New")
+        #expect(rig.system.services.store.apps[uuid]?.metadata.name == "New")
     }
 
     @Test func actionsGoToThePhoneAndAnswersComeBack() throws {
@@ -200,6 +200,6 @@ import Testing
                 .notificationRemoved(id),
             ]
         )
-        #expect(rig.system.services.blobDB.databases.items(of: .notifications).first?.status == .dismissed)
+        #expect(rig.system.services.store.databases.items(of: .notifications).first?.status == .dismissed)
     }
 }

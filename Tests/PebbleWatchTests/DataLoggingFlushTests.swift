@@ -57,7 +57,7 @@ import Testing
         let (data, messageCount) = acknowledgeAll(&rig, say(&rig, [0x84]))
         #expect(data == [1: much, 2: [1, 2, 3]])
         #expect(messageCount == 5 + 1)
-        #expect(rig.system.services.dataLogging.spools.values.allSatisfy { $0.bytes.isEmpty })
+        #expect(rig.system.services.store.spools.values.allSatisfy { $0.bytes.isEmpty })
         // A session that begins later is opened unasked, and its data follow.
         log(&rig, [4, 5], tag: 9)
         #expect(acknowledgeAll(&rig, rig.drain().map(\.payload)).data == [3: [4, 5]])

@@ -96,7 +96,7 @@ import Testing
         for _ in 0..<40 { sent += say(&rig, [0x86, 1]).filter { $0.first == 0x02 }.count }
         #expect(sent == DataLoggingService.refusalLimit)
         #expect(rig.takeServiceEvents().contains(.dataDropped(LoggingSessionID(rawValue: 1), byteCount: 4)))
-        #expect(rig.system.services.dataLogging.spools.values.allSatisfy { $0.bytes.isEmpty })
+        #expect(rig.system.services.store.spools.values.allSatisfy { $0.bytes.isEmpty })
     }
 
     @Test func silenceIsTimedOutAfterThirtySeconds() throws {
@@ -122,7 +122,7 @@ import Testing
         _ = rig.system.withServices(at: rig.now) { $0.finishLogging(LoggingSessionID(rawValue: 1), in: &$1) }
         #expect(rig.drain().map(\.payload.first) == [0x02])
         #expect(say(&rig, [0x85, 1]) == [[0x03, 1]])
-        #expect(rig.system.services.dataLogging.spools.isEmpty)
+        #expect(rig.system.services.store.spools.isEmpty)
         #expect(rig.changes.last == .loggingEnded(LoggingSessionID(rawValue: 1)))
     }
 
@@ -148,7 +148,7 @@ import Testing
                 .dataNotLogged(LoggingSessionID(rawValue: 1), reason: "/state: no space is left")
             ]
         )
-        #expect(rig.system.services.dataLogging.spools.values.map(\.bytes) == [[1, 2, 3, 4]])
+        #expect(rig.system.services.store.spools.values.map(\.bytes) == [[1, 2, 3, 4]])
     }
 
     @Test func nothingIsSaidDuringAnUpload() throws {

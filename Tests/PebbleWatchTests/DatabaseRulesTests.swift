@@ -60,7 +60,7 @@ import Testing
             #expect(try insert(key, value, into: database, &rig) == status, "\(database) \(key) \(value)")
         }
         // With or without its NUL a setting is the same.
-        #expect(rig.system.services.blobDB.databases.keys(of: .settings) == [Self.text("clock24h"), Self.text("mask")])
+        #expect(rig.system.services.store.databases.keys(of: .settings) == [Self.text("clock24h"), Self.text("mask")])
     }
 
     @Test func deletionOfWhatIsNotThere() throws {
@@ -87,10 +87,10 @@ import Testing
             .encode(to: &value)
         let key = PebbleUUID(upperHalf: 1, lowerHalf: 2).key
         #expect(try insert(key, value, into: .apps, &rig) == .success)
-        #expect(rig.system.services.apps.all.map(\.metadata.uuid) == [Self.uuid])
+        #expect(rig.system.services.store.apps.all.map(\.metadata.uuid) == [Self.uuid])
         #expect(try delete(key, from: .apps, &rig) == .keyDoesNotExist)
         #expect(try delete(Self.uuid.key, from: .apps, &rig) == .success)
-        #expect(rig.system.services.apps.all.isEmpty)
+        #expect(rig.system.services.store.apps.all.isEmpty)
     }
 
     /// By the end of its time, on the clock that the phone has set; what floats is on the wall's.

@@ -146,7 +146,7 @@ import Testing
         // Already there, to come; little-endian.
         rig.send(Self.messages([(.systemMessage, [0, 1, 0x2F, 0x75, 0, 0, 0x70, 0x27, 0, 0])]))
         try upload(&rig, .firmware, image, from: 29_999)
-        #expect(rig.system.services.update.images[.firmware] == .init(bytes: image, progress: .installed))
+        #expect(rig.system.services.store.images[.firmware] == .init(bytes: image, progress: .installed))
         for change in rig.changes { memory.apply(change) }
         #expect(memory.update[.firmware]?.bytes == image)
     }
@@ -161,6 +161,6 @@ import Testing
         try upload(&rig, .firmware, Self.image("v4.9.101"), upTo: 20_000)
         rig.send(Self.messages([(.systemMessage, [0, 3])]))
         rig.wait(.seconds(60))
-        #expect(rig.system.services.update.images.values.allSatisfy { $0.progress == .partial })
+        #expect(rig.system.services.store.images.values.allSatisfy { $0.progress == .partial })
     }
 }

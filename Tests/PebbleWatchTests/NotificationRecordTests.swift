@@ -47,14 +47,14 @@ import Testing
     }
 
     private func shown(_ rig: ServiceRig) -> [String] {
-        rig.system.services.blobDB.databases.items(of: .notifications).filter(\.isShown)
+        rig.system.services.store.databases.items(of: .notifications).filter(\.isShown)
             .map { $0.attributes.first?.text ?? "" }
     }
 
     @Test func aNotificationIsKnownByItsOwnID() throws {
         var rig = ServiceRig()
         #expect(try insert(Self.value(), &rig) == .success)
-        #expect(rig.system.services.blobDB.databases.keys(of: .notifications) == [Self.id.key])
+        #expect(rig.system.services.store.databases.keys(of: .notifications) == [Self.id.key])
         guard case .notificationShown(let item)? = rig.takeServiceEvents().first else {
             Issue.record("nothing was shown")
             return
@@ -76,9 +76,9 @@ import Testing
         _ = rig.takeServiceEvents()
         let other = PebbleUUID(upperHalf: 1, lowerHalf: 2)
         #expect(try insert(Self.value(status: 0x01, title: "Mallory"), under: other, &rig) == .success)
-        let item = try #require(rig.system.services.blobDB.databases.items(of: .notifications).first)
+        let item = try #require(rig.system.services.store.databases.items(of: .notifications).first)
         #expect(item.status == .read && item.attributes.first?.text == "Alice")
-        #expect(rig.system.services.blobDB.databases.count(of: .notifications) == 1)
+        #expect(rig.system.services.store.databases.count(of: .notifications) == 1)
         var value: [UInt8] = []
         item.encode(to: &value)
         #expect(rig.takeServiceEvents() == [.recordChanged(.notifications, key: Self.id.key, value: value)])
@@ -91,7 +91,7 @@ import Testing
     @Test func oneThatAlreadyHasAStatusAndIsNotKnownIsNotShown() throws {
         var rig = ServiceRig()
         #expect(try insert(Self.value(status: 0x10), &rig) == .success)
-        #expect(rig.system.services.blobDB.databases.count(of: .notifications) == 0)
+        #expect(rig.system.services.store.databases.count(of: .notifications) == 0)
         #expect(rig.takeServiceEvents().isEmpty)
     }
 
@@ -109,7 +109,7 @@ import Testing
             value[41] = database == .pins ? 1 : 3
             #expect(try insert(value, under: id, into: database, &rig) == .success)
             #expect(
-                rig.system.services.blobDB.databases.items(of: database).map { $0.attributes.first?.text } == ["Alice"]
+                rig.system.services.store.databases.items(of: database).map { $0.attributes.first?.text } == ["Alice"]
             )
         }
     }
@@ -141,7 +141,7 @@ import Testing
         #expect(reborn.takeServiceEvents().last == .notificationRemoved(Self.id))
         let again = ServiceRig(memory: reborn.system.services.memory)
         #expect(shown(again).isEmpty)
-        #expect(again.system.services.blobDB.databases.keys(of: .notifications) == [Self.id.key])
+        #expect(again.system.services.store.databases.keys(of: .notifications) == [Self.id.key])
     }
 
     /// The firmware keeps pins under the key that the phone chose; their actions name the pin.
@@ -151,13 +151,13 @@ import Testing
         value.replaceSubrange(32..<36, with: [0xFF, 0xFF, 0xFF, 0x7F])
         value[41] = 1
         #expect(try insert(value, into: .pins, &rig) == .success)
-        #expect(rig.system.services.blobDB.databases.keys(of: .pins) == [Self.key.key])
+        #expect(rig.system.services.store.databases.keys(of: .pins) == [Self.key.key])
         let isDone = rig.system.withServices(at: rig.now) { $0.perform(3, of: Self.id, text: nil, in: &$1) }
         #expect(isDone == true)
         #expect(rig.drain().map(\.payload) == [[0x02] + Self.id.key + [3, 0]])
         rig.send([0x00, 0x13, 0x2C, 0xB0, 0x11] + Self.id.key + [0x00, 0x00])
-        #expect(rig.system.services.blobDB.databases.items(of: .pins).first?.status == .dismissed)
+        #expect(rig.system.services.store.databases.items(of: .pins).first?.status == .dismissed)
         #expect(try delete(Self.key, from: .pins, &rig) == .success)
-        #expect(rig.system.services.blobDB.databases.count(of: .pins) == 0)
+        #expect(rig.system.services.store.databases.count(of: .pins) == 0)
     }
 }

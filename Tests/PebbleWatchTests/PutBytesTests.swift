@@ -168,7 +168,7 @@ import Testing
             #expect(try put(&rig, token, Self.bytes) == .acknowledgement(token))
             #expect(try answer(&rig, .commit(token, crc: Self.crc)) == .acknowledgement(token))
             #expect(try answer(&rig, .install(token)) == .acknowledgement(.none))
-            #expect(rig.system.services.apps.all.isEmpty && rig.system.services.files.isEmpty)
+            #expect(rig.system.services.store.apps.all.isEmpty && rig.system.services.store.files.isEmpty)
         }
     }
 
@@ -186,7 +186,7 @@ import Testing
         }
         #expect(try upload("one more") == .negativeAcknowledgement(.none))
         #expect(try upload("file 3") != .negativeAcknowledgement(.none), "what is there can be replaced")
-        #expect(rig.system.services.files.count == FileStorage.fileLimit)
+        #expect(rig.system.services.store.files.count == FileStorage.fileLimit)
     }
 
     /// `06` and `00` are no requests; a commit can be cut. A request names its upload all the same.

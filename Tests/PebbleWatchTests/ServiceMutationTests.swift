@@ -112,16 +112,16 @@ import Testing
     /// What a phone can make grow stays within what is named.
     private static func checkLimits(_ system: WatchSystem, _ round: Int) throws {
         let services = system.services
-        for database in services.blobDB.databases.databases {
+        for database in services.store.databases.databases {
             let rules = try #require(DatabaseRules(database), "round \(round)")
-            #expect(services.blobDB.databases.count(of: database) <= rules.recordLimit)
-            #expect(services.blobDB.databases.byteCount(of: database) <= rules.byteLimit)
+            #expect(services.store.databases.count(of: database) <= rules.recordLimit)
+            #expect(services.store.databases.byteCount(of: database) <= rules.byteLimit)
         }
-        #expect(services.dataLogging.spools.count <= DataLoggingService.sessionLimit)
-        #expect(services.dataLogging.spools.values.allSatisfy { $0.bytes.count <= DataLoggingService.spoolLimit })
+        #expect(services.store.spools.count <= DataLoggingService.sessionLimit)
+        #expect(services.store.spools.values.allSatisfy { $0.bytes.count <= DataLoggingService.spoolLimit })
         #expect(services.phoneControl.calls.count <= PhoneControlService.callLimit)
         #expect(services.timeline.pending.count <= TimelineService.pendingLimit)
         #expect(services.log.generations.count <= SystemLog.generationLimit)
-        #expect(services.files.count <= 1)
+        #expect(services.store.files.count <= 1)
     }
 }

@@ -64,17 +64,17 @@ import Testing
         let order = (1...3).map { PebbleUUID(upperHalf: $0, lowerHalf: 0) }
         let request: [UInt8] = [1, 3] + order.flatMap(\.key)
         #expect(rig.send(message(.appOrder, request)).map(\.payload) == [[1]])
-        #expect(rig.system.services.appOrder.order == order)
+        #expect(rig.system.services.store.appOrder == order)
         #expect(rig.send(message(.appOrder, [1, 1, 7])).map(\.payload) == [[3]], "a part of a UUID")
         #expect(rig.send(message(.appOrder, [2, 0])).map(\.payload) == [[2]], "another command")
-        #expect(rig.system.services.appOrder.order == order)
+        #expect(rig.system.services.store.appOrder == order)
         // A wrong count is complained of, and what is there is done all the same.
         #expect(rig.send(message(.appOrder, [1, 2] + order[0].key)).map(\.payload) == [[3], [1]])
-        #expect(rig.system.services.appOrder.order == [order[0]])
+        #expect(rig.system.services.store.appOrder == [order[0]])
         #expect(rig.send(message(.appOrder, request)).map(\.payload) == [[1]])
         rig.storeWorks = false
         #expect(rig.send(message(.appOrder, [1, 0])).map(\.payload) == [[2]])
-        #expect(rig.system.services.appOrder.order == order)
+        #expect(rig.system.services.store.appOrder == order)
     }
 
     @Test func musicIsShownAndControlled() throws {

@@ -56,14 +56,14 @@ extension AppManager {
 
     /// Makes an app launchable, once its parts have been fetched. One that runs already under this UUID is stopped, as it
     /// is being replaced.
-    mutating func install(_ metadata: AppMetadata, in context: inout ServiceContext) {
+    private mutating func install(_ metadata: AppMetadata, in context: inout ServiceContext) {
         register(metadata)
         unfetched.insert(metadata.uuid)
         _ = stop(metadata.uuid, in: &context)
     }
 
     /// Everything that an app needs is there: it starts.
-    mutating func fetched(_ uuid: PebbleUUID, in context: inout ServiceContext) {
+    private mutating func fetched(_ uuid: PebbleUUID, in context: inout ServiceContext) {
         unfetched.remove(uuid)
         _ = launch(uuid, in: &context)
     }
@@ -75,13 +75,29 @@ extension AppManager {
     }
 
     /// Removes an installed app, and stops it if it runs. Apps that came with the watch stay.
-    /// - Returns: false when there was no such app.
-    mutating func uninstall(_ uuid: PebbleUUID, in context: inout ServiceContext) -> Bool {
+    private mutating func uninstall(_ uuid: PebbleUUID, in context: inout ServiceContext) {
         unfetched.remove(uuid)
-        guard installed.removeValue(forKey: uuid) != nil else { return false }
+        guard installed.removeValue(forKey: uuid) != nil else { return }
         knownApps.remove(uuid)
         if runningUUID == uuid { startDefault(in: &context) }
-        return true
+    }
+
+    mutating func see(_ effect: ServiceEffect, in context: inout ServiceContext) {
+        switch effect {
+        case .appInstalled(let metadata):
+            context.emit(.appInstalled(metadata))
+            install(metadata, in: &context)
+        case .appRemoved(let uuid):
+            context.emit(.appRemoved(uuid))
+            uninstall(uuid, in: &context)
+        case .appsCleared(let uuids):
+            context.emit(.databaseCleared(.apps))
+            for uuid in uuids { uninstall(uuid, in: &context) }
+        case .appFetched(let uuid):
+            fetched(uuid, in: &context)
+        case .phoneAnnounced, .upload, .imageUploadWanted, .imageInstallWanted, .logsWanted, .appWanted:
+            break
+        }
     }
 
     /// Makes an app launchable, without a word to anybody: for what was installed before the watch started.
@@ -112,7 +128,7 @@ extension AppManager {
     mutating func launch(_ uuid: PebbleUUID, in context: inout ServiceContext) -> Bool {
         guard uuid != runningUUID, let app = app(uuid) else { return false }
         guard !unfetched.contains(uuid) else {
-            context.wantedApps.append(uuid)
+            context.effects.append(.appWanted(uuid))
             return true
         }
         replaceProcess(with: app, in: &context)
@@ -239,7 +255,30 @@ extension AppManager {
 
 // MARK: - AppMessage
 
-extension AppManager {
+extension AppManager: EndpointService {
+    static let endpoints: [Endpoint] = [.appMessage]
+    static let takesEmptyMessages = true
+
+    mutating func receive(_ message: PebbleMessage, on session: SessionID, in context: inout ServiceContext) {
+        if Self.isForeign(message.payload, from: context.sender) {
+            refuse(message.payload, on: session, in: &context)
+        } else {
+            receive(message.payload, on: session, in: &context)
+        }
+    }
+
+    /// Whether an AppMessage comes from the wrong companion: one speaks for its own watchapp only, and answers only what was
+    /// sent to it.
+    private static func isForeign(_ payload: [UInt8], from sender: ServiceContext.Sender?) -> Bool {
+        guard let sender else { return false }
+        let companion = sender.companion
+        return switch try? AppMessage(payload: payload) {
+        case .push(let push): companion.kind == .app && companion.application != push.application
+        case .acknowledgement, .negativeAcknowledgement: !sender.hasLastPush
+        case .request, nil: false
+        }
+    }
+
     /// The header of a message of the AppMessage endpoint has arrived, and perhaps no more yet.
     mutating func messageBegan(payloadLength: Int, on session: SessionID) {
         guard unfinished[session] == nil else { return }
@@ -256,12 +295,14 @@ extension AppManager {
     }
 
     /// A message that the running app is not to see, from a phone app that does not speak for it.
-    mutating func refuse(_ payload: [UInt8], on session: SessionID, in context: inout ServiceContext) {
+    private mutating func refuse(_ payload: [UInt8], on session: SessionID, in context: inout ServiceContext) {
         sessionClosed(session)
         guard let transaction = AppMessage.pushTransaction(of: payload) else { return }
         context.log(.warning, .session, "\(session): an AppMessage for another app than its own is refused")
         context.reply(AppMessage.negativeAcknowledgement(transaction), on: session)
     }
+
+    mutating func sessionClosed(_ session: SessionID, in context: inout ServiceContext) { sessionClosed(session) }
 
     /// A session is gone: what it was about to say is lost.
     mutating func sessionClosed(_ session: SessionID) {

@@ -5,7 +5,8 @@ import PebbleProtocol
 ///
 /// One fetch at a time; while it goes on nothing else is started. It is over when everything is there, when an upload
 /// fails, or when the phone goes quiet.
-struct AppFetchService: Sendable {
+struct AppFetchService: EndpointService {
+    static let endpoints: [Endpoint] = [.appFetch]
     /// How long the phone may take before each upload.
     static let patience: Duration = .seconds(15)
 
@@ -24,7 +25,7 @@ struct AppFetchService: Sendable {
     var nextDeadline: Duration? { fetch?.deadline }
 
     /// Asks for an app.
-    mutating func begin(_ app: InstalledApps.App, in context: inout ServiceContext) {
+    private mutating func begin(_ app: InstalledApps.App, in context: inout ServiceContext) {
         guard fetch == nil else {
             context.log(.info, .session, "another app is being fetched; the launch is ignored")
             return
@@ -38,10 +39,23 @@ struct AppFetchService: Sendable {
         context.reply(AppFetchRequest(application: app.metadata.uuid, appID: app.id), on: session)
     }
 
+    mutating func see(_ effect: ServiceEffect, in context: inout ServiceContext) {
+        switch effect {
+        case .upload(let step): uploadChanged(step, in: &context)
+        case .appInstalled(let metadata): appChanged(metadata.uuid, in: &context)
+        case .appRemoved(let application): appChanged(application, in: &context)
+        case .appsCleared(let applications):
+            for application in applications { appChanged(application, in: &context) }
+        case .appWanted(let application):
+            if let app = context.store.apps[application] { begin(app, in: &context) }
+        case .phoneAnnounced, .imageUploadWanted, .imageInstallWanted, .logsWanted, .appFetched:
+            break
+        }
+    }
+
     mutating func receive(
         _ message: PebbleMessage,
         on session: SessionID,
-        apps: inout InstalledApps,
         in context: inout ServiceContext
     ) throws(ByteDecodingError) {
         let response = try AppFetchResponse(payload: message.payload)
@@ -49,59 +63,59 @@ struct AppFetchService: Sendable {
         switch response {
         case .starting:
             if fetch.deadline != nil { self.fetch?.deadline = context.now + Self.patience }
-        case .busy: fail("the phone is busy", apps: &apps, in: &context)
-        case .invalidUUID: fail("the phone does not know it", apps: &apps, in: &context)
-        case .noData: fail("the phone does not have it", apps: &apps, in: &context)
+        case .busy: fail("the phone is busy", in: &context)
+        case .invalidUUID: fail("the phone does not know it", in: &context)
+        case .noData: fail("the phone does not have it", in: &context)
         }
     }
 
     /// An upload began, ended or failed.
-    mutating func uploadChanged(_ step: UploadStep, apps: inout InstalledApps, in context: inout ServiceContext) {
+    private mutating func uploadChanged(_ step: UploadStep, in context: inout ServiceContext) {
         guard let fetch, case .app(let part) = step.destination, part.application == fetch.application else { return }
         switch step.outcome {
         case .began:
             self.fetch?.deadline = nil
         case .failed:
-            fail("an upload failed", apps: &apps, in: &context)
+            fail("an upload failed", in: &context)
         case .stored:
             self.fetch?.deadline = context.now + Self.patience
-            if apps[fetch.application]?.isCached == true { finish(in: &context) }
+            if context.store.apps[fetch.application]?.isCached == true { finish(in: &context) }
         }
     }
 
     /// The phone has gone quiet.
-    mutating func advance(apps: inout InstalledApps, in context: inout ServiceContext) {
+    mutating func advance(in context: inout ServiceContext) {
         guard let fetch, let deadline = fetch.deadline, deadline <= context.now else { return }
-        fail("nothing more came for \(Self.patience)", apps: &apps, in: &context)
+        fail("nothing more came for \(Self.patience)", in: &context)
     }
 
     /// The app was removed or replaced while it was being fetched: the fetch is pointless.
-    mutating func appChanged(_ application: PebbleUUID, in context: inout ServiceContext) {
+    private mutating func appChanged(_ application: PebbleUUID, in context: inout ServiceContext) {
         guard fetch?.application == application else { return }
         fetch = nil
         context.emit(.appFetchFailed(application, reason: "it was removed or replaced"))
     }
 
-    mutating func sessionClosed(_ session: SessionID, apps: inout InstalledApps, in context: inout ServiceContext) {
-        if fetch?.session == session { fail("the session closed", apps: &apps, in: &context) }
+    mutating func sessionClosed(_ session: SessionID, in context: inout ServiceContext) {
+        if fetch?.session == session { fail("the session closed", in: &context) }
     }
 
     private mutating func finish(in context: inout ServiceContext) {
         guard let application = fetch?.application else { return }
         fetch = nil
-        context.fetchedApps.append(application)
+        context.effects.append(.appFetched(application))
     }
 
     /// What has come of it is thrown away: an app without all of its parts cannot start.
-    private mutating func fail(_ reason: String, apps: inout InstalledApps, in context: inout ServiceContext) {
+    private mutating func fail(_ reason: String, in context: inout ServiceContext) {
         guard let application = fetch?.application else { return }
         fetch = nil
         var reason = reason
-        if let app = apps[application], !app.parts.isEmpty, !app.isCached {
+        if let app = context.store.apps[application], !app.parts.isEmpty, !app.isCached {
             reason += "; the app is refused: " + app.missingParts.map(\.reasonWhenMissing).joined(separator: ", ")
         }
-        if apps[application]?.parts.isEmpty == false {
-            apps.removeParts(of: application)
+        if context.store.apps[application]?.parts.isEmpty == false {
+            context.store.apps.removeParts(of: application)
             context.remember(.appPartsRemoved(of: application))
         }
         context.emit(.appFetchFailed(application, reason: reason))
@@ -115,17 +129,5 @@ extension AppPart.Kind {
         case .resources: "its resources are missing, and the watch starts no app without them"
         case .worker: "its background worker is missing, although it says that it has one"
         }
-    }
-}
-
-/// What happened to an upload.
-struct UploadStep: Sendable {
-    let destination: PutBytesService.Destination
-    let outcome: Outcome
-
-    enum Outcome: Sendable {
-        case began
-        case stored
-        case failed
     }
 }

@@ -2,7 +2,8 @@ import ByteCoding
 import PebbleProtocol
 
 /// Endpoint 0x07D6: sends what apps log to the phones that asked for it.
-struct AppLogService: Sendable {
+struct AppLogService: EndpointService {
+    static let endpoints: [Endpoint] = [.appLog]
     /// Lines that wait while an upload is under way; beyond it the oldest are lost.
     static let waitingLimit = 64
 
@@ -20,15 +21,15 @@ struct AppLogService: Sendable {
     }
 
     /// An app has logged a line.
-    mutating func log(_ record: AppLogRecord, isQuiet: Bool, in context: inout ServiceContext) {
+    mutating func log(_ record: AppLogRecord, in context: inout ServiceContext) {
         guard !listeners.isEmpty else { return }
         if waiting.count >= Self.waitingLimit { waiting.removeFirst() }
         waiting.append(record)
-        if !isQuiet { flush(in: &context) }
+        if !context.store.isUploading { flush(in: &context) }
     }
 
     /// Sends what waits: some clients take any message for the answer to an upload, so that nothing may come between.
-    mutating func flush(in context: inout ServiceContext) {
+    private mutating func flush(in context: inout ServiceContext) {
         guard !waiting.isEmpty else { return }
         for record in waiting {
             for session in listeners { context.reply(record, on: session) }
@@ -36,7 +37,11 @@ struct AppLogService: Sendable {
         waiting = []
     }
 
-    mutating func sessionClosed(_ session: SessionID) {
+    mutating func see(_ effect: ServiceEffect, in context: inout ServiceContext) {
+        if case .upload = effect, !context.store.isUploading { flush(in: &context) }
+    }
+
+    mutating func sessionClosed(_ session: SessionID, in context: inout ServiceContext) {
         listeners.remove(session)
         if listeners.isEmpty { waiting = [] }
     }

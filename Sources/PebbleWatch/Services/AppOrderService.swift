@@ -2,16 +2,12 @@ import ByteCoding
 import PebbleProtocol
 
 /// Endpoint 0xABCD: the order of apps in the launcher. It is acknowledged when the store has it.
-struct AppOrderService: Sendable {
+struct AppOrderService: EndpointService {
+    static let endpoints: [Endpoint] = [.appOrder]
     /// Orders that may wait for the store; more are to come later.
     static let queueLimit = 8
 
-    private(set) var order: [PebbleUUID]
     private var storing: [(session: SessionID, order: [PebbleUUID])] = []
-
-    init(order: [PebbleUUID]) {
-        self.order = order
-    }
 
     mutating func receive(_ message: PebbleMessage, on session: SessionID, in context: inout ServiceContext) {
         let request: AppOrderRequest
@@ -36,7 +32,7 @@ struct AppOrderService: Sendable {
         guard !storing.isEmpty else { return }
         let (session, order) = storing.removeFirst()
         if failure == nil {
-            self.order = order
+            context.store.appOrder = order
             context.emit(.appOrderChanged(order))
         }
         context.reply(failure == nil ? AppOrderResponse.success : .failure, on: session)

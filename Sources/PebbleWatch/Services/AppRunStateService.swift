@@ -2,12 +2,15 @@ import ByteCoding
 import PebbleProtocol
 
 /// Endpoint 0x0034: which app runs, and starting another.
-enum AppRunStateService {
+struct AppRunStateService: AppEndpointService {
+    static let endpoints: [Endpoint] = [.appRunState]
+    static let takesEmptyMessages = true
+
     /// Apps that do not exist are ignored without an answer, and so is launching the app that runs, as the firmware does.
-    static func receive(
+    func receive(
         _ message: PebbleMessage,
         on session: SessionID,
-        apps: inout AppManager,
+        with apps: inout AppManager,
         in context: inout ServiceContext
     ) throws(ByteDecodingError) {
         switch try AppRunStateMessage(payload: message.payload) {

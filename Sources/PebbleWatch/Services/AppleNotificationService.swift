@@ -32,7 +32,6 @@ struct AppleNotificationService: Sendable {
     mutating func receive(
         _ notification: ANCSNotification,
         from connection: ConnectionHandle,
-        databases: inout BlobDBService,
         calls: inout PhoneControlService,
         in context: inout ServiceContext
     ) {
@@ -46,19 +45,18 @@ struct AppleNotificationService: Sendable {
                 guard calls.missedOnPhone(caller, in: &context) else { return }
             }
         }
-        show(notification, from: source, databases: &databases, in: &context)
+        show(notification, from: source, in: &context)
     }
 
     private mutating func show(
         _ notification: ANCSNotification,
         from source: Source,
-        databases: inout BlobDBService,
         in context: inout ServiceContext
     ) {
         var item = TimelineItem(notification, in: context)
         if let known = items[source] {
             item.id = known
-        } else if let same = databases.databases.items(of: .notifications).first(where: {
+        } else if let same = context.store.databases.items(of: .notifications).first(where: {
             item.isSame(as: $0) && self.source(of: $0.id) == nil
         }) {
             // The phone tells once more what it told on an earlier link.
@@ -79,7 +77,7 @@ struct AppleNotificationService: Sendable {
         item.encode(to: &value)
         let seconds = context.clock.seconds(at: context.now)
         let record = BlobDatabases.Record(value: value, timestamp: seconds)
-        databases.insert(.notifications, item.id.key, record, in: &context)
+        context.insert(.notifications, item.id.key, record)
         context.emit(.notificationShown(item))
     }
 

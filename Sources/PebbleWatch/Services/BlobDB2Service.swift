@@ -5,7 +5,9 @@ import PebbleProtocol
 ///
 /// A phone that asks for the version of this protocol waits, on every connection, until it hears that all changes were
 /// written. One that never asks does not know the protocol and is sent nothing.
-struct BlobDB2Service: Sendable {
+struct BlobDB2Service: EndpointService {
+    static let endpoints: [Endpoint] = [.blobDB2]
+
     static let version: UInt8 = 1
     /// How long after the question for the version the changes are written: it may be followed by one that makes
     /// everything count as changed.
@@ -45,7 +47,6 @@ struct BlobDB2Service: Sendable {
     mutating func receive(
         _ message: PebbleMessage,
         on session: SessionID,
-        databases: inout BlobDBService,
         in context: inout ServiceContext
     ) throws(ByteDecodingError) {
         let request: BlobDB2Message
@@ -63,7 +64,7 @@ struct BlobDB2Service: Sendable {
         }
         switch request.body {
         case .dirtyDatabases:
-            let isDirty = !Self.dirtyKeys(in: databases).isEmpty
+            let isDirty = !Self.dirtyKeys(in: context.store).isEmpty
             respond(
                 request.token,
                 to: BlobDB2Message.Command.dirtyDatabases,
@@ -73,7 +74,7 @@ struct BlobDB2Service: Sendable {
                 in: &context
             )
         case .startSync(let database):
-            let status = startSync(of: database, on: session, databases: databases, in: &context)
+            let status = startSync(of: database, on: session, in: &context)
             respond(request.token, to: BlobDB2Message.Command.startSync, status, on: session, in: &context)
         case .version:
             respond(
@@ -96,9 +97,9 @@ struct BlobDB2Service: Sendable {
                 )
                 return
             }
-            databases.markAllDirty(database, in: &context)
+            context.markAllDirty(database)
             respond(request.token, to: BlobDB2Message.Command.markAllDirty, .success, on: session, in: &context)
-            begin(on: session, databases: databases, in: &context)
+            begin(on: session, in: &context)
         case .syncDone:
             respond(request.token, to: BlobDB2Message.Command.syncDone, .invalidOperation, on: session, in: &context)
         case .write:
@@ -108,31 +109,31 @@ struct BlobDB2Service: Sendable {
         case .unsupported(let command):
             respond(request.token, to: command, .invalidOperation, on: session, in: &context)
         case .response(let command, let status, _):
-            answered(request.token, command, status, on: session, databases: &databases, in: &context)
+            answered(request.token, command, status, on: session, in: &context)
         }
     }
 
     /// The watch changed a setting: a phone that keeps up with settings hears of it.
-    mutating func settingChanged(databases: BlobDBService, in context: inout ServiceContext) {
+    mutating func settingChanged(in context: inout ServiceContext) {
         guard let sync, sync.start == nil else { return }
-        begin(on: sync.session, databases: databases, in: &context)
+        begin(on: sync.session, in: &context)
     }
 
-    mutating func sessionClosed(_ session: SessionID) {
+    mutating func sessionClosed(_ session: SessionID, in context: inout ServiceContext) {
         if sync?.session == session { sync = nil }
     }
 
-    mutating func advance(databases: BlobDBService, in context: inout ServiceContext) {
+    mutating func advance(in context: inout ServiceContext) {
         guard let deadline = nextDeadline, deadline <= context.now, let sync else { return }
         if sync.start != nil {
-            begin(on: sync.session, databases: databases, in: &context)
+            begin(on: sync.session, in: &context)
         } else if let write = sync.inFlight, write.end <= context.now {
             context.log(.warning, .session, "\(sync.session): the phone does not take changed settings")
             self.sync?.inFlight = nil
             self.sync?.waiting = []
         } else if let write = sync.inFlight {
             self.sync?.inFlight?.retryTime = context.now + Self.retryInterval
-            send(write, databases: databases, in: &context)
+            send(write, in: &context)
         }
     }
 }
@@ -145,7 +146,6 @@ extension BlobDB2Service {
     private mutating func startSync(
         of database: BlobDBDatabase,
         on session: SessionID,
-        databases: BlobDBService,
         in context: inout ServiceContext
     ) -> BlobDBStatus {
         guard DatabaseRules(database) != nil else { return .invalidDatabase }
@@ -155,25 +155,25 @@ extension BlobDB2Service {
         }
         if sync?.session == session, sync?.inFlight != nil { return .tryLater }
         sync = Sync(session: session)
-        begin(on: session, databases: databases, in: &context)
+        begin(on: session, in: &context)
         return .success
     }
 
-    private static func dirtyKeys(in databases: BlobDBService) -> [[UInt8]] {
-        databases.databases.keys(of: .settings).filter { databases.databases[.settings, $0]?.isDirty == true }
+    private static func dirtyKeys(in store: ServiceStore) -> [[UInt8]] {
+        store.databases.keys(of: .settings).filter { store.databases[.settings, $0]?.isDirty == true }
     }
 
     /// Writes everything that is dirty, to a phone that takes settings, and says when that is done.
-    private mutating func begin(on session: SessionID, databases: BlobDBService, in context: inout ServiceContext) {
+    private mutating func begin(on session: SessionID, in context: inout ServiceContext) {
         if sync?.session != session { sync = Sync(session: session) }
         sync?.start = nil
         let takesSettings = context.phoneCapabilities.contains(.settingsSync)
         let busy = sync?.inFlight?.key
-        sync?.waiting = takesSettings ? Self.dirtyKeys(in: databases).filter { $0 != busy } : []
-        next(databases: databases, in: &context)
+        sync?.waiting = takesSettings ? Self.dirtyKeys(in: context.store).filter { $0 != busy } : []
+        next(in: &context)
     }
 
-    private mutating func next(databases: BlobDBService, in context: inout ServiceContext) {
+    private mutating func next(in context: inout ServiceContext) {
         guard let current = sync, current.inFlight == nil else { return }
         guard let key = current.waiting.first else {
             guard !current.isDoneSent else { return }
@@ -185,16 +185,16 @@ extension BlobDB2Service {
         let write = Write(
             token: nextToken(),
             key: key,
-            timestamp: databases.databases[.settings, key]?.timestamp ?? 0,
+            timestamp: context.store.databases[.settings, key]?.timestamp ?? 0,
             retryTime: context.now + Self.retryInterval,
             end: context.now + Self.patience
         )
         sync?.inFlight = write
-        send(write, databases: databases, in: &context)
+        send(write, in: &context)
     }
 
-    private func send(_ write: Write, databases: BlobDBService, in context: inout ServiceContext) {
-        guard let session = sync?.session, let record = databases.databases[.settings, write.key] else { return }
+    private func send(_ write: Write, in context: inout ServiceContext) {
+        guard let session = sync?.session, let record = context.store.databases[.settings, write.key] else { return }
         let message = BlobDB2Message(
             token: write.token,
             .writeBack(
@@ -213,7 +213,6 @@ extension BlobDB2Service {
         _ command: UInt8,
         _ status: BlobDBStatus,
         on session: SessionID,
-        databases: inout BlobDBService,
         in context: inout ServiceContext
     ) {
         guard command == BlobDB2Message.Command.writeBack, sync?.session == session, let write = sync?.inFlight,
@@ -222,9 +221,9 @@ extension BlobDB2Service {
         sync?.inFlight = nil
         // A phone that has something newer will write that itself.
         if status == .success || status == .dataStale {
-            databases.wasWrittenBack(.settings, write.key, at: write.timestamp, in: &context)
+            context.wasWrittenBack(.settings, write.key, at: write.timestamp)
         }
-        next(databases: databases, in: &context)
+        next(in: &context)
     }
 
     private mutating func nextToken() -> BlobDBToken {

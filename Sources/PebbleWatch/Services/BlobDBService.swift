@@ -3,14 +3,16 @@ import PebbleProtocol
 
 /// Endpoint 0xB1DB: the phone fills the watch's databases.
 ///
-/// Commands are answered one by one, in order, each when the store has what it changed. What they mean for the rest of
-/// the watch is told as ``Effect``s.
-struct BlobDBService: Sendable {
+/// Commands are answered one by one, in order, each when the store has what it changed. What that means for the rest of the
+/// watch follows.
+struct BlobDBService: EndpointService {
+    static let endpoints: [Endpoint] = [.blobDB]
+
     /// Commands that may wait for the store; a phone that sends more is told to try later.
     static let queueLimit = 64
 
     /// A change of a database that has become true.
-    enum Effect: Sendable {
+    private enum Effect: Sendable {
         case inserted(BlobDBDatabase, key: [UInt8], value: [UInt8])
         /// A notification that was there has another status.
         case notificationChanged(TimelineItem)
@@ -30,18 +32,9 @@ struct BlobDBService: Sendable {
         case store(ServiceChange, Effect)
     }
 
-    private(set) var databases: BlobDatabases
-    /// Whether what the phone believes to be in the databases is true. It is not on a watch that has lost them; a phone
-    /// that has cleared one starts again.
-    private(set) var isFaithful: Bool
     private var queue: [Request] = []
     /// What the store was handed of the first of the queue.
     private var storing: (change: ServiceChange, effect: Effect)?
-
-    init(databases: BlobDatabases, isFaithful: Bool) {
-        self.databases = databases
-        self.isFaithful = isFaithful
-    }
 
     mutating func receive(_ message: PebbleMessage, on session: SessionID, in context: inout ServiceContext) {
         guard let request = try? BlobDBRequest(payload: message.payload) else {
@@ -57,25 +50,25 @@ struct BlobDBService: Sendable {
     }
 
     /// The session that waited for answers is gone. What is with the store happens all the same.
-    mutating func sessionClosed(_ session: SessionID) {
+    mutating func sessionClosed(_ session: SessionID, in context: inout ServiceContext) {
         let first = storing == nil ? nil : queue.first
         queue.removeAll { $0.session == session }
         if let first, first.session == session { queue.insert(first, at: 0) }
     }
 
     /// The store has the change of the command that waits, or could not take it.
-    mutating func changeFinished(failure: WatchStoreError?, in context: inout ServiceContext) -> Effect? {
-        guard let (change, effect) = storing, !queue.isEmpty else { return nil }
+    mutating func changeFinished(failure: WatchStoreError?, in context: inout ServiceContext) {
+        guard let (change, effect) = storing, !queue.isEmpty else { return }
         storing = nil
         let request = queue.removeFirst()
-        defer { work(in: &context) }
-        guard failure == nil else {
-            answer(request, failure.map(Self.status) ?? .generalFailure, in: &context)
-            return nil
+        if let failure {
+            answer(request, Self.status(of: failure), in: &context)
+            return work(in: &context)
         }
-        apply(change)
+        Self.apply(change, to: &context.store)
         answer(request, .success, in: &context)
-        return effect
+        work(in: &context)
+        carryOut(effect, in: &context)
     }
 
     private static func status(of failure: WatchStoreError) -> BlobDBStatus {
@@ -114,7 +107,9 @@ extension BlobDBService {
                 return try insertion(into: database, record, timestamp: timestamp, in: context)
             case .delete(let database, let key):
                 let deletion = try rules(of: database).deletion(of: key)
-                guard databases[database, deletion.key] != nil else { return .answer(deletion.statusIfMissing) }
+                guard context.store.databases[database, deletion.key] != nil else {
+                    return .answer(deletion.statusIfMissing)
+                }
                 let removal = Self.removal(from: database, deletion.key)
                 return .store(removal, .deleted(database, key: deletion.key))
             case .clear(let database):
@@ -144,7 +139,8 @@ extension BlobDBService {
         in context: ServiceContext
     ) throws(DatabaseRules.Refusal) -> Verdict {
         let rules = try rules(of: database)
-        let place = try rules.place(of: record, known: databases, in: context)
+        let databases = context.store.databases
+        let place = try rules.place(of: record, in: context)
         let key = place.key
         let known = databases[database, key]
         // Both sides change settings: the later change holds.
@@ -206,13 +202,13 @@ extension BlobDBService {
     }
 
     /// Makes true what the store has.
-    private mutating func apply(_ change: ServiceChange) {
+    private static func apply(_ change: ServiceChange, to store: inout ServiceStore) {
         switch change {
-        case .several(let changes): for change in changes { apply(change) }
-        case .record(let stored): databases[stored.database, stored.key] = stored.record
-        case .recordRemoved(let database, let key): databases[database, key] = nil
-        case .databaseCleared(let database): databases.clear(database)
-        case .isFaithful(let value): isFaithful = value
+        case .several(let changes): for change in changes { apply(change, to: &store) }
+        case .record(let stored): store.databases[stored.database, stored.key] = stored.record
+        case .recordRemoved(let database, let key): store.databases[database, key] = nil
+        case .databaseCleared(let database): store.databases.clear(database)
+        case .isFaithful(let value): store.isFaithful = value
         case .appPart, .appPartsRemoved, .allAppPartsRemoved, .file, .updateBytes, .updateProgress, .updateDiscarded,
             .firmware, .recoveryFirmware, .allRecordsDirty, .appOrder, .loggingSession, .loggingData, .loggingConsumed,
             .loggingFinished, .loggingEnded, .isDataLoggingEnabled, .coreDump, .coreDumpRead, .factoryReset:
@@ -222,55 +218,39 @@ extension BlobDBService {
     }
 }
 
-// MARK: - Changes that the watch makes itself
+// MARK: - Effects
 
 extension BlobDBService {
-    /// Changes a record that the phone may write too, such as a setting. It is true at once; that it is stored is no
-    /// one's to wait for.
-    mutating func set(
-        _ database: BlobDBDatabase,
-        _ key: [UInt8],
-        _ record: BlobDatabases.Record,
-        in context: inout ServiceContext
-    ) {
-        databases[database, key] = record
-        context.remember(.record(StoredRecord(database: database, key: key, record: record)))
-    }
-
-    /// Adds a record of the watch's own to a database whose oldest records make way.
-    mutating func insert(
-        _ database: BlobDBDatabase,
-        _ key: [UInt8],
-        _ record: BlobDatabases.Record,
-        in context: inout ServiceContext
-    ) {
-        guard let rules = DatabaseRules(database), record.value.count <= rules.byteLimit else { return }
-        databases[database, key] = nil
-        for oldest in databases.keys(of: database) {
-            let byteCount = databases.byteCount(of: database) + record.value.count
-            guard databases.count(of: database) >= rules.recordLimit || byteCount > rules.byteLimit else { break }
-            databases[database, oldest] = nil
-            context.remember(.recordRemoved(database, key: oldest))
+    /// What a changed database means for the rest of the watch.
+    private func carryOut(_ effect: Effect, in context: inout ServiceContext) {
+        switch effect {
+        case .inserted(.apps, _, let value):
+            guard let metadata = try? AppMetadata(value[...]) else { return }
+            context.store.apps.insert(metadata)
+            context.effects.append(.appInstalled(metadata))
+        case .deleted(.apps, let key):
+            guard let uuid = PebbleUUID(key) else { return }
+            context.store.apps.remove(uuid)
+            context.effects.append(.appRemoved(uuid))
+        case .cleared(.apps):
+            context.effects.append(.appsCleared(context.store.apps.all.map(\.metadata.uuid)))
+            context.store.apps.removeAll()
+        case .inserted(.notifications, _, let value):
+            if let item = try? TimelineItem(value[...]) { context.emit(.notificationShown(item)) }
+        case .notificationChanged(let item):
+            var value: [UInt8] = []
+            item.encode(to: &value)
+            context.emit(.recordChanged(.notifications, key: item.id.key, value: value))
+            if !item.isShown { context.emit(.notificationRemoved(item.id)) }
+        case .deleted(.notifications, let key):
+            if let id = PebbleUUID(key) { context.emit(.notificationRemoved(id)) }
+        case .inserted(let database, let key, let value):
+            context.emit(.recordChanged(database, key: key, value: value))
+        case .deleted(let database, let key):
+            context.emit(.recordRemoved(database, key: key))
+        case .cleared(let database):
+            context.emit(.databaseCleared(database))
         }
-        set(database, key, record, in: &context)
-    }
-
-    /// All of a database's records count as changed by the watch.
-    mutating func markAllDirty(_ database: BlobDBDatabase, in context: inout ServiceContext) {
-        for key in databases.keys(of: database) { databases[database, key]?.isDirty = true }
-        context.remember(.allRecordsDirty(database))
-    }
-
-    /// The phone has a record as it was at a time.
-    mutating func wasWrittenBack(
-        _ database: BlobDBDatabase,
-        _ key: [UInt8],
-        at timestamp: UInt32,
-        in context: inout ServiceContext
-    ) {
-        guard var record = databases[database, key], record.timestamp == timestamp else { return }
-        record.isDirty = false
-        set(database, key, record, in: &context)
     }
 }
 

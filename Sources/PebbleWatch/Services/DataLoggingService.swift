@@ -6,7 +6,9 @@ import PebbleProtocol
 /// What an app logs is spooled, in memory and in the store, until the phone has acknowledged it. A session is opened on the
 /// phone; when the phone acknowledges that, all that is spooled goes out, message by message, each of which waits for its
 /// acknowledgement. What is logged later goes out when it is much, when the phone asks, and every 15 minutes.
-struct DataLoggingService: Sendable {
+struct DataLoggingService: EndpointService {
+    static let endpoints: [Endpoint] = [.dataLogging]
+
     /// Sessions that there can be at once.
     static let sessionLimit = 20
     /// The most that one session can spool, in bytes.
@@ -33,16 +35,16 @@ struct DataLoggingService: Sendable {
         case sending(byteCount: Int, by: Duration)
     }
 
+    /// How far the phone is with one of ``ServiceStore/spools``; each has one.
     private struct Session: Sendable {
-        var spool: LoggingSpool
         var link = Link.closed
         var refusalCount = 0
         /// Whether everything is to go out, however little it is.
         var isFlushing = false
 
-        /// Whether it has something to send, and nothing makes it go out.
+        /// Whether nothing makes go out what there is to send.
         var isIdle: Bool {
-            guard !spool.bytes.isEmpty, !isFlushing else { return false }
+            guard !isFlushing else { return false }
             switch link {
             case .closed, .open: return true
             case .opening, .sending: return false
@@ -75,18 +77,14 @@ struct DataLoggingService: Sendable {
     private var phone: SessionID?
     /// Sessions that the phone is to hear of, one after the other.
     private var toOpen: [LoggingSessionID] = []
-    private(set) var isSendEnabled = true
     /// When everything goes out; nil if there is nothing to send.
     private var flushTime: Duration?
 
-    init(spools: [LoggingSessionID: LoggingSpool], isSendEnabled: Bool) {
-        sessions = spools.mapValues { Session(spool: $0) }
+    /// - Parameter spools: what is spooled.
+    init(spools: [LoggingSessionID: LoggingSpool]) {
+        sessions = spools.mapValues { _ in Session() }
         lastID = spools.keys.map(\.rawValue).max() ?? 0
-        self.isSendEnabled = isSendEnabled
     }
-
-    /// What is spooled.
-    var spools: [LoggingSessionID: LoggingSpool] { sessions.mapValues(\.spool) }
 
     var nextDeadline: Duration? {
         let deadline = sessions.values.lazy.compactMap(\.deadline).min()
@@ -118,8 +116,8 @@ extension DataLoggingService {
         guard (1...Self.dataLimit).contains(size), !items.isEmpty, items.count.isMultiple(of: size) else {
             return false
         }
-        var id = sessions.first { _, session in
-            !session.spool.isFinished && session.spool.session.describesSameItems(as: description)
+        var id = context.store.spools.first { _, spool in
+            !spool.isFinished && spool.session.describesSameItems(as: description)
         }?.key
         id =
             id
@@ -127,7 +125,7 @@ extension DataLoggingService {
                 guard case .created(let spool) = $0.change else { return false }
                 return spool.session.describesSameItems(as: description)
             }?.id
-        let spooled = id.map { id in (sessions[id]?.spool.bytes.count ?? 0) + pendingByteCount(of: id) } ?? 0
+        let spooled = id.map { id in (context.store.spools[id]?.bytes.count ?? 0) + pendingByteCount(of: id) } ?? 0
         guard spooled + items.count <= Self.spoolLimit else { return false }
         let place: LoggingSessionID
         if let id {
@@ -139,48 +137,60 @@ extension DataLoggingService {
             pending.append(Pending(id: place, change: .created(spool)))
             context.remember(.loggingSession(place, description), for: .dataLogging)
         }
-        let offset = (sessions[place]?.spool.end ?? 0) + pendingByteCount(of: place)
+        let offset = (context.store.spools[place]?.end ?? 0) + pendingByteCount(of: place)
         pending.append(Pending(id: place, change: .logged(items)))
         context.remember(.loggingData(place, offset: offset, items), for: .dataLogging)
         return true
     }
 
     /// The store has what was logged, or could not take it: then it was not logged.
-    mutating func changeFinished(failure: WatchStoreError?, isQuiet: Bool, in context: inout ServiceContext) {
+    mutating func changeFinished(failure: WatchStoreError?, in context: inout ServiceContext) {
         guard !pending.isEmpty else { return }
         let done = pending.removeFirst()
         switch done.change {
         case .created(let spool):
             guard failure == nil else { return }
-            sessions[done.id] = Session(spool: spool)
+            sessions[done.id] = Session()
+            context.store.spools[done.id] = spool
             if phone != nil { toOpen.append(done.id) }
         case .logged(let items):
             guard failure == nil, sessions[done.id] != nil else {
                 context.emit(.dataNotLogged(done.id, reason: failure?.description ?? "its session was not stored"))
                 return
             }
-            sessions[done.id]?.spool.append(items)
+            context.store.spools[done.id]?.append(items)
             context.emit(.dataLogged(done.id, byteCount: items.count))
             // An opening that was not answered is tried again when there is a reason.
             if phone != nil, sessions[done.id]?.link == .closed, !toOpen.contains(done.id) { toOpen.append(done.id) }
         }
-        work(isQuiet: isQuiet, in: &context)
+        work(isQuiet: context.store.isUploading, in: &context)
     }
 
     /// An app logs no more under a tag: what is spooled goes out, and then the session ends.
     mutating func finish(_ id: LoggingSessionID, in context: inout ServiceContext) {
         guard sessions[id] != nil else { return }
-        sessions[id]?.spool.isFinished = true
+        context.store.spools[id]?.isFinished = true
         context.remember(.loggingFinished(id))
         work(isQuiet: false, in: &context)
     }
 
     /// Everything under some tags is to go out now.
-    mutating func flush(_ tags: ClosedRange<UInt32>, isQuiet: Bool, in context: inout ServiceContext) {
-        for id in sessions.keys where tags.contains(sessions[id]?.spool.session.tag ?? .max) {
+    private mutating func flush(_ tags: ClosedRange<UInt32>, in context: inout ServiceContext) {
+        for id in sessions.keys where tags.contains(context.store.spools[id]?.session.tag ?? .max) {
             sessions[id]?.isFlushing = true
         }
-        work(isQuiet: isQuiet, in: &context)
+        work(isQuiet: context.store.isUploading, in: &context)
+    }
+
+    mutating func see(_ effect: ServiceEffect, in context: inout ServiceContext) {
+        switch effect {
+        case .logsWanted(let tags): flush(tags, in: &context)
+        case .upload: if !context.store.isUploading { work(isQuiet: false, in: &context) }
+        case .phoneAnnounced, .imageUploadWanted, .imageInstallWanted, .appInstalled, .appRemoved, .appsCleared,
+            .appWanted,
+            .appFetched:
+            break
+        }
     }
 
     private func pendingByteCount(of id: LoggingSessionID) -> Int {
@@ -206,7 +216,6 @@ extension DataLoggingService {
     mutating func receive(
         _ message: PebbleMessage,
         on session: SessionID,
-        isQuiet: Bool,
         in context: inout ServiceContext
     ) throws(ByteDecodingError) {
         switch try DataLoggingMessage(payload: message.payload) {
@@ -220,14 +229,14 @@ extension DataLoggingService {
             // A session with nothing to send says nothing.
             if let id = self.session(id) { wanted(id, in: context) }
         case .getSendEnable:
-            context.reply(DataLoggingMessage.sendEnableState(isSendEnabled), on: session)
+            context.reply(DataLoggingMessage.sendEnableState(context.store.isDataLoggingEnabled), on: session)
         case .setSendEnable(let isEnabled):
-            isSendEnabled = isEnabled
+            context.store.isDataLoggingEnabled = isEnabled
             context.remember(.isDataLoggingEnabled(isEnabled))
         case .open, .data, .close, .timeout, .sendEnableState:
             context.log(.info, .session, "\(session): the phone sent a watch's data logging message")
         }
-        work(isQuiet: isQuiet, in: &context)
+        work(isQuiet: context.store.isUploading, in: &context)
     }
 
     /// The phone starts again: what it knows and the watch does not is closed, and everything is opened again.
@@ -293,12 +302,12 @@ extension DataLoggingService {
     }
 
     private mutating func consume(_ byteCount: Int, of id: LoggingSessionID, in context: inout ServiceContext) {
-        sessions[id]?.spool.removeFirst(byteCount)
-        guard let start = sessions[id]?.spool.start else { return }
+        context.store.spools[id]?.removeFirst(byteCount)
+        guard let start = context.store.spools[id]?.start else { return }
         context.remember(.loggingConsumed(id, upTo: start))
     }
 
-    mutating func sessionClosed(_ session: SessionID) {
+    mutating func sessionClosed(_ session: SessionID, in context: inout ServiceContext) {
         guard phone == session else { return }
         phone = nil
         flushTime = nil
@@ -309,7 +318,7 @@ extension DataLoggingService {
         }
     }
 
-    mutating func advance(isQuiet: Bool, in context: inout ServiceContext) {
+    mutating func advance(in context: inout ServiceContext) {
         guard let deadline = nextDeadline, deadline <= context.now, let phone else { return }
         for id in sessions.keys.sorted() {
             guard let deadline = sessions[id]?.deadline, deadline <= context.now else { continue }
@@ -318,8 +327,8 @@ extension DataLoggingService {
             if case .sending = sessions[id]?.link { sessions[id]?.link = .open } else { sessions[id]?.link = .closed }
             sessions[id]?.isFlushing = false
         }
-        if let flushTime, flushTime <= context.now { flushEverything() }
-        work(isQuiet: isQuiet, in: &context)
+        if let flushTime, flushTime <= context.now { flushEverything(in: context) }
+        work(isQuiet: context.store.isUploading, in: &context)
     }
 }
 
@@ -327,24 +336,31 @@ extension DataLoggingService {
 
 extension DataLoggingService {
     /// Sends what may be sent. While an upload is under way nothing may.
-    mutating func work(isQuiet: Bool, in context: inout ServiceContext) {
+    private mutating func work(isQuiet: Bool, in context: inout ServiceContext) {
         defer { scheduleFlush(in: context) }
-        guard !isQuiet, isSendEnabled, let phone else { return }
+        guard !isQuiet, context.store.isDataLoggingEnabled, let phone else { return }
         openNext(on: phone, in: &context)
         for id in sessions.keys.sorted() { send(id, on: phone, in: &context) }
     }
 
     /// The quarter of an hour is over: what is there goes out, and sessions that the phone never answered are opened again.
-    private mutating func flushEverything() {
+    private mutating func flushEverything(in context: ServiceContext) {
         flushTime = nil
-        for id in sessions.keys.sorted() where sessions[id]?.isIdle == true {
+        for id in sessions.keys.sorted() where isIdle(id, in: context) {
             sessions[id]?.isFlushing = true
             if sessions[id]?.link == .closed, !toOpen.contains(id) { toOpen.append(id) }
         }
     }
 
+    /// Whether a session has something to send, and nothing makes it go out.
+    private func isIdle(_ id: LoggingSessionID, in context: ServiceContext) -> Bool {
+        sessions[id]?.isIdle == true && context.store.spools[id]?.bytes.isEmpty == false
+    }
+
     private mutating func scheduleFlush(in context: ServiceContext) {
-        guard phone != nil, isSendEnabled, sessions.values.contains(where: \.isIdle) else {
+        guard phone != nil, context.store.isDataLoggingEnabled,
+            sessions.keys.contains(where: { isIdle($0, in: context) })
+        else {
             flushTime = nil
             return
         }
@@ -357,29 +373,30 @@ extension DataLoggingService {
         guard !sessions.values.contains(where: { if case .opening = $0.link { true } else { false } }) else { return }
         while !toOpen.isEmpty {
             let id = toOpen.removeFirst()
-            guard let session = sessions[id], session.link == .closed else { continue }
+            guard let spool = context.store.spools[id], sessions[id]?.link == .closed else { continue }
             sessions[id]?.link = .opening(by: context.now + Self.acknowledgementTimeout)
-            context.reply(DataLoggingMessage.open(Self.wireID(id), session.spool.session), on: phone)
+            context.reply(DataLoggingMessage.open(Self.wireID(id), spool.session), on: phone)
             return
         }
     }
 
     private mutating func send(_ id: LoggingSessionID, on phone: SessionID, in context: inout ServiceContext) {
-        guard let session = sessions[id], session.link == .open else { return }
-        guard !session.spool.bytes.isEmpty else {
+        guard let session = sessions[id], session.link == .open, let spool = context.store.spools[id] else { return }
+        guard !spool.bytes.isEmpty else {
             sessions[id]?.isFlushing = false
-            guard session.spool.isFinished else { return }
+            guard spool.isFinished else { return }
             sessions[id] = nil
+            context.store.spools[id] = nil
             context.reply(DataLoggingMessage.close(Self.wireID(id)), on: phone)
             context.remember(.loggingEnded(id))
             return
         }
-        guard session.isFlushing || session.spool.isFinished || session.spool.bytes.count >= Self.flushThreshold else {
+        guard session.isFlushing || spool.isFinished || spool.bytes.count >= Self.flushThreshold else {
             return
         }
         sessions[id]?.isFlushing = true
-        let size = max(1, Int(session.spool.session.itemSize))
-        let data = session.spool.bytes.prefix(max(1, Self.dataLimit / size) * size)
+        let size = max(1, Int(spool.session.itemSize))
+        let data = spool.bytes.prefix(max(1, Self.dataLimit / size) * size)
         sessions[id]?.link = .sending(byteCount: data.count, by: context.now + Self.acknowledgementTimeout)
         context.reply(
             DataLoggingMessage.data(

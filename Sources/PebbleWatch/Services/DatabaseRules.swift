@@ -80,13 +80,8 @@ extension DatabaseRules {
     private static let glanceHeaderLength = 5
 
     /// Where a phone's record goes.
-    /// - Parameter known: what is in the databases.
     /// - Throws: the refusal that the firmware answers with.
-    func place(
-        of record: BlobDBRecord,
-        known: BlobDatabases,
-        in context: ServiceContext
-    ) throws(Refusal) -> Place {
+    func place(of record: BlobDBRecord, in context: ServiceContext) throws(Refusal) -> Place {
         guard record.value.count <= byteLimit || database == .test else { throw Refusal(status: .invalidData) }
         let plain = Place(key: Array(record.key), value: Array(record.value))
         switch database {
@@ -124,7 +119,7 @@ extension DatabaseRules {
             try expect(isStatistic(record.key) && record.value.count.isMultiple(of: 4))
             return plain
         case .appGlances:
-            try glance(record, known: known, in: context)
+            try glance(record, in: context)
             return plain
         case .settings:
             guard let key = SettingKeys.setting(record.key) else { throw Refusal(status: .dataStale) }
@@ -197,14 +192,10 @@ extension DatabaseRules {
     private func isStatistic(_ key: ArraySlice<UInt8>) -> Bool { key.contains(UInt8(ascii: "_")) }
 
     /// Only for apps that are there, and only if it is newer than the one that is there.
-    private func glance(
-        _ record: BlobDBRecord,
-        known: BlobDatabases,
-        in context: ServiceContext
-    ) throws(Refusal) {
+    private func glance(_ record: BlobDBRecord, in context: ServiceContext) throws(Refusal) {
         try expectUUID(record.key)
         try expect(record.value.count >= Self.glanceHeaderLength && record.value.first == 1)
-        if let old = known[.appGlances, Array(record.key)]?.value {
+        if let old = context.store.databases[.appGlances, Array(record.key)]?.value {
             try expect(Self.glanceTime(record.value) > Self.glanceTime(old[...]))
         }
         guard let application = PebbleUUID(Array(record.key)), context.knownApps.contains(application) else {

@@ -1,9 +1,11 @@
 import PebbleProtocol
 
 /// Endpoint 5001: values written in the factory, of which phones read one, the watch's colour.
-enum FactoryRegistryService {
+struct FactoryRegistryService: EndpointService {
+    static let endpoints: [Endpoint] = [.factoryRegistry]
+
     /// Everything but a known key is answered with failure, malformed requests too: libpebble3 waits for an answer.
-    static func receive(_ message: PebbleMessage, on session: SessionID, in context: inout ServiceContext) {
+    func receive(_ message: PebbleMessage, on session: SessionID, in context: inout ServiceContext) {
         let request = try? FactoryRegistryMessage(payload: message.payload)
         let answer: FactoryRegistryMessage =
             request == .read(key: FactoryRegistryMessage.colorKey) ? .color(context.identity.color) : .failure

@@ -1,7 +1,8 @@
 import PebbleProtocol
 
 /// Endpoint 9000: hands over the core dump. This watch has no files and no flash that a phone could read.
-struct GetBytesService: Sendable {
+struct GetBytesService: EndpointService {
+    static let endpoints: [Endpoint] = [.getBytes]
     /// Data in one message, as much as fits into the firmware's own.
     static let pieceLength = 1024 - 6
 
@@ -14,20 +15,14 @@ struct GetBytesService: Sendable {
 
     private var transfer: Transfer?
 
-    /// - Returns: whether the core dump is being handed over.
-    mutating func receive(
-        _ message: PebbleMessage,
-        on session: SessionID,
-        coreDump: CoreDump?,
-        in context: inout ServiceContext
-    ) -> Bool {
+    mutating func receive(_ message: PebbleMessage, on session: SessionID, in context: inout ServiceContext) {
         // Whatever can be read of a malformed request is its transaction.
         let transaction = message.payload.dropFirst().first ?? 0
-        func refuse(_ status: GetBytesMessage.Status) -> Bool {
+        func refuse(_ status: GetBytesMessage.Status) {
             context.reply(GetBytesMessage(transaction: transaction, .info(status, size: 0)), on: session)
-            return false
         }
         guard let request = try? GetBytesMessage(payload: message.payload) else { return refuse(.malformedRequest) }
+        let coreDump = context.store.coreDump
         let wanted: CoreDump?
         switch request.body {
         case .coreDump: wanted = coreDump
@@ -41,7 +36,9 @@ struct GetBytesService: Sendable {
         let size = UInt32(clamping: wanted.bytes.count)
         context.reply(GetBytesMessage(transaction: transaction, .info(.ok, size: size)), on: session)
         transfer = Transfer(session: session, transaction: transaction, bytes: wanted.bytes)
-        return true
+        guard !wanted.isRead else { return }
+        context.store.coreDump?.isRead = true
+        context.remember(.coreDumpRead)
     }
 
     /// The next message with data; nil if there is none for this session.
@@ -59,7 +56,7 @@ struct GetBytesService: Sendable {
         )
     }
 
-    mutating func sessionClosed(_ session: SessionID) {
+    mutating func sessionClosed(_ session: SessionID, in context: inout ServiceContext) {
         if transfer?.session == session { transfer = nil }
     }
 }

@@ -2,19 +2,19 @@ import ByteCoding
 import PebbleProtocol
 
 /// Endpoint 911: the phone asks for what the health services have logged, which then comes through data logging.
-enum HealthSyncService {
+struct HealthSyncService: EndpointService {
+    static let endpoints: [Endpoint] = [.healthSync]
     /// The tags under which the firmware's health services log.
     static let tags: ClosedRange<UInt32> = 78...87
 
-    /// - Returns: whether the health data are to be sent now.
-    static func receive(
+    func receive(
         _ message: PebbleMessage,
         on session: SessionID,
         in context: inout ServiceContext
-    ) throws(ByteDecodingError) -> Bool {
-        guard case .request = try HealthSyncMessage(payload: message.payload) else { return false }
+    ) throws(ByteDecodingError) {
+        guard case .request = try HealthSyncMessage(payload: message.payload) else { return }
         context.reply(HealthSyncMessage.response(isAccepted: true), on: session)
         context.emit(.healthSyncRequested)
-        return true
+        context.effects.append(.logsWanted(Self.tags))
     }
 }

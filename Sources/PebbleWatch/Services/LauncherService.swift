@@ -2,14 +2,19 @@ import ByteCoding
 import PebbleProtocol
 
 /// Endpoint 0x0031: which app runs, as phones asked before firmware 3.0.
-enum LauncherService {
+struct LauncherService: AppEndpointService {
+    static let endpoints: [Endpoint] = [.launcher]
+    static let takesEmptyMessages = true
+
+    /// Of the next message that the watch sends.
+    private var transaction: AppMessageTransactionID = 0
+
     /// What the watch has to say goes out as AppMessages of its own, before the answer; what the phone answers to them is
     /// ignored. A command is acknowledged whether there is such an app or not.
-    static func receive(
+    mutating func receive(
         _ message: PebbleMessage,
         on session: SessionID,
-        apps: inout AppManager,
-        transaction: inout AppMessageTransactionID,
+        with apps: inout AppManager,
         in context: inout ServiceContext
     ) throws(ByteDecodingError) {
         let header = try LauncherMessage.Header(payload: message.payload)
@@ -31,11 +36,17 @@ enum LauncherService {
         }
         context.reply(LauncherMessage(.acknowledgement(push.transaction)), on: session)
     }
+
+    /// What tells a phone that an app started or stopped.
+    mutating func message(_ state: ServiceContext.RunState) -> PebbleMessage {
+        defer { transaction = transaction.next }
+        return PebbleMessage(LauncherMessage(state, transaction: transaction))
+    }
 }
 
 extension LauncherMessage {
     /// Tells the phone that an app started or stopped.
-    init(_ state: ServiceContext.RunState, transaction: AppMessageTransactionID) {
+    fileprivate init(_ state: ServiceContext.RunState, transaction: AppMessageTransactionID) {
         switch state {
         case .started(let app): self.init(isRunning: true, application: app, transaction: transaction)
         case .stopped(let app): self.init(isRunning: false, application: app, transaction: transaction)

@@ -2,7 +2,9 @@ import ByteCoding
 import PebbleProtocol
 
 /// Endpoint 0x07D2: hands over the watch's own log, a line a message.
-struct LogDumpService: Sendable {
+struct LogDumpService: EndpointService {
+    static let endpoints: [Endpoint] = [.logDump]
+
     /// A dump under way.
     private struct Dump: Sendable {
         let session: SessionID
@@ -19,19 +21,19 @@ struct LogDumpService: Sendable {
     mutating func receive(
         _ message: PebbleMessage,
         on session: SessionID,
-        log: SystemLog,
         in context: inout ServiceContext
     ) throws(ByteDecodingError) {
         switch try LogDumpMessage(payload: message.payload) {
         case .request(let generation, let cookie), .legacyRequest(let generation, let cookie):
             guard dump == nil else { return }
+            let generations = context.store.log.generations
             let knowsMore = context.phoneCapabilities.contains(.infiniteLogDump)
-            let count = knowsMore ? log.generations.count : Self.legacyGenerationCount
-            guard Int(generation) < count, log.generations.indices.contains(Int(generation)) else {
+            let count = knowsMore ? generations.count : Self.legacyGenerationCount
+            guard Int(generation) < count, generations.indices.contains(Int(generation)) else {
                 context.reply(knowsMore ? LogDumpMessage.noLogs(cookie: cookie) : .done(cookie: cookie), on: session)
                 return
             }
-            dump = Dump(session: session, cookie: cookie, lines: log.generations[Int(generation)].reversed())
+            dump = Dump(session: session, cookie: cookie, lines: generations[Int(generation)].reversed())
         case .line, .done, .noLogs:
             context.log(.info, .session, "\(session): the phone sent a watch's log")
         }
@@ -45,7 +47,7 @@ struct LogDumpService: Sendable {
         return PebbleMessage(LogDumpMessage.done(cookie: cookie))
     }
 
-    mutating func sessionClosed(_ session: SessionID) {
+    mutating func sessionClosed(_ session: SessionID, in context: inout ServiceContext) {
         if dump?.session == session { dump = nil }
     }
 }

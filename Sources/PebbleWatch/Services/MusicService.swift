@@ -5,7 +5,9 @@ import PebbleProtocol
 /// Endpoint 0x0020: what plays on the phone, and the keys that control it. An iPhone's player speaks AMS.
 ///
 /// One phone's player is shown: that of the first who speaks, until it is gone.
-public struct MusicService: Sendable, Equatable {
+public struct MusicService: Sendable, Equatable, EndpointService {
+    static let endpoints: [Endpoint] = [.music]
+
     /// Who tells what plays.
     enum Source: Sendable, Equatable {
         /// The Pebble app.
@@ -85,8 +87,10 @@ public struct MusicService: Sendable, Equatable {
     }
 
     /// A phone whose Pebble app tells what plays is there: it is asked for everything, unless another player is shown.
-    mutating func sessionAnnounced(in context: inout ServiceContext) {
-        guard source == nil || source == .session else { return }
+    mutating func see(_ effect: ServiceEffect, in context: inout ServiceContext) {
+        guard case .phoneAnnounced(let phone, let session) = effect, session == context.systemSession,
+            phone.platform.operatingSystem == .android, source == nil || source == .session
+        else { return }
         source = .session
         _ = send(.getAll, in: &context)
     }
@@ -105,7 +109,7 @@ public struct MusicService: Sendable, Equatable {
     }
 
     /// What is known goes with the phone that said it.
-    mutating func sessionClosed() {
+    mutating func systemSessionClosed() {
         if source == .session { self = MusicService() }
     }
 }

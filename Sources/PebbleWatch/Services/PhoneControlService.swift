@@ -2,7 +2,9 @@ import ByteCoding
 import PebbleProtocol
 
 /// Endpoint 0x0021: calls, and the buttons that take and end them. An iPhone's calls come through ANCS.
-public struct PhoneControlService: Sendable, Equatable {
+public struct PhoneControlService: Sendable, Equatable, EndpointService {
+    static let endpoints: [Endpoint] = [.phoneControl]
+
     /// A call that goes on.
     public struct Call: Sendable, Equatable {
         /// Names the call: the Pebble app's cookie, or the number of the notification that tells of it.
@@ -130,7 +132,7 @@ public struct PhoneControlService: Sendable, Equatable {
     }
 
     /// The calls of the Pebble app's phone go with it.
-    mutating func sessionClosed() { calls.removeAll { $0.notification == nil } }
+    mutating func systemSessionClosed() { calls.removeAll { $0.notification == nil } }
 }
 
 // MARK: - Calls that notifications tell of

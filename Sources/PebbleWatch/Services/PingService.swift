@@ -2,8 +2,10 @@ import ByteCoding
 import PebbleProtocol
 
 /// Endpoint 2001: answers a ping with its cookie.
-enum PingService {
-    static func receive(
+struct PingService: EndpointService {
+    static let endpoints: [Endpoint] = [.ping]
+
+    func receive(
         _ message: PebbleMessage,
         on session: SessionID,
         in context: inout ServiceContext

@@ -7,7 +7,10 @@ import PebbleProtocol
 /// the upload goes on; any other request that does not fit is refused in its own words and ends the upload. A piece that is
 /// longer than what is left is acknowledged before it is looked at, and then refused. The commit of an object is acknowledged
 /// when the store has it.
-struct PutBytesService: Sendable {
+struct PutBytesService: EndpointService {
+    static let endpoints: [Endpoint] = [.putBytes]
+    static let takesEmptyMessages = true
+
     /// An upload without a request for so long is over, without a word.
     static let inactivityTimeout: Duration = .seconds(30)
     /// Objects that are whole and may still be installed; beyond it the oldest cannot be any more.
@@ -54,9 +57,8 @@ struct PutBytesService: Sendable {
     private var commit: Commit?
     private var installable: [(token: PutBytesToken, kind: PutBytesObject.Kind, destination: Destination)] = []
 
-    /// Whether an upload is under way: some clients take any message for an answer to it, so that nothing else is to be
-    /// said meanwhile.
-    var isBusy: Bool { upload != nil || commit != nil }
+    /// Whether an upload is under way: ``ServiceStore/isUploading`` is told at the end of every call that may change it.
+    private var isBusy: Bool { upload != nil || commit != nil }
 
     /// When the upload is given up.
     var nextDeadline: Duration? { upload?.deadline }
@@ -65,11 +67,9 @@ struct PutBytesService: Sendable {
     mutating func receive(
         _ message: PebbleMessage,
         on session: SessionID,
-        apps: InstalledApps,
-        files: [String: StoredObject],
-        update: inout FirmwareUpdateService,
         in context: inout ServiceContext
     ) {
+        defer { context.store.isUploading = isBusy }
         let token = PutBytesRequest.token(of: message.payload)
         guard !message.payload.isEmpty, message.payload.count <= PutBytesRequest.maximumLength else {
             return context.reply(PutBytesResponse.negativeAcknowledgement(.none), on: session)
@@ -78,68 +78,79 @@ struct PutBytesService: Sendable {
             if PutBytesRequest.isPiece(message.payload) {
                 return context.reply(PutBytesResponse.negativeAcknowledgement(.none), on: session)
             }
-            return refuse(token, "a request could not be read", on: session, update: &update, in: &context)
+            return refuse(token, "a request could not be read", on: session, in: &context)
         }
         switch request {
         case .begin(let object):
-            begin(object, on: session, apps: apps, files: files, update: &update, in: &context)
+            begin(object, on: session, in: &context)
         case .put(let piece):
-            put(piece, on: session, update: &update, in: &context)
+            put(piece, on: session, in: &context)
         case .commit(let token, let crc):
-            commit(token, crc: crc, on: session, update: &update, in: &context)
+            commit(token, crc: crc, on: session, in: &context)
         case .abort(let token):
             guard upload?.token == token, upload?.session == session else {
-                refuse(token, "an abort named another upload", on: session, update: &update, in: &context)
+                refuse(token, "an abort named another upload", on: session, in: &context)
                 return
             }
-            end("the phone gave it up", update: &update, in: &context)
+            end("the phone gave it up", in: &context)
             context.reply(PutBytesResponse.acknowledgement(token), on: session)
         case .install(let token):
-            install(token, on: session, update: &update, in: &context)
+            install(token, on: session, in: &context)
         }
     }
 
-    /// The session is gone, and its upload with it.
-    mutating func sessionClosed(
-        _ session: SessionID,
-        update: inout FirmwareUpdateService,
-        in context: inout ServiceContext
-    ) {
-        if upload?.session == session { end("the session closed", update: &update, in: &context) }
+    /// The session's upload is gone with it.
+    mutating func sessionEnding(_ session: SessionID, in context: inout ServiceContext) {
+        defer { context.store.isUploading = isBusy }
+        if upload?.session == session { end("the session closed", in: &context) }
         if commit?.session == session { commit?.session = nil }
     }
 
-    /// Lets time pass.
-    mutating func advance(update: inout FirmwareUpdateService, in context: inout ServiceContext) {
+    mutating func advance(in context: inout ServiceContext) {
+        defer { context.store.isUploading = isBusy }
         guard let deadline = upload?.deadline, deadline <= context.now else { return }
-        end("nothing came for \(Self.inactivityTimeout)", update: &update, in: &context)
+        end("nothing came for \(Self.inactivityTimeout)", in: &context)
     }
 
     /// The store has the object that was committed, or could not take it.
-    /// - Returns: the object's place, if it is there.
-    mutating func changeFinished(
-        failure: WatchStoreError?,
-        update: inout FirmwareUpdateService,
-        in context: inout ServiceContext
-    ) -> (destination: Destination, object: StoredObject)? {
-        guard let commit else { return nil }
+    mutating func changeFinished(failure: WatchStoreError?, in context: inout ServiceContext) {
+        guard let commit else { return }
         self.commit = nil
+        context.store.isUploading = isBusy
         if let failure {
-            if case .update(let part) = commit.destination { update.discard(part, in: &context) }
-            context.uploads.append(UploadStep(destination: commit.destination, outcome: .failed))
+            if case .update(let part) = commit.destination { context.discardImage(part) }
+            note(.failed, of: commit.destination, in: &context)
             context.emit(.uploadFailed(commit.kind, reason: "\(failure)"))
             if let session = commit.session {
                 context.reply(PutBytesResponse.negativeAcknowledgement(commit.token), on: session)
             }
-            return nil
+            return
         }
-        if case .update(let part) = commit.destination { update.committed(part, commit.bytes) }
+        keep(commit.bytes, at: commit.destination, in: &context)
         if installable.count >= Self.installableLimit { installable.removeFirst() }
         installable.append((commit.token, commit.kind, commit.destination))
-        context.uploads.append(UploadStep(destination: commit.destination, outcome: .stored))
+        note(.stored, of: commit.destination, in: &context)
         context.emit(.uploaded(commit.kind, byteCount: commit.bytes.count))
         if let session = commit.session { context.reply(PutBytesResponse.acknowledgement(commit.token), on: session) }
-        return (commit.destination, StoredObject(commit.bytes))
+    }
+
+    /// The store has an object, which the watch has from now on.
+    private func keep(_ bytes: [UInt8], at destination: Destination, in context: inout ServiceContext) {
+        switch destination {
+        case .app(let part): context.store.apps.setPart(part, StoredObject(bytes))
+        case .file(let name): context.store.files[name] = StoredObject(bytes)
+        case .update(let part):
+            context.store.images[part] = StoredFirmwareImage(bytes: bytes, progress: .committed)
+        case .nowhere: break
+        }
+    }
+
+    private func note(
+        _ outcome: UploadStep.Outcome,
+        of destination: Destination,
+        in context: inout ServiceContext
+    ) {
+        context.effects.append(.upload(UploadStep(destination: destination, outcome: outcome)))
     }
 }
 
@@ -149,27 +160,27 @@ extension PutBytesService {
     private mutating func begin(
         _ object: PutBytesObject,
         on session: SessionID,
-        apps: InstalledApps,
-        files: [String: StoredObject],
-        update: inout FirmwareUpdateService,
         in context: inout ServiceContext
     ) {
         guard !isBusy else {
-            refuse(.none, "another one began", on: session, update: &update, in: &context)
+            refuse(.none, "another one began", on: session, in: &context)
             return
         }
-        guard let destination = Self.destination(of: object, apps: apps, files: files, update: update) else {
+        guard let destination = Self.destination(of: object, in: context.store) else {
             context.emit(.uploadFailed(object.kind, reason: "the watch does not want it"))
             context.reply(PutBytesResponse.negativeAcknowledgement(.none), on: session)
             return
         }
         var bytes: [UInt8] = []
-        if case .update(let part) = destination { bytes = update.takeForUpload(part, in: &context) }
+        if case .update(let part) = destination {
+            bytes = context.takeImage(part)
+            context.effects.append(.imageUploadWanted)
+        }
         let start = Int(object.resumeOffset ?? 0)
         guard start <= bytes.count, start + Int(object.size) <= object.kind.sizeLimit,
             !bytes.isEmpty || object.resumeOffset ?? 0 == 0
         else {
-            if case .update(let part) = destination { update.keep(part, bytes) }
+            if case .update(let part) = destination { context.keepImage(part, bytes) }
             context.emit(.uploadFailed(object.kind, reason: "\(object.size) bytes from \(start) on do not fit"))
             context.reply(PutBytesResponse.negativeAcknowledgement(.none), on: session)
             return
@@ -189,7 +200,7 @@ extension PutBytesService {
             remainingByteCount: Int(object.size),
             deadline: context.now + Self.inactivityTimeout
         )
-        context.uploads.append(UploadStep(destination: destination, outcome: .began))
+        note(.began, of: destination, in: &context)
         context.emit(.uploadBegan(object.kind, byteCount: Int(object.size)))
         context.reply(PutBytesResponse.acknowledgement(token), on: session)
     }
@@ -197,28 +208,27 @@ extension PutBytesService {
     /// Where an object would go; nil if the watch has no place for it now.
     private static func destination(
         of object: PutBytesObject,
-        apps: InstalledApps,
-        files: [String: StoredObject],
-        update: FirmwareUpdateService
+        in store: ServiceStore
     ) -> Destination? {
         if case .bank(let bank, _) = object.target, bank >= PutBytesObject.bankCount { return nil }
         if let part = FirmwarePart(rawValue: object.kind.rawValue) {
-            return update.allowsUploads ? .update(part) : nil
+            return store.updateSession != nil ? .update(part) : nil
         }
         // Only images of an update are kept when their upload is interrupted.
         guard object.resumeOffset == nil else { return nil }
         if let kind = AppPart.Kind(rawValue: object.kind.rawValue) {
-            guard let application = apps.application(object.appID) else { return .nowhere }
+            guard let application = store.apps.application(object.appID) else { return .nowhere }
             return .app(AppPart(of: application, kind))
         }
-        guard case .bank(_, let name?) = object.target, FileStorage.accepts(name, besides: files) else { return nil }
+        guard case .bank(_, let name?) = object.target, FileStorage.accepts(name, besides: store.files) else {
+            return nil
+        }
         return .file(name)
     }
 
     private mutating func put(
         _ piece: PutBytesPiece,
         on session: SessionID,
-        update: inout FirmwareUpdateService,
         in context: inout ServiceContext
     ) {
         let length = Int(piece.declaredLength)
@@ -229,7 +239,7 @@ extension PutBytesService {
         }
         context.reply(PutBytesResponse.acknowledgement(piece.token), on: session)
         guard length <= current.remainingByteCount else {
-            refuse(piece.token, "a piece is longer than what is left", on: session, update: &update, in: &context)
+            refuse(piece.token, "a piece is longer than what is left", on: session, in: &context)
             return
         }
         let data = piece.data.prefix(length)
@@ -245,18 +255,17 @@ extension PutBytesService {
         _ token: PutBytesToken,
         crc: UInt32,
         on session: SessionID,
-        update: inout FirmwareUpdateService,
         in context: inout ServiceContext
     ) {
         guard let upload, upload.token == token, upload.session == session, upload.hasPieces else {
-            refuse(token, "a commit does not fit", on: session, update: &update, in: &context)
+            refuse(token, "a commit does not fit", on: session, in: &context)
             return
         }
         guard upload.checksum.value == crc else {
             // What is there is not what the phone meant; resuming it would never end well.
             self.upload = nil
-            if case .update(let part) = upload.destination { update.discard(part, in: &context) }
-            context.uploads.append(UploadStep(destination: upload.destination, outcome: .failed))
+            if case .update(let part) = upload.destination { context.discardImage(part) }
+            note(.failed, of: upload.destination, in: &context)
             context.emit(.uploadFailed(upload.kind, reason: "its checksum is wrong"))
             context.reply(PutBytesResponse.negativeAcknowledgement(token), on: session)
             return
@@ -287,11 +296,10 @@ extension PutBytesService {
     private mutating func install(
         _ token: PutBytesToken,
         on session: SessionID,
-        update: inout FirmwareUpdateService,
         in context: inout ServiceContext
     ) {
         guard !isBusy else {
-            return refuse(token, "an install came too early", on: session, update: &update, in: &context)
+            return refuse(token, "an install came too early", on: session, in: &context)
         }
         guard let index = installable.firstIndex(where: { $0.token == token }) else {
             return context.reply(PutBytesResponse.negativeAcknowledgement(.none), on: session)
@@ -299,7 +307,7 @@ extension PutBytesService {
         let object = installable.remove(at: index)
         context.emit(.uploadInstalled(object.kind))
         if case .update(let part) = object.destination {
-            update.install(part, token: token, on: session, in: &context)
+            context.effects.append(.imageInstallWanted(part, on: session))
         } else {
             context.reply(PutBytesResponse.acknowledgement(.none), on: session)
         }
@@ -313,24 +321,22 @@ extension PutBytesService {
         _ token: PutBytesToken,
         _ reason: String,
         on session: SessionID,
-        update: inout FirmwareUpdateService,
         in context: inout ServiceContext
     ) {
-        end(reason, update: &update, in: &context)
+        end(reason, in: &context)
         context.reply(PutBytesResponse.negativeAcknowledgement(token), on: session)
     }
 
     /// The upload is over. The part of an update's image that has arrived is kept, so that the phone can go on from there.
     private mutating func end(
         _ reason: String,
-        update: inout FirmwareUpdateService,
         in context: inout ServiceContext
     ) {
         guard let ended = upload else { return }
         storeProgress(atLeast: 1, in: &context)
         upload = nil
-        if case .update(let part) = ended.destination { update.keep(part, ended.bytes) }
-        context.uploads.append(UploadStep(destination: ended.destination, outcome: .failed))
+        if case .update(let part) = ended.destination { context.keepImage(part, ended.bytes) }
+        note(.failed, of: ended.destination, in: &context)
         context.emit(.uploadFailed(ended.kind, reason: reason))
     }
 

@@ -2,8 +2,10 @@ import ByteCoding
 import PebbleProtocol
 
 /// Endpoint 2003: restarts the watch, in one of four ways. Nothing is answered; the link ends.
-enum ResetService {
-    static func receive(
+struct ResetService: EndpointService {
+    static let endpoints: [Endpoint] = [.reset]
+
+    func receive(
         _ message: PebbleMessage,
         on session: SessionID,
         in context: inout ServiceContext

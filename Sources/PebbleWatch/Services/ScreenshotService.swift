@@ -2,7 +2,8 @@ import ByteCoding
 import PebbleProtocol
 
 /// Endpoint 8000: hands over what the screen shows, in messages as long as the firmware's.
-struct ScreenshotService: Sendable {
+struct ScreenshotService: AppEndpointService {
+    static let endpoints: [Endpoint] = [.screenshot]
     /// The longest payload of the firmware's own messages.
     static let payloadLength = 1024
     private static let headerLength = 13
@@ -18,7 +19,7 @@ struct ScreenshotService: Sendable {
     mutating func receive(
         _ message: PebbleMessage,
         on session: SessionID,
-        frame: FrameBuffer,
+        with apps: inout AppManager,
         in context: inout ServiceContext
     ) {
         guard (try? ScreenshotRequest(payload: message.payload)) != nil else {
@@ -29,7 +30,7 @@ struct ScreenshotService: Sendable {
             context.reply(ScreenshotHeader(failure: .alreadyInProgress), on: session)
             return
         }
-        transfer = Transfer(session: session, frame: frame)
+        transfer = Transfer(session: session, frame: apps.frame)
         context.emit(.screenshotTaken)
     }
 
@@ -53,7 +54,7 @@ struct ScreenshotService: Sendable {
         )
     }
 
-    mutating func sessionClosed(_ session: SessionID) {
+    mutating func sessionClosed(_ session: SessionID, in context: inout ServiceContext) {
         if transfer?.session == session { transfer = nil }
     }
 }

@@ -23,6 +23,15 @@ struct ServiceContext: Sendable {
         let owner: ChangeOwner
     }
 
+    /// A session that speaks.
+    struct Sender: Sendable {
+        let companion: PPoGATTDestination
+        /// Whether it has said what its phone can do.
+        let hasAnnouncedCapabilities: Bool
+        /// Whether the running app's last message went to it.
+        let hasLastPush: Bool
+    }
+
     /// An app that started or stopped.
     enum RunState: Sendable {
         case started(PebbleUUID)
@@ -43,20 +52,20 @@ struct ServiceContext: Sendable {
     let knownApps: Set<PebbleUUID>
     var clock: WatchClock
     var randomness: RandomSource
+    /// What the services remember and share.
+    var store = ServiceStore()
+    /// The session whose message this is; nil if it is something else that happens.
+    var sender: Sender?
     /// What is to be sent, in order.
     var outgoing: [Outgoing] = []
     var events: [WatchEvent] = []
     var changes: [Change] = []
     /// What the Pebble app is to be told of apps, in order.
     var runStates: [RunState] = []
-    /// What happened to uploads.
-    var uploads: [UploadStep] = []
-    /// Which apps can be launched has changed.
-    var appChanges: [AppChange] = []
-    /// Apps that are to start and whose parts are not there yet.
-    var wantedApps: [PebbleUUID] = []
-    /// Apps of which everything is there now; they were wanted, and are to start.
-    var fetchedApps: [PebbleUUID] = []
+    /// What concerns other services, in order.
+    var effects: [ServiceEffect] = []
+    /// What the phone of the session that speaks can do, if it has said so.
+    var phoneVersion: PhoneVersion?
     /// What is to be done on phones, by the watch's clients of their services.
     var phoneRequests: [PhoneRequest] = []
     /// Set when the watch is to restart.
@@ -73,9 +82,15 @@ struct ServiceContext: Sendable {
     /// Emits an event for what a service did.
     mutating func emit(_ event: ServiceEvent) { events.append(.service(event)) }
 
-    /// Hands a change to the store; its owner is told how that went, in the order in which changes were handed over.
-    mutating func remember(_ change: ServiceChange, for owner: ChangeOwner = .nobody) {
-        changes.append(Change(change: change, owner: owner))
+    /// Hands a change to the store on the disk. No answer depends on it.
+    mutating func remember(_ change: ServiceChange) {
+        changes.append(Change(change: change, owner: .nobody))
+    }
+
+    /// Hands a change to the store on the disk. The service of the endpoint is told how that went
+    /// (``WatchService/changeFinished(failure:in:)``), in the order in which changes were handed over.
+    mutating func remember(_ change: ServiceChange, for endpoint: Endpoint) {
+        changes.append(Change(change: change, owner: .service(endpoint)))
     }
 
     /// Leaves a line for the log.
@@ -96,17 +111,8 @@ enum PhoneRequest: Sendable, Equatable {
 enum ChangeOwner: Sendable {
     /// No service's answer depends on it.
     case nobody
-    case putBytes
-    case update
-    case blobDB
-    case appOrder
-    case dataLogging
-}
-
-/// A change of what is installed.
-enum AppChange: Sendable {
-    case installed(AppMetadata)
-    case removed(PebbleUUID)
+    /// The one that takes the messages of this endpoint.
+    case service(Endpoint)
 }
 
 /// Why the watch restarts.

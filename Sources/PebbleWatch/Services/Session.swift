@@ -55,8 +55,8 @@ struct Session: Sendable {
     /// The watchapp that the companion belongs to; the system's or the invalid UUID for the Pebble app itself.
     let application: PebbleUUID
     /// What the phone said it can do; empty until it has said so.
-    var phoneCapabilities: Capabilities = []
-    var hasAnnouncedCapabilities = false
+    private(set) var phoneCapabilities: Capabilities = []
+    private(set) var hasAnnouncedCapabilities = false
 
     /// What the session runs over, and the message that each is bringing.
     private var deframers = SmallTable<SessionTransport, MessageDeframer>()
@@ -86,6 +86,12 @@ struct Session: Sendable {
         self.application = application
         carrier = transport
         deframers[transport] = MessageDeframer()
+    }
+
+    /// The phone has said what it can do.
+    mutating func announce(_ capabilities: Capabilities) {
+        phoneCapabilities = capabilities
+        hasAnnouncedCapabilities = true
     }
 
     // MARK: Transports

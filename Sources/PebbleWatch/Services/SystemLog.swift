@@ -9,20 +9,25 @@ public struct SystemLog: Sendable, Equatable {
     static let generationLimit = 8
 
     /// The present boot's lines first, then those of the boot before it, and so on.
-    public private(set) var generations: [[LogLine]] = [[]]
+    public var generations: [[LogLine]] { [present] + earlier }
+
+    /// An empty log costs no memory.
+    private var present: [LogLine] = []
+    private var earlier: [[LogLine]] = []
 
     /// No lines.
     public init() {}
 
     mutating func append(_ line: LogLine) {
-        if generations[0].count >= Self.lineLimit { generations[0].removeFirst() }
-        generations[0].append(line)
+        if present.count >= Self.lineLimit { present.removeFirst() }
+        present.append(line)
     }
 
     /// The watch boots again.
     mutating func beginGeneration() {
-        generations.insert([], at: 0)
-        if generations.count > Self.generationLimit { generations.removeLast() }
+        earlier.insert(present, at: 0)
+        present = []
+        if earlier.count >= Self.generationLimit { earlier.removeLast() }
     }
 }
 

@@ -3,8 +3,10 @@ import PebbleProtocol
 
 /// Endpoint 0x000B: companions read and set the clock. Setting is not answered. A phone's own Current Time Service sets it
 /// the same way.
-enum TimeService {
-    static func receive(
+struct TimeService: EndpointService {
+    static let endpoints: [Endpoint] = [.time]
+
+    func receive(
         _ message: PebbleMessage,
         on session: SessionID,
         in context: inout ServiceContext
@@ -14,15 +16,16 @@ enum TimeService {
             let seconds = context.clock.seconds(at: context.now)
             context.reply(TimeMessage.getResponse(seconds: seconds), on: session)
         case .setLocal(let seconds):
-            set(seconds, zone: nil, at: context.now, in: &context)
+            Self.set(seconds, zone: nil, at: context.now, in: &context)
         case .setUTC(let time):
             let zone = WatchClock.Zone(offsetMinutes: Int(time.offsetMinutes), name: time.zoneName)
-            set(time.seconds, zone: zone, at: context.now, in: &context)
+            Self.set(time.seconds, zone: zone, at: context.now, in: &context)
         case .getResponse, .setUTCRequest:
             // Only watches say these.
             context.log(.info, .session, "\(session): the phone sent a watch's time message")
         }
     }
+
     /// The phone's clock on the wall shows so many seconds since 1970, or did at that moment.
     /// - Parameter offsetMinutes: how much that is ahead of UTC; nil if the phone does not say, and then it is as before.
     static func setLocal(

@@ -2,7 +2,8 @@ import ByteCoding
 import PebbleProtocol
 
 /// Endpoint 0x2CB0: what the user does with a notification or a pin, told to the phone, and what the phone says to it.
-struct TimelineService: Sendable {
+struct TimelineService: EndpointService {
+    static let endpoints: [Endpoint] = [.timelineAction]
     /// Actions that may wait for their answer; beyond it the oldest are given up.
     static let pendingLimit = 16
 
@@ -39,12 +40,11 @@ struct TimelineService: Sendable {
         context.emit(.actionSent(item.id, action: action.id))
     }
 
-    /// - Returns: what the phone agreed to, if it is an answer to an action.
     mutating func receive(
         _ message: PebbleMessage,
         on session: SessionID,
         in context: inout ServiceContext
-    ) throws(ByteDecodingError) -> Pending? {
+    ) throws(ByteDecodingError) {
         switch try TimelineActionMessage(payload: message.payload) {
         case .response(let response), .responseWithActions(let response, _):
             let index = pending.firstIndex { $0.item == response.item }
@@ -57,13 +57,16 @@ struct TimelineService: Sendable {
                     text: response.attributes.first { $0.id == .subtitle }?.text
                 )
             )
-            return response.code == .acknowledgement ? answered : nil
+            // What the phone agreed to dismiss or remove is not shown any more.
+            guard response.code == .acknowledgement, let answered,
+                [.dismiss, .remove, .ancsNegative].contains(answered.action.kind)
+            else { return }
+            context.dismiss(answered.item)
         case .invoke, .invokeANCS:
             context.log(.info, .session, "\(session): the phone sent a watch's action")
-            return nil
         }
     }
 
     /// The phone will not answer any more.
-    mutating func sessionClosed() { pending = [] }
+    mutating func systemSessionClosed() { pending = [] }
 }

@@ -15,20 +15,14 @@ extension WatchServices {
         }
         switch event {
         case .notified(let notification):
-            appleNotifications.receive(
-                notification,
-                from: connection,
-                databases: &blobDB,
-                calls: &phoneControl,
-                in: &context
-            )
+            appleNotifications.receive(notification, from: connection, calls: &phoneControl, in: &context)
         case .removed(let uid):
             phoneControl.ended(where: { $0 == source(uid) }, in: &context)
-            if let item = appleNotifications.removed(source(uid)) { dismiss(item, in: &context) }
+            if let item = appleNotifications.removed(source(uid)) { context.dismiss(item) }
         case .performed(let uid, let action):
             guard let item = appleNotifications.item(for: source(uid)) else { return }
             context.emit(.actionAnswered(item, action: action.rawValue, .acknowledgement, text: nil))
-            if action == .negative { dismiss(item, in: &context) }
+            if action == .negative { context.dismiss(item) }
         case .notPerformed(let uid, let action, let problem):
             guard let item = appleNotifications.item(for: source(uid)) else { return }
             let text = problem.description

@@ -12,51 +12,23 @@ extension WatchSystem {
     mutating func handle(_ message: PebbleMessage, on id: SessionID, at now: Duration) {
         emit(.message(id, .fromPhone, message))
         handle(at: now, runningApp: false) { system, context in
+            context.sender = system.sender(id)
             do throws(ByteDecodingError) {
-                try system.route(message, on: id, in: &context)
+                try system.services.receive(message, on: id, in: &context)
             } catch {
                 context.log(.warning, .session, "\(message.endpoint): \(error); the message is dropped")
             }
+            if let phone = context.phoneVersion { system.sessions[id]?.announce(phone.capabilities) }
         }
     }
 
-    /// Gives a message to the service of its endpoint.
-    private mutating func route(
-        _ message: PebbleMessage,
-        on id: SessionID,
-        in context: inout ServiceContext
-    ) throws(ByteDecodingError) {
-        switch message.endpoint {
-        case .phoneVersion:
-            let phone = try PhoneVersionService.receive(message, on: id, in: &context)
-            guard let phone else { return }
-            let isFirst = sessions[id]?.hasAnnouncedCapabilities == false
-            sessions[id]?.phoneCapabilities = phone.capabilities
-            sessions[id]?.hasAnnouncedCapabilities = true
-            if isFirst { services.phoneAnnounced(phone, on: id, in: &context) }
-        case .appRunState: try AppRunStateService.receive(message, on: id, apps: &apps, in: &context)
-        case .launcher:
-            try LauncherService.receive(
-                message,
-                on: id,
-                apps: &apps,
-                transaction: &nextLauncherTransaction,
-                in: &context
-            )
-        case .appMessage where isForeign(message.payload, on: id): apps.refuse(message.payload, on: id, in: &context)
-        case .appMessage: apps.receive(message.payload, on: id, in: &context)
-        default: try services.receive(message, on: id, frame: apps.frame, in: &context)
-        }
-    }
-
-    /// Whether an AppMessage comes from the wrong companion: one speaks for its own watchapp only, and answers only what was
-    /// sent to it.
-    private func isForeign(_ payload: [UInt8], on id: SessionID) -> Bool {
-        switch try? AppMessage(payload: payload) {
-        case .push(let push): sessions[id]?.kind == .app && sessions[id]?.application != push.application
-        case .acknowledgement, .negativeAcknowledgement: id != lastPush?.session
-        case .request, nil: false
-        }
+    private func sender(_ id: SessionID) -> ServiceContext.Sender? {
+        guard let session = sessions[id] else { return nil }
+        return ServiceContext.Sender(
+            companion: session.companion,
+            hasAnnouncedCapabilities: session.hasAnnouncedCapabilities,
+            hasLastPush: lastPush?.session == id
+        )
     }
 
     /// Says no to a message that its session may not carry.
@@ -84,8 +56,7 @@ extension WatchSystem {
                 case .stopped(let app): message = PebbleMessage(AppRunStateMessage.stop(app))
                 }
             } else {
-                message = PebbleMessage(LauncherMessage(state, transaction: nextLauncherTransaction))
-                nextLauncherTransaction = nextLauncherTransaction.next
+                message = services.launcher.message(state)
             }
             send(ServiceContext.Reply(session: id, message: message))
         }

@@ -79,7 +79,6 @@ extension WatchSystem {
             // What a phone said of its music and its calls is true still when a tool leaves.
             let wasLast = session.kind != .app && (!session.isTool || !system.hasSystemSession)
             system.services.sessionClosed(id, wasSystem: wasLast, in: &context)
-            system.apps.sessionClosed(id)
             for ticket in lost ?? session.unsentMessages {
                 system.lost(ticket, hadBeenTaken: !session.unsentMessages.contains(ticket))
             }

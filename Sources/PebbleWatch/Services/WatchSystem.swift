@@ -19,9 +19,6 @@ struct WatchSystem: Sendable {
     /// In the order in which they were opened.
     var sessions = SmallTable<SessionID, Session>()
     var lastSession: UInt64 = 0
-    var apps: AppManager
-    /// Of the next message to the legacy launcher of a phone.
-    var nextLauncherTransaction: AppMessageTransactionID = 0
     /// The running app's last message, and where it went.
     var lastPush: (session: SessionID, message: AppState.Outgoing)?
     /// The running app's message that waits for a companion without a session.
@@ -53,9 +50,13 @@ struct WatchSystem: Sendable {
             .appRunState, .infiniteLogDump, .extendedMusic, .extendedNotifications, .appMessage8K, .unreadCoreDump,
             .smoothFirmwareInstallProgress, .firmwareUpdateAcrossDisconnection, .blobDBVersion,
         ]
-        self.apps = apps
-        services = WatchServices(memory: memory)
-        for app in services.apps.all { self.apps.restore(app) }
+        services = WatchServices(memory: memory, apps: apps)
+    }
+
+    /// The running app and those that can run.
+    var apps: AppManager {
+        _read { yield services.apps }
+        _modify { yield &services.apps }
     }
 
     /// The app that runs.
@@ -83,7 +84,7 @@ struct WatchSystem: Sendable {
 
 extension WatchSystem {
     /// When `advance(to:)` has something to do.
-    var nextDeadline: Duration? { apps.nextDeadline.earlier(services.nextDeadline) }
+    var nextDeadline: Duration? { services.nextDeadline }
 
     /// Lets time pass.
     mutating func advance(to now: Duration) {
@@ -99,7 +100,8 @@ extension WatchSystem {
 
     /// The store has carried out a change, or could not.
     mutating func changeFinished(for owner: ChangeOwner, failure: WatchStoreError?, at now: Duration) {
-        handle(at: now) { system, context in system.services.changeFinished(for: owner, failure: failure, in: &context)
+        handle(at: now) { system, context in
+            system.services.changeFinished(for: owner, failure: failure, in: &context)
         }
     }
 
@@ -115,8 +117,7 @@ extension WatchSystem {
 
     /// The log of the watch that ran before is that of an earlier boot.
     mutating func continueLog(of old: WatchSystem) {
-        services.log = old.services.log
-        services.log.beginGeneration()
+        services.continueLog(of: old.services)
     }
 
     /// Whether the watch is to restart, and why; asking takes it back.
@@ -156,12 +157,13 @@ extension WatchSystem {
             clock: clock,
             randomness: randomness
         )
+        services.lendStore(to: &context)
         step(&self, &context)
         if context.clock != clock {
             clock = context.clock
             apps.clockChanged()
         }
-        carryOutLaunches(in: &context)
+        services.settle(in: &context)
         if runningApp { apps.run(phone: currentPhoneCapabilities, in: &context) }
         var isEverythingSent = deliver(&context)
         while runningApp {
@@ -171,27 +173,19 @@ extension WatchSystem {
             apps.run(phone: currentPhoneCapabilities, in: &context)
             isEverythingSent = deliver(&context)
         }
+        services.takeStoreBack(from: &context)
         for session in sessions.keys { pumpTransfers(on: session) }
-    }
-
-    /// What services mean for apps, and apps for services.
-    private mutating func carryOutLaunches(in context: inout ServiceContext) {
-        for change in context.appChanges {
-            switch change {
-            case .installed(let metadata): apps.install(metadata, in: &context)
-            case .removed(let uuid): _ = apps.uninstall(uuid, in: &context)
-            }
-        }
-        for uuid in context.fetchedApps { apps.fetched(uuid, in: &context) }
-        for uuid in context.wantedApps { services.fetch(uuid, in: &context) }
+        services.noteDeadline()
     }
 
     /// Sends what services and apps left behind, and takes what they left for the watch itself.
     /// - Returns: false if something of the running app could not be sent, which it has been told.
     private mutating func deliver(_ context: inout ServiceContext) -> Bool {
         for event in context.events {
-            if case .appLogged(let record) = event { services.appLogged(record, in: &context) }
-            if let line = LogLine(event, seconds: context.clock.seconds(at: context.now)) { services.log.append(line) }
+            if case .appLogged(let record) = event { services.appLog.log(record, in: &context) }
+            if let line = LogLine(event, seconds: context.clock.seconds(at: context.now)) {
+                context.store.log.append(line)
+            }
             emit(event)
         }
         var isEverythingSent = true

@@ -2,18 +2,19 @@ import ByteCoding
 import PebbleProtocol
 
 /// Endpoint 0x0010: which firmware runs on which hardware, and what it can do.
-enum WatchVersionService {
-    static func receive(
+struct WatchVersionService: EndpointService {
+    static let endpoints: [Endpoint] = [.watchVersion]
+
+    func receive(
         _ message: PebbleMessage,
         on session: SessionID,
-        isFaithful: Bool,
         in context: inout ServiceContext
     ) throws(ByteDecodingError) {
         guard case .request = try WatchVersionMessage(payload: message.payload) else { return }
         let version = WatchVersion(
             identity: context.identity,
             capabilities: context.capabilities,
-            isFaithful: isFaithful,
+            isFaithful: context.store.isFaithful,
             isRecovery: context.isRecovery
         )
         context.reply(WatchVersionMessage.response(version), on: session)
