@@ -146,10 +146,11 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        .target(name: "Board", dependencies: ["CLinux", "LinuxBluetooth"], swiftSettings: strict),
         .target(
-            name: "Board",
+            name: "Settings",
             dependencies: [
-                "CLinux", "LinuxBluetooth",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Yams", package: "Yams"),
             ],
@@ -158,7 +159,8 @@ let package = Package(
         .executableTarget(
             name: "cairn",
             dependencies: [
-                "Board", "Daemon", "HCIRuntime", "ControlServer", "AirSimulator", "BluetoothHCI", "BluetoothHost",
+                "Settings", "Board", "Daemon", "HCIRuntime", "ControlServer", "AirSimulator", "BluetoothHCI",
+                "BluetoothHost",
                 "BluetoothCryptography", "Bundles", "LinuxBluetooth", "PrivateFiles",
                 "PebblePhone", "PebbleProtocol", "PebbleWatch", logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -255,6 +257,11 @@ let package = Package(
         .testTarget(
             name: "BoardTests",
             dependencies: ["Board", "CLinux", "LinuxBluetooth", "SeededRandomness"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "SettingsTests",
+            dependencies: ["Settings", .product(name: "ArgumentParser", package: "swift-argument-parser")],
             swiftSettings: strict
         ),
         .testTarget(

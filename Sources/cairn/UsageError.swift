@@ -1,5 +1,5 @@
 import ArgumentParser
-import Board
+import Settings
 import Daemon
 import HCIRuntime
 

@@ -1,4 +1,4 @@
-import Board
+import Settings
 
 /// The words of a command line as a layer of settings.
 struct CommandWords {

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Board
+import Settings
 import Daemon
 import Glibc
 import HCIRuntime
@@ -31,7 +31,7 @@ struct ConfigCommand: ParsableCommand {
             guard !paths.isEmpty else { throw ValidationError("name a board file, or set CAIRN_BOARD") }
             var worst = ExitStatus.success
             for path in paths {
-                do throws(BoardError) {
+                do throws(SettingError) {
                     let file = try BoardFile(path: path)
                     let problems = SettingsCheck.problems(in: file)
                     for problem in problems { Console.printError("\(problem)") }

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Board
+import Settings
 import Daemon
 import HCIRuntime
 
@@ -9,7 +9,7 @@ import HCIRuntime
 /// same, and what is wrong with it is found by the same code, wherever it comes from.
 struct RunConfiguration {
     /// The settings that have a value.
-    let settings: [Setting]
+    let settings: [SettingValue]
     /// The watch's command with all of them.
     let command: RunCommand
 
@@ -42,7 +42,7 @@ struct RunConfiguration {
 
     private static func read(_ path: String) throws(ProgramError) -> BoardFile {
         let file: BoardFile
-        do throws(BoardError) {
+        do throws(SettingError) {
             file = try BoardFile(path: path)
         } catch {
             throw Self.error([error])
@@ -53,7 +53,7 @@ struct RunConfiguration {
     }
 
     /// All that is wrong, as the end of the program.
-    private static func error(_ problems: [BoardError], _ isUsage: Bool = false) -> ProgramError {
+    private static func error(_ problems: [SettingError], _ isUsage: Bool = false) -> ProgramError {
         let isUnreadable = problems.contains(where: \.isUnreadable)
         return ProgramError(
             isUsage ? .usage : isUnreadable ? .unavailable : .configuration,

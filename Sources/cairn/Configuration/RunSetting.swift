@@ -1,4 +1,4 @@
-import Board
+import Settings
 
 /// A setting of a board file or of the environment, and the option of `cairn run` that it stands for.
 struct RunSetting {
@@ -56,10 +56,10 @@ struct RunSetting {
     }
 
     /// Whether a setting is what holds if no file, variable or option sets it.
-    func isUsual(_ setting: Setting) -> Bool { setting.origin == .standard && setting.values.first == usual }
+    func isUsual(_ setting: SettingValue) -> Bool { setting.origin == .standard && setting.values.first == usual }
 
     /// The words of a command line that say the same.
-    func arguments(for setting: Setting) throws(BoardError) -> [String] {
+    func arguments(for setting: SettingValue) throws(SettingError) -> [String] {
         switch form {
         case .value: return ["--\(option)=\(setting.values.joined(separator: ","))"]
         case .each: return setting.values.map { "--\(option)=\($0)" }
@@ -69,13 +69,13 @@ struct RunSetting {
             switch setting.values.first {
             case "true": return ["--\(option)"]
             case "false": return ["--no-\(option)"]
-            default: throw BoardError(setting, "this takes \(takes)")
+            default: throw SettingError(setting, "this takes \(takes)")
             }
         }
     }
 }
 
-extension Setting {
+extension SettingValue {
     /// Whether the words of the command line alone mean it.
     var isTypedOrUsual: Bool {
         origin == .commandLine || RunSetting.all.contains { $0.key == key && $0.isUsual(self) }

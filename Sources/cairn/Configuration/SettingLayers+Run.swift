@@ -1,4 +1,4 @@
-import Board
+import Settings
 import Daemon
 
 extension SettingLayers {

@@ -1,20 +1,20 @@
 import ArgumentParser
-import Board
+import Settings
 
 /// Finds everything that is wrong with settings, not only the first thing.
 struct SettingsCheck {
     /// In the order in which a person reads.
-    let problems: [BoardError]
+    let problems: [SettingError]
     /// Whether what is wrong was typed on the command line.
     let isUsage: Bool
     /// The command that they make, if nothing is wrong.
     let command: RunCommand?
 
-    init(_ settings: [Setting]) {
-        var problems: [BoardError] = []
+    init(_ settings: [SettingValue]) {
+        var problems: [SettingError] = []
         var words: [String] = []
         for setting in settings {
-            do throws(BoardError) {
+            do throws(SettingError) {
                 words += try Self.words(for: setting)
             } catch {
                 problems.append(error)
@@ -41,7 +41,7 @@ struct SettingsCheck {
     }
 
     /// Everything that is wrong with a file, if there were nothing besides it.
-    static func problems(in file: BoardFile) -> [BoardError] {
+    static func problems(in file: BoardFile) -> [SettingError] {
         let keys = RunSetting.all.map(\.key)
         let problems = file.problems(against: keys)
         // Those have been told already, whose value cannot be read.
@@ -54,14 +54,14 @@ struct SettingsCheck {
         return (problems + check.problems).inReadingOrder
     }
 
-    private static func words(for setting: Setting) throws(BoardError) -> [String] {
+    private static func words(for setting: SettingValue) throws(SettingError) -> [String] {
         guard let known = RunSetting.all.first(where: { $0.key == setting.key }) else { return [] }
         // What is usual anyway needs no words.
         return known.isUsual(setting) ? [] : try known.arguments(for: setting)
     }
 
     /// What is wrong with a setting by itself. What was typed is left to ArgumentParser, which has the words for it.
-    private static func problem(with setting: Setting) -> BoardError? {
+    private static func problem(with setting: SettingValue) -> SettingError? {
         switch setting.origin {
         case .commandLine, .standard: return nil
         case .environment, .file: break
@@ -73,7 +73,7 @@ struct SettingsCheck {
             _ = try RunCommand.parse(words)
             return nil
         } catch {
-            return BoardError(setting, explanation(RunCommand.message(for: error), of: known, for: setting.values))
+            return SettingError(setting, explanation(RunCommand.message(for: error), of: known, for: setting.values))
         }
     }
 
@@ -95,13 +95,13 @@ struct SettingsCheck {
     }
 
     /// What is wrong with several settings together is said of the first that it names.
-    private static func problem(_ message: String, among settings: [Setting]) -> BoardError {
+    private static func problem(_ message: String, among settings: [SettingValue]) -> SettingError {
         let named = settings.first { setting in
             guard setting.origin != .standard else { return false }
             return RunSetting.all.contains { $0.key == setting.key && message.mentions(option: $0.option) }
         }
-        guard let named, named.origin != .commandLine else { return BoardError(ofCommandLine: message) }
-        return BoardError(named, message.mentioningSettings)
+        guard let named, named.origin != .commandLine else { return SettingError(ofCommandLine: message) }
+        return SettingError(named, message.mentioningSettings)
     }
 }
 

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Board
+import Settings
 import ControlServer
 import Daemon
 
@@ -15,13 +15,6 @@ extension ControlEventName {
             )
         }
         return name
-    }
-}
-
-extension NearestName {
-    /// “; did you mean this?”, if something is near.
-    static func question(_ word: String, among names: [String]) -> String {
-        of(word, among: names).map { "; did you mean \($0)?" } ?? ""
     }
 }
 

@@ -1,5 +1,5 @@
 /// What is wrong with a board's description, and where: for the person who wrote it.
-public struct BoardError: Error, Sendable, CustomStringConvertible {
+public struct SettingError: Error, Sendable, CustomStringConvertible {
     /// File, and line if it is known; or the environment variable.
     public let place: String
     /// The line in the file, if it is known.
@@ -20,7 +20,7 @@ public struct BoardError: Error, Sendable, CustomStringConvertible {
     }
 
     /// Says of a setting what is wrong with it.
-    public init(_ setting: Setting, _ problem: String) {
+    public init(_ setting: SettingValue, _ problem: String) {
         place = "\(setting.origin)"
         line = if case .file(_, let line) = setting.origin { line } else { nil }
         key = setting.key.name
@@ -49,9 +49,9 @@ public struct BoardError: Error, Sendable, CustomStringConvertible {
     public var description: String { (place.isEmpty ? "" : place + ": ") + (key.map { "\($0): " } ?? "") + problem }
 }
 
-extension [BoardError] {
+extension [SettingError] {
     /// In the order in which a person reads the file; what is not in the file comes first.
-    public var inReadingOrder: [BoardError] {
+    public var inReadingOrder: [SettingError] {
         enumerated().sorted { ($0.element.line ?? 0, $0.offset) < ($1.element.line ?? 0, $1.offset) }.map(\.element)
     }
 }
