@@ -16,6 +16,22 @@ public struct SettingLayers: Sendable {
     /// No layer at all.
     public init() {}
 
+    /// The layers of a command's settings: what was typed, the environment, a file, and the defaults that settings declare.
+    public init<Target>(
+        of settings: [Setting<Target>],
+        typed: [SettingKey: [String]],
+        environment: [String: String] = [:],
+        file: BoardFile? = nil
+    ) {
+        commandLine = typed
+        self.environment = environment
+        self.file = file
+        for setting in settings {
+            let usual = (file == nil ? nil : setting.usualWithBoardFile) ?? setting.usual
+            standard[setting.key] = setting.fromServiceManager().map { [$0] } ?? usual
+        }
+    }
+
     /// The settings that have a value, in the order of the keys.
     public func settings(_ keys: [SettingKey]) -> [SettingValue] {
         let layers: [Layer] = [
