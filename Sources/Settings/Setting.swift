@@ -77,7 +77,8 @@ public struct Setting<Target: SettingTarget>: Sendable {
         self.placeholder = placeholder ?? syntax.placeholder
         rangeSentence = syntax.rangeSentence
         allowsDash = syntax.allowsDash
-        usual = standard.map(syntax.print)
+        // A list that is empty is no default to tell of.
+        usual = standard.map(syntax.print).flatMap { $0.isEmpty ? nil : $0 }
         usualWithBoardFile = withBoardFile.map(syntax.print)
         self.apply = { words, target throws(SettingRefusal) in
             let value = try syntax.parse(words)

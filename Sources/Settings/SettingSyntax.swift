@@ -83,10 +83,12 @@ public protocol SettingChoice: Sendable, SendableMetatype {
 }
 
 extension SettingChoice where Self: CaseIterable {
+    /// All cases, in the order of their declaration.
     public static var choices: [Self] { Array(allCases) }
 }
 
 extension SettingChoice where Self: RawRepresentable<String> {
+    /// The raw value.
     public var choiceName: String { rawValue }
 }
 

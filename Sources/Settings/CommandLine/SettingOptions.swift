@@ -3,8 +3,8 @@ import ArgumentParser
 /// The options of every setting of a command.
 ///
 /// ArgumentParser finds out by reflection which options a type has. So this type says that it has one for each setting, and
-/// finds what was typed by the setting's name. Values are not looked at: that is done where the other places are known in which a
-/// setting can be made.
+/// finds what was typed by the setting's name. Values are looked at where the other places are known in which
+/// a setting can be made.
 public struct SettingOptions<Catalog: SettingCatalog>: ParsableArguments, CustomReflectable {
     /// For each setting that was typed, its words.
     public private(set) var typed: [SettingKey: [String]] = [:]
@@ -20,6 +20,7 @@ public struct SettingOptions<Catalog: SettingCatalog>: ParsableArguments, Custom
         }
     }
 
+    /// A child for each group, as ArgumentParser looks for option groups.
     public var customMirror: Mirror {
         let groups = Catalog.groups.enumerated()
         return Mirror(self, children: groups.map { ("_\(SettingOptionKey(group: $0).stringValue)", $1.definition()) })
@@ -40,6 +41,7 @@ public struct SettingGroupOptions<Group: SettingGroup>: ParsableArguments, Custo
         for setting in Group.settings { typed[setting.key] = try setting.typed(in: container) }
     }
 
+    /// A child for each setting, as ArgumentParser looks for options.
     public var customMirror: Mirror {
         Mirror(self, children: Group.settings.map { ("_\($0.option)", $0.definition) })
     }
@@ -57,7 +59,7 @@ struct SettingOptionKey: CodingKey {
     init(group index: Int) { stringValue = "group\(index)" }
 }
 
-/// A word on the command line, or a default, which nobody typed.
+/// A word on the command line, or a default, which was not typed.
 struct OptionWord<Names: SettingNames>: ExpressibleByArgument, CustomStringConvertible {
     let text: String
     let isTyped: Bool

@@ -1,7 +1,7 @@
 import ArgumentParser
-import Settings
 import ControlServer
 import Daemon
+import Settings
 
 extension ControlEventName {
     /// Every name, as people are told.
