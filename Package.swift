@@ -159,10 +159,11 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        .target(name: "Board", dependencies: ["CLinux", "LinuxBluetooth"], swiftSettings: strict),
         .target(
-            name: "Board",
+            name: "Settings",
             dependencies: [
-                "CLinux", "LinuxBluetooth",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Yams", package: "Yams"),
             ],
@@ -171,7 +172,8 @@ let package = Package(
         .executableTarget(
             name: "cairn",
             dependencies: [
-                "Board", "Daemon", "HCIRuntime", "ControlServer", "AirSimulator", "BluetoothHCI", "BluetoothHost",
+                "Settings", "Board", "Daemon", "HCIRuntime", "ControlServer", "AirSimulator", "BluetoothHCI",
+                "BluetoothHost",
                 "BluetoothCryptography", "Bundles", "LinuxBluetooth", "PrivateFiles",
                 "PebblePhone", "PebbleProtocol", "PebbleWatch", logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -292,6 +294,11 @@ let package = Package(
         .testTarget(
             name: "BoardTests",
             dependencies: ["Board", "CLinux", "LinuxBluetooth", "SeededRandomness"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "SettingsTests",
+            dependencies: ["Settings", .product(name: "ArgumentParser", package: "swift-argument-parser")],
             swiftSettings: strict
         ),
         .testTarget(

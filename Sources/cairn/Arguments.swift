@@ -1,22 +1,10 @@
 import ArgumentParser
-import BluetoothHCI
 import Daemon
-import HCIRuntime
-import LinuxBluetooth
-import PebbleWatch
+import PebbleProtocol
+import Settings
 
 // How the words of a command line become values. A word that is none is answered with what is wrong with it and what to
 // write instead; ArgumentParser adds which option it was, and ends with status 64.
-
-extension TransportAddress {
-    static func argument(_ text: String) throws -> TransportAddress {
-        do {
-            return try TransportAddress(parsing: text)
-        } catch {
-            throw ValidationError("\(error)")
-        }
-    }
-}
 
 extension LogLevels {
     static func argument(over levels: LogLevels) -> @Sendable (String) throws -> LogLevels {
@@ -30,40 +18,25 @@ extension LogLevels {
     }
 }
 
-extension DeviceAddress {
-    static func staticRandomArgument(_ text: String) throws -> DeviceAddress {
-        guard let address = DeviceAddress(text) else {
-            throw ValidationError(
-                "“\(text)” is no address; write six pairs of hexadecimal digits, as in C0:11:22:33:44:55"
-            )
-        }
-        guard address.isStaticRandom else {
-            throw ValidationError("“\(text)” is no static random address: those begin with a pair from C0 to FF")
-        }
-        return address
-    }
+extension PebbleUUID {
+    static func argument(_ text: String) throws -> PebbleUUID { try argumentValue(text, of: AdvertisingSettings.uuid) }
 }
 
 /// A loopback port.
-func portArgument(_ text: String) throws -> UInt16 {
-    guard let port = UInt16(text) else { throw ValidationError(notAPort(text)) }
-    return port
-}
-
-/// What is said of a word that is no loopback port.
-func notAPort(_ text: String) -> String {
-    "“\(text)” is no port; write a number from 1 to 65535, or 0 for any that is free"
-}
+func portArgument(_ text: String) throws -> UInt16 { try argumentValue(text, of: LoopbackPort.parse) }
 
 /// The path of a file or a directory, which may be there or not.
 @Sendable
-func pathArgument(_ text: String) throws -> String {
-    guard !text.isEmpty else {
-        throw ValidationError("a path is missing: nothing stands there; name one, or leave the option out")
+func pathArgument(_ text: String) throws -> String { try argumentValue(text, of: SettingPath.parse) }
+
+/// What is no setting, and is written as settings are.
+private func argumentValue<Value>(_ text: String, of parse: (String) throws(SettingRefusal) -> Value) throws -> Value {
+    do throws(SettingRefusal) {
+        return try parse(text)
+    } catch {
+        switch error {
+        case .notUnderstood: throw ValidationError("“\(text)” is not understood")
+        case .because(let reason): throw ValidationError(reason)
+        }
     }
-    return text
 }
-
-extension RemoteController.LossPolicy: ExpressibleByArgument {}
-
-extension ControlAccess: ExpressibleByArgument {}

@@ -5,6 +5,7 @@ import Daemon
 import HCIRuntime
 import PebblePhone
 import PebbleWatch
+import Settings
 
 /// `cairn demo`: a watch and a phone in one process, and a transcript of what they do.
 struct DemoCommand: ParsableCommand {
@@ -58,7 +59,7 @@ struct DemoCommand: ParsableCommand {
     )
     var pair = false
 
-    @OptionGroup var watch: WatchOptions
+    @OptionGroup var watch: SettingGroupOptions<WatchSettings>
 
     @Option(
         help: ArgumentHelp("What the virtual radio leaves to chance follows from this number.", valueName: "number")
@@ -76,18 +77,14 @@ struct DemoCommand: ParsableCommand {
 
     func run() throws {
         try Console.run { () throws(ProgramError) in
-            let watch = watch
-            let linkSecurity: LinkSecurityPolicy = pair ? .required : .insecureTestLink
-            var configuration = WatchDaemonConfiguration(controller: .virtual) {
-                var configuration = watch.watch(at: $0, linkSecurity: linkSecurity)
-                // A demonstration: every host on its radio may pair, at any time.
-                configuration.pairing.mode = .open
-                return configuration
-            }
+            var plan = try RunPlan(watch.typed, of: WatchSettings.settings, command: "cairn demo")
+            plan.watch.linkSecurity = pair ? .required : .insecureTestLink
+            // A demonstration: every host on its radio may pair, at any time.
+            plan.pairing = .open
+            var configuration = plan.process
+            configuration.makeWatch = { [plan] in plan.watch(at: $0) }
             configuration.airPort = airPort ?? (stay ? 0 : nil)
-            configuration.airSeed = airSeed ?? .random(in: .min ... .max)
-            configuration.capturePath = watch.capture
-            configuration.address = watch.address
+            if let airSeed { configuration.airSeed = airSeed }
             configuration.logLevels = logLevel
             let transcript = Transcript()
             let daemon = try WatchDaemon(configuration) { transcript.watch($0, at: $1) }

@@ -3,7 +3,6 @@ import BluetoothHost
 import Daemon
 import HCIRuntime
 import LinuxBluetooth
-import PebbleWatch
 
 /// `cairn run`: the daemon.
 struct RunCommand: ParsableCommand {
@@ -54,102 +53,11 @@ struct RunCommand: ParsableCommand {
             """
     )
 
-    @Option(
-        help: ArgumentHelp("Where the watch's Bluetooth controller is.", valueName: "controller"),
-        transform: TransportAddress.argument
-    )
-    var controller: TransportAddress?
-
-    @Option(
-        help: ArgumentHelp(
-            "A file that describes the board: any of the options here, and its advertising. (default: $CAIRN_BOARD, else none)",
-            valueName: "file"
-        ),
-        transform: pathArgument
-    )
-    var board: String?
-
-    @Option(
-        help: """
-            What to do when the controller cannot be reached or is lost: exit; reopen, which waits for one that has been \
-            there; or retry, which waits for it from the start.
-            """
-    )
-    var controllerLost: RemoteController.LossPolicy = .reopen
-
-    @OptionGroup var watch: WatchOptions
-
-    @OptionGroup(title: "PAIRING") var pairing: PairingOptions
-
-    @OptionGroup(title: "DIAGNOSTICS") var diagnostics: DiagnosticOptions
-
-    @OptionGroup(title: "LINKS") var link: LinkOptions
-
-    @OptionGroup(title: "ADVERTISING") var advertising: AdvertisingOptions
-
-    @OptionGroup(title: "WATCHAPPS") var apps: AppOptions
-
-    @Option(
-        help: ArgumentHelp(
-            "Where the watch remembers bonded phones and who it is, and where it takes commands. (default: $CAIRN_STATE, "
-                + "else nowhere)",
-            valueName: "directory"
-        ),
-        transform: pathArgument
-    )
-    var state: String?
-
-    @Option(
-        help: ArgumentHelp(
-            "The Unix socket where the watch takes commands. (default: control.sock in the state directory)",
-            valueName: "path"
-        ),
-        transform: pathArgument
-    )
-    var control: String?
-
-    @Option(
-        help: """
-            Who may give the watch commands at its socket: the user who started it, or the socket's group too. Root always \
-            may.
-            """
-    )
-    var controlAccess: ControlAccess = .user
-
-    @OptionGroup(title: "VIRTUAL RADIO") var air: AirOptions
-
-    @OptionGroup(title: "BOARD") var hardware: HardwareOptions
-
-    @OptionGroup(title: "DEVELOPMENT") var developer: DeveloperOptions
-
-    @Flag(
-        inversion: .prefixedNo,
-        exclusivity: .chooseLast,
-        help: ArgumentHelp(
-            "Open the Pebble transport to anyone in range, without pairing or encryption. Only for test rigs that "
-                + "cannot pair."
-        )
-    )
-    var insecureTestLink = false
-
-    @Option(
-        help: ArgumentHelp("What to log: LEVEL or LAYER=LEVEL, separated by commas.", valueName: "levels"),
-        transform: LogLevels.argument(over: LogLevels(.info))
-    )
-    var logLevel = LogLevels(.info)
-
-    /// Refuses what does not go together, once the command line, the environment and the board file are one.
-    func checkTogether() throws(ValidationError) {
-        if let controller { try air.validate(for: controller) }
-        try advertising.checkTogether()
-        try hardware.checkTogether()
-    }
+    @OptionGroup var options: RunOptions
 
     func run() throws {
-        let configuration = try Console.value { () throws(ProgramError) in
-            try RunConfiguration(board: board, words: CommandLine.arguments.dropFirst(2), typed: self)
-        }
-        guard let controller = configuration.command.controller else {
+        let plan = try Console.value { () throws(ProgramError) in try RunConfiguration(options).plan }
+        guard let controller = plan.controller else {
             throw Console.ended(
                 by: ProgramError(
                     .usage,
@@ -160,63 +68,21 @@ struct RunCommand: ParsableCommand {
                 )
             )
         }
-        try configuration.command.start(on: controller)
+        try Console.run { () throws(ProgramError) in try Self.start(plan, on: controller) }
     }
 
-    private func start(on controller: TransportAddress) throws {
-        try Console.run { () throws(ProgramError) in
-            let watch = watch
-            let pairing = pairing
-            let diagnostics = diagnostics
-            let link = link
-            let advertising = advertising
-            let hardware = hardware
-            let apps = try apps.load(for: watch.platform)
-            let linkSecurity: LinkSecurityPolicy = insecureTestLink ? .insecureTestLink : .required
-            var configuration = WatchDaemonConfiguration(controller: controller) {
-                var configuration = watch.watch(at: $0, linkSecurity: linkSecurity)
-                pairing.apply(to: &configuration, on: hardware.board)
-                diagnostics.apply(to: &configuration)
-                link.apply(to: &configuration)
-                advertising.apply(to: &configuration)
-                hardware.apply(to: &configuration)
-                apps.apply(to: &configuration)
-                return configuration
-            }
-            configuration.whenControllerLost = controllerLost
-            air.apply(to: &configuration)
-            configuration.capturePath = watch.capture
-            configuration.stateDirectory = state
-            configuration.controlPath = control
-            configuration.controlAccess = controlAccess
-            configuration.board = hardware.board
-            configuration.qemuPort = developer.qemuPort
-            configuration.serialPortPath = developer.serialPort
-            configuration.address = watch.address
-            configuration.logLevels = logLevel
-            configuration.version = cairnVersion
-            let daemon = try WatchDaemon(configuration)
-            if insecureTestLink {
-                daemon.loggers[.watch].warning("the link is not secured: anyone in range may use this watch")
-            }
-            if pairing.mode(on: hardware.board) == .open, pairing.bonding, !insecureTestLink {
-                daemon.loggers[.watch].warning(
-                    """
-                    pairing is open: anyone in range may pair at any time, without asking, and take the place of the phone \
-                    that the watch knows; this is for benches
-                    """
-                )
-            }
-            if pairing.privateAddress != nil, advertising.beacon != nil, !advertising.beaconDespitePrivacy {
-                daemon.loggers[.watch].warning(
-                    "there is no beacon, since anybody could follow this watch by it: see --beacon-despite-privacy"
-                )
-            }
-            for line in advertising.advice { daemon.loggers[.watch].warning("\(line)") }
-            if controller == .virtual, air.airPort == nil, air.airSocket == nil {
-                daemon.loggers[.air].notice("nobody can reach this watch: add --air-port, or see cairn demo")
-            }
-            return try daemon.run().exitStatus
+    private static func start(_ plan: RunPlan, on controller: TransportAddress) throws(ProgramError) -> ExitStatus {
+        var plan = plan
+        try plan.loadApps()
+        var configuration = plan.process
+        configuration.controller = controller
+        configuration.makeWatch = { [plan] in plan.watch(at: $0) }
+        configuration.version = cairnVersion
+        let daemon = try WatchDaemon(configuration)
+        for line in plan.warnings { daemon.loggers[.watch].warning("\(line)") }
+        if controller == .virtual, configuration.airPort == nil, configuration.airSocketPath == nil {
+            daemon.loggers[.air].notice("nobody can reach this watch: add --air-port, or see cairn demo")
         }
+        return try daemon.run().exitStatus
     }
 }

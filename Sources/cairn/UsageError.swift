@@ -1,7 +1,7 @@
 import ArgumentParser
-import Board
 import Daemon
 import HCIRuntime
+import Settings
 
 /// What is wrong with a command line, and what to write instead.
 ///
@@ -104,7 +104,9 @@ struct UsageError {
     }
 
     /// What an option of `cairn run` takes.
-    private static func takes(_ option: String) -> String? { RunSetting.byOption[String(option.dropFirst(2))]?.takes }
+    private static func takes(_ option: String) -> String? {
+        RunSettings.settings.first { "--\($0.option)" == option }?.takes
+    }
 
     /// Such as `; there are 'back', 'up', 'select' or 'down'`.
     private static func choices(in message: String) -> String {

@@ -1,15 +1,15 @@
 import ArgumentParser
-import Board
 import Daemon
 import Glibc
 import HCIRuntime
+import Settings
 
 /// `cairn config`: looks at board files without running anything.
 struct ConfigCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "config",
-        abstract: "Check a board file, or show what a watch would run with.",
-        subcommands: [Check.self, Show.self]
+        abstract: "Check a board file, or show what a watch would run with, or what can be set.",
+        subcommands: [Check.self, Show.self, Reference.self]
     )
 
     /// `cairn config check`
@@ -31,9 +31,9 @@ struct ConfigCommand: ParsableCommand {
             guard !paths.isEmpty else { throw ValidationError("name a board file, or set CAIRN_BOARD") }
             var worst = ExitStatus.success
             for path in paths {
-                do throws(BoardError) {
+                do throws(SettingError) {
                     let file = try BoardFile(path: path)
-                    let problems = SettingsCheck.problems(in: file)
+                    let problems = RunSettings.problems(in: file)
                     for problem in problems { Console.printError("\(problem)") }
                     if problems.isEmpty {
                         Console.print("\(path): nothing is wrong with its \(file.settingCount) settings")
@@ -68,33 +68,24 @@ struct ConfigCommand: ParsableCommand {
                 """
         )
 
-        @OptionGroup(visibility: .hidden) var command: RunCommand
+        @OptionGroup(visibility: .hidden) var options: RunOptions
 
         func run() throws {
-            let configuration = try Console.value { () throws(ProgramError) in
-                try RunConfiguration(board: command.board, words: CommandLine.arguments.dropFirst(3))
-            }
-            let settings = Dictionary(configuration.settings.map { ($0.key, $0) }) { first, _ in first }
-            let rows = RunSetting.all.map { known in
-                let setting = settings[known.key]
-                return (
-                    name: known.key.name, value: setting?.values.joined(separator: ", ") ?? "",
-                    origin: setting.map { "\($0.origin)" } ?? ""
-                )
-            }
-            let nameWidth = rows.map(\.name.count).max() ?? 0
-            // One long value does not push all origins out of sight.
-            let valueWidth = min(rows.map(\.value.count).max() ?? 0, 32)
-            for row in rows {
-                let line =
-                    row.name.padded(to: nameWidth) + "  " + row.value.printable.padded(to: valueWidth) + "  "
-                    + row.origin
-                Console.print(String(line.reversed().drop { $0 == " " }.reversed()))
-            }
+            let configuration = try Console.value { () throws(ProgramError) in try RunConfiguration(options) }
+            let lines = SettingsTable.lines(configuration.values, of: RunSettings.settings, printable: \.printable)
+            for line in lines { Console.print(line) }
         }
     }
-}
 
-extension String {
-    fileprivate func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
+    /// `cairn config reference`
+    struct Reference: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "reference",
+            abstract: "Print the table of all settings, in Markdown.",
+            discussion:
+                "Docs/boards.md has it: for each setting its option, what it takes, its default and what it is for."
+        )
+
+        func run() { Console.print(SettingsTable.markdown(RunSettings.settings)) }
+    }
 }

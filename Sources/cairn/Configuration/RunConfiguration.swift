@@ -1,65 +1,79 @@
-import ArgumentParser
-import Board
 import Daemon
 import HCIRuntime
+import Settings
 
 /// Everything that was said about a watch, wherever it was said.
-///
-/// What a board file and the environment say takes the way of the command line: each setting is an option. So it means the
-/// same, and what is wrong with it is found by the same code, wherever it comes from.
 struct RunConfiguration {
     /// The settings that have a value.
-    let settings: [Setting]
-    /// The watch's command with all of them.
-    let command: RunCommand
+    let values: [SettingValue]
+    /// What they make.
+    let plan: RunPlan
 
     /// Puts the layers together.
-    /// - Parameters:
-    ///   - board: the path of a board file, if one is named on the command line.
-    ///   - words: the words of a command line of `cairn run` that ArgumentParser has accepted.
-    ///   - typed: what it made of them, if it has to stand for the whole where no file or variable says anything.
-    init(board: String?, words: some Sequence<String>, typed: RunCommand? = nil) throws(ProgramError) {
+    init(_ options: RunOptions) throws(ProgramError) {
+        // The command line is looked at first: what is wrong with it is in front of the person's eyes.
+        try Self.check(options.settings.typed)
         let environment = [String: String].cairnEnvironment
-        let strangers = SettingKey.problems(
-            inEnvironment: environment,
-            against: RunSetting.all.map(\.key),
-            besides: Environment.others
-        )
-        guard strangers.isEmpty else { throw Self.error(strangers) }
+        let keys = RunSettings.settings.map(\.key)
+        let strangers = SettingKey.problems(inEnvironment: environment, against: keys, besides: Environment.others)
+        guard strangers.isEmpty else { throw ProgramError(strangers) }
         var file: BoardFile?
-        if let path = board ?? environment["CAIRN_BOARD"] { file = try Self.read(path) }
-        settings = SettingLayers(words: CommandWords(words), environment: environment, file: file)
-            .settings(RunSetting.all.map(\.key))
-        // Debug builds check every option whenever they parse, which is most of a start: not twice without need.
-        if let typed, settings.allSatisfy(\.isTypedOrUsual), (try? typed.checkTogether()) != nil {
-            command = typed
-            return
-        }
-        let check = SettingsCheck(settings)
-        guard let command = check.command else { throw Self.error(check.problems, check.isUsage) }
-        self.command = command
+        if let path = options.board ?? environment["CAIRN_BOARD"] { file = try Self.read(path) }
+        let layers = SettingLayers(
+            of: RunSettings.settings,
+            typed: options.settings.typed,
+            environment: environment,
+            file: file
+        )
+        values = layers.settings(keys)
+        let reading = RunSettings.read(values)
+        guard let plan = reading.target else { throw ProgramError(reading.problems) }
+        self.plan = plan
+    }
+
+    private static func check(_ typed: [SettingKey: [String]]) throws(ProgramError) {
+        var layers = SettingLayers()
+        layers.commandLine = typed
+        let problems = RunSettings.read(layers.settings(Array(typed.keys))).problems.filter { !$0.isConflict }
+        guard problems.isEmpty else { throw ProgramError(problems) }
     }
 
     private static func read(_ path: String) throws(ProgramError) -> BoardFile {
         let file: BoardFile
-        do throws(BoardError) {
+        do throws(SettingError) {
             file = try BoardFile(path: path)
         } catch {
-            throw Self.error([error])
+            throw ProgramError([error])
         }
-        let problems = SettingsCheck.problems(in: file)
-        guard problems.isEmpty else { throw error(problems) }
+        let problems = RunSettings.problems(in: file)
+        guard problems.isEmpty else { throw ProgramError(problems) }
         return file
     }
+}
 
-    /// All that is wrong, as the end of the program.
-    private static func error(_ problems: [BoardError], _ isUsage: Bool = false) -> ProgramError {
+extension RunPlan {
+    /// Makes a plan of what was typed, for a command that has no other places for its settings.
+    /// - Parameter command: such as `cairn demo`.
+    init(_ typed: [SettingKey: [String]], of settings: [Setting<RunPlan>], command: String) throws(ProgramError) {
+        let values = SettingLayers(of: settings, typed: typed).settings(settings.map(\.key))
+        let reading = SettingsReading(values, of: settings)
+        guard let plan = reading.target else { throw ProgramError(reading.problems, command: command) }
+        self = plan
+    }
+}
+
+extension ProgramError {
+    /// Everything that is wrong with settings, as the end of the program.
+    /// - Parameter command: whose help says more.
+    init(_ problems: [SettingError], command: String = "cairn run") {
+        let isUsage = problems.contains(where: \.isTyped)
         let isUnreadable = problems.contains(where: \.isUnreadable)
-        return ProgramError(
+        let help = problems.count == 1 ? problems.first?.help : nil
+        self.init(
             isUsage ? .usage : isUnreadable ? .unavailable : .configuration,
             problems.map(\.description).joined(separator: "\n"),
             advice: isUsage
-                ? "see cairn run --help"
+                ? help.map { "\($0) See \(command) --help" } ?? "see \(command) --help"
                 : "see Docs/boards.md for every setting; cairn config check FILE looks at a file only"
         )
     }

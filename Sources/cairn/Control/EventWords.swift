@@ -1,7 +1,7 @@
 import ArgumentParser
-import Board
 import ControlServer
 import Daemon
+import Settings
 
 extension ControlEventName {
     /// Every name, as people are told.
@@ -15,13 +15,6 @@ extension ControlEventName {
             )
         }
         return name
-    }
-}
-
-extension NearestName {
-    /// “; did you mean this?”, if something is near.
-    static func question(_ word: String, among names: [String]) -> String {
-        of(word, among: names).map { "; did you mean \($0)?" } ?? ""
     }
 }
 

@@ -1,9 +1,9 @@
 import ArgumentParser
-import Board
 import ControlServer
 import Daemon
 import Glibc
 import HCIRuntime
+import Settings
 
 /// `cairn wait`
 struct WaitCommand: ParsableCommand {

@@ -1,54 +1,6 @@
 import Configuration
 import FoundationEssentials
 
-/// The name of a setting in a board file.
-public struct SettingKey: Hashable, Sendable {
-    /// Such as `advertising.policy`.
-    public let name: String
-    /// Whether it takes a list.
-    public let isList: Bool
-
-    /// Names a setting.
-    public init(_ name: String, isList: Bool = false) {
-        self.name = name
-        self.isList = isList
-    }
-
-    /// The environment variable that says the same, such as `CAIRN_ADVERTISING_POLICY`.
-    public var variable: String {
-        "CAIRN_" + name.uppercased().map { $0.isLetter || $0.isNumber ? $0 : "_" }
-    }
-
-    /// The section that it stands in; empty if in none.
-    var section: String { name.split(separator: ".").dropLast().joined(separator: ".") }
-}
-
-/// A setting, what it was set to, and by whom.
-public struct Setting: Sendable {
-    /// Where it was made.
-    public enum Origin: Hashable, Sendable, CustomStringConvertible {
-        case commandLine
-        case environment(variable: String)
-        case file(path: String, line: Int)
-        /// No file, variable or option sets it.
-        case standard
-
-        public var description: String {
-            switch self {
-            case .commandLine: "the command line"
-            case .environment(let variable): "the environment variable \(variable)"
-            case .file(let path, let line): "\(path):\(line)"
-            case .standard: "default"
-            }
-        }
-    }
-
-    public let key: SettingKey
-    /// One value, or those of a list.
-    public let values: [String]
-    public let origin: Origin
-}
-
 /// Where settings come from, the first that has one decides: the command line, the environment, the board file, and what
 /// is usual.
 public struct SettingLayers: Sendable {
@@ -64,8 +16,24 @@ public struct SettingLayers: Sendable {
     /// No layer at all.
     public init() {}
 
+    /// The layers of a command's settings: what was typed, the environment, a file, and the defaults that settings declare.
+    public init<Target>(
+        of settings: [Setting<Target>],
+        typed: [SettingKey: [String]],
+        environment: [String: String] = [:],
+        file: BoardFile? = nil
+    ) {
+        commandLine = typed
+        self.environment = environment
+        self.file = file
+        for setting in settings {
+            let usual = (file == nil ? nil : setting.usualWithBoardFile) ?? setting.usual
+            standard[setting.key] = setting.fromServiceManager().map { [$0] } ?? usual
+        }
+    }
+
     /// The settings that have a value, in the order of the keys.
-    public func settings(_ keys: [SettingKey]) -> [Setting] {
+    public func settings(_ keys: [SettingKey]) -> [SettingValue] {
         let layers: [Layer] = [
             Layer(Self.provider("command line", commandLine)) { _ in .commandLine },
             Layer(EnvironmentVariablesProvider(environmentVariables: environment).prefixKeys(with: "cairn")) {
@@ -81,15 +49,15 @@ public struct SettingLayers: Sendable {
             guard let values = all.values(of: key),
                 let layer = layers.first(where: { ConfigReader(provider: $0.provider).values(of: key) != nil })
             else { return nil }
-            return Setting(key: key, values: values, origin: layer.origin(key))
+            return SettingValue(key: key, values: values, origin: layer.origin(key))
         }
     }
 
     private struct Layer {
         let provider: any ConfigProvider
-        let origin: (SettingKey) -> Setting.Origin
+        let origin: (SettingKey) -> SettingValue.Origin
 
-        init(_ provider: some ConfigProvider, origin: @escaping (SettingKey) -> Setting.Origin) {
+        init(_ provider: some ConfigProvider, origin: @escaping (SettingKey) -> SettingValue.Origin) {
             self.provider = provider
             self.origin = origin
         }
@@ -108,21 +76,6 @@ extension [String: String] {
 }
 
 extension SettingKey {
-    /// The variables that are no setting's: what is wrong with each.
-    public static func problems(
-        inEnvironment environment: [String: String],
-        against keys: [SettingKey],
-        besides others: Set<String>
-    ) -> [BoardError] {
-        let known = keys.map(\.variable)
-        return environment.keys.sorted().filter { !known.contains($0) && !others.contains($0) }.map { variable in
-            let hint =
-                NearestName.of(variable, among: known + others.sorted()).map { "did you mean \($0)?" }
-                ?? "the variables are CAIRN_ and the name of a setting, such as CAIRN_ADVERTISING_POLICY; unset it"
-            return BoardError(ofEnvironment: variable, "Cairn has no such variable; \(hint)")
-        }
-    }
-
     /// As swift-configuration names it.
     var configKey: AbsoluteConfigKey { AbsoluteConfigKey(ConfigKey(name)) }
 

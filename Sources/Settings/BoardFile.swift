@@ -25,19 +25,19 @@ public struct BoardFile: Sendable {
     /// By key, such as `advertising.policy`.
     let entries: [String: Entry]
     /// What is wrong with how settings are written; they are not among the entries.
-    private let malformed: [BoardError]
+    private let malformed: [SettingError]
 
     /// Reads a file; which settings there are is not looked at yet.
-    public init(path: String) throws(BoardError) {
+    public init(path: String) throws(SettingError) {
         try self.init(text: try Self.contents(of: path), path: path)
     }
 
-    init(text: String, path: String) throws(BoardError) {
+    init(text: String, path: String) throws(SettingError) {
         self.path = path
         var reading = Reading(path: path)
         if let root = try Self.compose(text, path) {
             guard let mapping = root.mapping else {
-                throw BoardError(
+                throw SettingError(
                     path,
                     root.mark?.line,
                     nil,
@@ -52,18 +52,18 @@ public struct BoardFile: Sendable {
 
     /// Everything that is wrong with which settings there are and how they are written: settings that do not exist, and
     /// lists where there is one value and the other way round. Values are not looked at.
-    public func problems(against known: [SettingKey]) -> [BoardError] {
+    public func problems(against known: [SettingKey]) -> [SettingError] {
         let byName = Dictionary(known.map { ($0.name, $0) }) { first, _ in first }
         var problems = malformed
         for (name, entry) in entries.sorted(by: { ($0.value.line, $0.key) < ($1.value.line, $1.key) }) {
             guard let key = byName[name] else {
                 let hint = Self.hint(for: name, known)
-                problems.append(BoardError(path, entry.line, name, "there is no such setting; \(hint)"))
+                problems.append(SettingError(path, entry.line, name, "there is no such setting; \(hint)"))
                 continue
             }
             guard entry.isList != key.isList else { continue }
             let problem = key.isList ? "this takes a list, such as [a, b]" : "this takes one value, no list"
-            problems.append(BoardError(path, entry.line, name, problem))
+            problems.append(SettingError(path, entry.line, name, problem))
         }
         return problems.inReadingOrder
     }
@@ -102,27 +102,27 @@ public struct BoardFile: Sendable {
 
     // MARK: Reading
 
-    private static func compose(_ text: String, _ path: String) throws(BoardError) -> Node? {
+    private static func compose(_ text: String, _ path: String) throws(SettingError) -> Node? {
         do {
             return try Yams.compose(yaml: text)
         } catch let error as YamlError {
             switch error {
             case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
                 .composer(_, let problem, let mark, _):
-                throw BoardError(path, mark.line, nil, "this is not YAML: \(problem)")
+                throw SettingError(path, mark.line, nil, "this is not YAML: \(problem)")
             case .duplicatedKeysInMapping(let names, let context):
                 let settings = names.sorted().joined(separator: ", ")
-                throw BoardError(
+                throw SettingError(
                     path,
                     lineOfRepetition(of: names, in: text, from: context.mark.line) ?? context.mark.line,
                     nil,
                     "\(settings) stands more than once; keep one"
                 )
-            case .reader(let problem, _, _, _): throw BoardError(path, nil, nil, "this is not YAML: \(problem)")
-            default: throw BoardError(path, nil, nil, "this is not YAML that can be read")
+            case .reader(let problem, _, _, _): throw SettingError(path, nil, nil, "this is not YAML: \(problem)")
+            default: throw SettingError(path, nil, nil, "this is not YAML that can be read")
             }
         } catch {
-            throw BoardError(path, nil, nil, "this is not YAML that can be read")
+            throw SettingError(path, nil, nil, "this is not YAML that can be read")
         }
     }
 
@@ -140,7 +140,7 @@ public struct BoardFile: Sendable {
     private struct Reading {
         let path: String
         var entries: [String: Entry] = [:]
-        var problems: [BoardError] = []
+        var problems: [SettingError] = []
 
         init(path: String) { self.path = path }
 
@@ -177,12 +177,12 @@ public struct BoardFile: Sendable {
         }
 
         private mutating func refuse(_ name: String?, _ line: Int, _ problem: String) {
-            problems.append(BoardError(path, line, name, problem))
+            problems.append(SettingError(path, line, name, problem))
         }
     }
 
-    private static func contents(of path: String) throws(BoardError) -> String {
-        func failure(_ what: String) -> BoardError { BoardError(path, nil, nil, what, isUnreadable: true) }
+    private static func contents(of path: String) throws(SettingError) -> String {
+        func failure(_ what: String) -> SettingError { SettingError(path, nil, nil, what, isUnreadable: true) }
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw failure(Self.explain(errno)) }
         defer { close(descriptor) }
@@ -197,13 +197,13 @@ public struct BoardFile: Sendable {
             guard count > 0 else { break }
             bytes += buffer.prefix(count)
             guard bytes.count <= sizeLimit else {
-                throw BoardError(path, nil, nil, "it is larger than \(sizeLimit / 1024) KiB, and so no board file")
+                throw SettingError(path, nil, nil, "it is larger than \(sizeLimit / 1024) KiB, and so no board file")
             }
         }
         guard let text = String(validating: bytes, as: UTF8.self) else {
             let line = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
                 .firstIndex { String(validating: $0, as: UTF8.self) == nil }
-            throw BoardError(path, line.map { $0 + 1 }, nil, "this is not UTF-8 text; save the file as UTF-8")
+            throw SettingError(path, line.map { $0 + 1 }, nil, "this is not UTF-8 text; save the file as UTF-8")
         }
         return text
     }

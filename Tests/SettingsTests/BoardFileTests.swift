@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Board
+@testable import Settings
 
 /// Board files and the layers of settings.
 @Suite struct BoardFileTests {
@@ -15,7 +15,7 @@ import Testing
         return file
     }
 
-    private func settings(environment: [String: String] = [:], file: BoardFile? = nil) -> [Setting] {
+    private func settings(environment: [String: String] = [:], file: BoardFile? = nil) -> [SettingValue] {
         var layers = SettingLayers()
         layers.environment = environment
         layers.file = file
@@ -59,7 +59,7 @@ import Testing
         let name = SettingKey("name")
         let steps = SettingKey("advertising.steps", isList: true)
         var layers = SettingLayers()
-        var expected: [(values: [String], origin: Setting.Origin)] = []
+        var expected: [(values: [String], origin: SettingValue.Origin)] = []
         if bits & 1 != 0 {
             layers.commandLine = [name: ["a"], steps: ["a", "b"]]
             expected.append((["a"], .commandLine))
@@ -110,8 +110,8 @@ import Testing
         ("a.b: c", "a setting's name is a word"),
     ])
     func whatIsWrongIsSaidWithItsPlace(text: String, words: String) {
-        let problems: [BoardError]
-        do throws(BoardError) {
+        let problems: [SettingError]
+        do throws(SettingError) {
             problems = try BoardFile(text: text, path: "board.yaml").problems(against: Self.keys)
         } catch {
             problems = [error]
@@ -160,7 +160,7 @@ import Testing
     }
 
     @Test func aFileThatCannotBeReadIsTold() throws {
-        let error = try #require(#expect(throws: BoardError.self) { try BoardFile(path: "/nowhere/board.yaml") })
+        let error = try #require(#expect(throws: SettingError.self) { try BoardFile(path: "/nowhere/board.yaml") })
         #expect(error.isUnreadable)
         #expect("\(error)" == "/nowhere/board.yaml: there is no such file")
     }

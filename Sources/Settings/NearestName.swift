@@ -15,6 +15,11 @@ public enum NearestName {
         return best?.name
     }
 
+    /// The question whether that name was meant, to stand at the end of a sentence; empty if no name is near.
+    public static func question(_ word: String, among names: [String]) -> String {
+        of(word, among: names).map { "; did you mean \($0)?" } ?? ""
+    }
+
     /// How many letters were left out, added, mistaken, or swapped with their neighbour: the optimal string alignment
     /// distance.
     static func typingErrors(_ first: [Character], _ second: [Character]) -> Int {

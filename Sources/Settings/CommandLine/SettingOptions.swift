@@ -1,0 +1,156 @@
+import ArgumentParser
+
+/// The options of every setting of a command.
+///
+/// ArgumentParser finds out by reflection which options a type has. So this type says that it has one for each setting, and
+/// finds what was typed by the setting's name. Values are looked at where the other places are known in which
+/// a setting can be made.
+public struct SettingOptions<Catalog: SettingCatalog>: ParsableArguments, CustomReflectable {
+    /// For each setting that was typed, its words.
+    public private(set) var typed: [SettingKey: [String]] = [:]
+
+    /// Defines the options.
+    public init() {}
+
+    /// Takes what ArgumentParser has parsed.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: SettingOptionKey.self)
+        for (index, group) in Catalog.groups.enumerated() {
+            typed.merge(try group.typed(container, SettingOptionKey(group: index))) { first, _ in first }
+        }
+    }
+
+    /// A child for each group, as ArgumentParser looks for option groups.
+    public var customMirror: Mirror {
+        let groups = Catalog.groups.enumerated()
+        return Mirror(self, children: groups.map { ("_\(SettingOptionKey(group: $0).stringValue)", $1.definition()) })
+    }
+}
+
+/// The options of the settings of one group.
+public struct SettingGroupOptions<Group: SettingGroup>: ParsableArguments, CustomReflectable {
+    /// For each setting that was typed, its words.
+    public private(set) var typed: [SettingKey: [String]] = [:]
+
+    /// Defines the options.
+    public init() {}
+
+    /// Takes what ArgumentParser has parsed.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: SettingOptionKey.self)
+        for setting in Group.settings { typed[setting.key] = try setting.typed(in: container) }
+    }
+
+    /// A child for each setting, as ArgumentParser looks for options.
+    public var customMirror: Mirror {
+        Mirror(self, children: Group.settings.map { ("_\($0.option)", $0.definition) })
+    }
+}
+
+/// The name that ArgumentParser keeps an option or a group under.
+struct SettingOptionKey: CodingKey {
+    let stringValue: String
+    let intValue: Int? = nil
+
+    init(stringValue: String) { self.stringValue = stringValue }
+
+    init?(intValue: Int) { return nil }
+
+    init(group index: Int) { stringValue = "group\(index)" }
+}
+
+/// A word on the command line, or a default, which was not typed.
+struct OptionWord<Names: SettingNames>: ExpressibleByArgument, CustomStringConvertible {
+    let text: String
+    let isTyped: Bool
+
+    /// Takes every word: whether it is a value is found out where it is said what else would be.
+    init(argument: String) {
+        text = argument
+        isTyped = true
+    }
+
+    init(usual: String) {
+        text = usual
+        isTyped = false
+    }
+
+    var description: String { text }
+
+    static var allValueStrings: [String] { Names.names }
+
+    static var defaultCompletionKind: CompletionKind { Names.names.isEmpty ? .default : .list(Names.names) }
+}
+
+extension Setting {
+    /// ArgumentParser's definition of the option.
+    fileprivate var definition: Any { definition(names) }
+
+    private func definition<Names: SettingNames>(_: Names.Type) -> Any {
+        let name = NameSpecification.customLong(option)
+        let help = ArgumentHelp(wholeHelp, valueName: placeholder)
+        switch form {
+        case .flag:
+            return Flag<Bool?>(name: name, inversion: .prefixedNo, exclusivity: .chooseLast, help: help)
+        case .repeated:
+            return Option<[OptionWord<Names>]>(wrappedValue: [], name: name, help: help)
+        case .optionalWord(let alone):
+            return Option<OptionWord<Names>?>(name: name, defaultAsFlag: OptionWord(argument: alone), help: help)
+        case .word, .list:
+            let strategy = allowsDash ? SingleValueParsingStrategy.unconditional : .next
+            guard let usual = usualWord else {
+                return Option<OptionWord<Names>?>(name: name, parsing: strategy, help: help)
+            }
+            return Option(wrappedValue: OptionWord<Names>(usual: usual), name: name, parsing: strategy, help: help)
+        }
+    }
+
+    /// What was typed; nil if nothing was.
+    fileprivate func typed(in container: KeyedDecodingContainer<SettingOptionKey>) throws -> [String]? {
+        try typed(names, in: container)
+    }
+
+    private func typed<Names: SettingNames>(
+        _: Names.Type,
+        in container: KeyedDecodingContainer<SettingOptionKey>
+    ) throws -> [String]? {
+        let key = SettingOptionKey(stringValue: option)
+        switch form {
+        case .flag:
+            return try container.decode(Flag<Bool?>.self, forKey: key).wrappedValue.map { ["\($0)"] }
+        case .repeated:
+            let words = try container.decode(Option<[OptionWord<Names>]>.self, forKey: key).wrappedValue
+            return words.isEmpty ? nil : words.map(\.text)
+        case .word, .list, .optionalWord:
+            let word =
+                if usualWord == nil {
+                    try container.decode(Option<OptionWord<Names>?>.self, forKey: key).wrappedValue
+                } else {
+                    try container.decode(Option<OptionWord<Names>>.self, forKey: key).wrappedValue
+                }
+            guard let word, word.isTyped else { return nil }
+            guard form == .list else { return [word.text] }
+            return word.text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+        }
+    }
+
+    /// The default as ArgumentParser is told of it: not that of a flag, which it would take for what was typed.
+    private var usualWord: String? {
+        switch form {
+        case .word, .list: usual?.joined(separator: ",")
+        case .flag, .repeated, .optionalWord: nil
+        }
+    }
+
+    /// What the help says of it; names and a default that is a word are ArgumentParser's to add.
+    private var wholeHelp: String {
+        var text = help
+        if let rangeSentence { text += " " + rangeSentence }
+        if let usualWithBoardFile {
+            text += " With a board file that says nothing, it is \(usualWithBoardFile.joined(separator: ","))."
+        }
+        if let otherwise { text += " (default: \(otherwise))" }
+        if form == .flag, let usual { text += " (default: --\(usual == ["true"] ? "" : "no-")\(option))" }
+        return text
+    }
+}

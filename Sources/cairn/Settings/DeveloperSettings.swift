@@ -1,0 +1,31 @@
+import Settings
+
+/// Ways in for the SDK's tools.
+enum DeveloperSettings: SettingGroup {
+    /// The port that the SDK's tools look for the emulator at.
+    private static let usualPort: UInt16 = 12344
+
+    static let title = "DEVELOPMENT"
+    static let settings: [Setting<RunPlan>] = [
+        Setting(
+            "development.qemu-port",
+            option: "qemu-port",
+            .optionalWord("a port, or 0 for any", placeholder: "port", alone: usualPort, parse: LoopbackPort.parse),
+            ifGiven: \.process.qemuPort,
+            help: """
+                Be the emulator to pebble --qemu and to pypkjs, on this port of 127.0.0.1; \(usualPort) if no number follows, \
+                0 takes any free one and logs it.
+                """,
+            page: "control.md"
+        ),
+        Setting(
+            "development.serial-port",
+            option: "serial-port",
+            .path("a path that is free"),
+            ifGiven: \.process.serialPortPath,
+            help: """
+                Make a serial port with this path, for pebble --serial. The path must be free; it goes away with the watch.
+                """
+        ),
+    ]
+}

@@ -1,0 +1,89 @@
+import PebbleWatch
+import Settings
+
+/// What the watch asks of its links to phones.
+enum LinkSettings: SettingGroup {
+    static let title = "LINKS"
+    static let settings: [Setting<RunPlan>] = [
+        Setting(
+            "link.profile",
+            option: "link-profile",
+            .choice,
+            into: \.watch.link,
+            placeholder: "profile",
+            help:
+                "Which connection parameters phones are asked for: pebble, or apple-2012 for phones that refuse 15 ms.",
+            page: "link.md"
+        ),
+        Setting(
+            "link.connection-parameters",
+            option: "connection-parameters",
+            .flag,
+            default: false,
+            help: """
+                Offer the characteristic by which companions of watches before 2025 manage the connection parameters, even \
+                if the personality has none.
+                """
+        ) { plan, isOffered in
+            if isOffered { plan.watch.offersConnectionParameters = true }
+        },
+        Setting(
+            "link.phone-discovery",
+            option: "phone-discovery",
+            .choice,
+            into: \.watch.phoneDiscovery,
+            placeholder: "way",
+            help: """
+                How the watch finds a phone's services: remembering them; afresh at each connection; or everything, looking \
+                through the phone's whole database each time, as Pebbles do.
+                """,
+            page: "link.md"
+        ),
+        Setting(
+            "link.subscription-pause",
+            option: "subscription-pause",
+            .duration(0...2000, .milliseconds),
+            into: \.watch.subscriptionPause,
+            help: """
+                How long the watch is silent after a phone has subscribed to the PPoGATT service of silk. Gadgetbridge as \
+                GATT client only needs 250.
+                """,
+            page: "companions.md"
+        ),
+    ]
+}
+
+/// What a watch offers to a person who tries it out.
+enum DiagnosticSettings: SettingGroup {
+    static let title = "DIAGNOSTICS"
+    static let settings: [Setting<RunPlan>] = [
+        Setting(
+            "link.loopback-streams",
+            option: "loopback-streams",
+            .number(0...WatchStream.loopbacks.count),
+            placeholder: "count",
+            default: 0,
+            help: """
+                Publish so many L2CAP streams that send every byte back. Each has a service \
+                51000000-328E-0FBB-C642-1AA6699BDADA, in which the characteristic \
+                ABDD3056-28FA-441D-A470-55A75A52553A says the PSM.
+                """,
+            page: "channels.md"
+        ) { $0.watch.streams.formUnion(WatchStream.loopbacks.prefix($1)) }
+    ]
+}
+
+extension LinkProfile: SettingChoice {
+    public static var choices: [LinkProfile] { all }
+    public var choiceName: String { name }
+}
+
+extension PhoneDiscovery: SettingChoice {
+    public var choiceName: String {
+        switch self {
+        case .remembering: "remembering"
+        case .afresh: "afresh"
+        case .everything: "everything"
+        }
+    }
+}
