@@ -91,7 +91,7 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
-            name: "ControlServer",
+            name: "Control",
             dependencies: ["ByteCoding", "BluetoothHCI", "BluetoothHost", "PebbleProtocol", "PebbleWatch"],
             swiftSettings: strict
         ),
@@ -141,7 +141,7 @@ let package = Package(
             dependencies: [
                 "HCIRuntime",
                 "BluetoothHCI", "BluetoothHost", "BluetoothCryptography", "PebbleProtocol", "PebbleWatch",
-                "WatchStorage", "LinuxBluetooth", "AirSimulator", "Board", "ControlServer", "PrivateFiles", "CLinux",
+                "WatchStorage", "LinuxBluetooth", "AirSimulator", "Board", "Control", "PrivateFiles", "CLinux",
                 logging,
             ],
             swiftSettings: strict
@@ -158,7 +158,7 @@ let package = Package(
         .executableTarget(
             name: "cairn",
             dependencies: [
-                "Board", "Daemon", "HCIRuntime", "ControlServer", "AirSimulator", "BluetoothHCI", "BluetoothHost",
+                "Board", "Daemon", "HCIRuntime", "Control", "AirSimulator", "BluetoothHCI", "BluetoothHost",
                 "BluetoothCryptography", "Bundles", "LinuxBluetooth", "PrivateFiles",
                 "PebblePhone", "PebbleProtocol", "PebbleWatch", logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -269,14 +269,14 @@ let package = Package(
                 "Daemon", "HCIRuntime", "AirSimulator", "LinuxBluetooth", "BluetoothHCI", "BluetoothHost",
                 "PebbleProtocol",
                 "PebbleWatch",
-                "ControlServer", "SystemTestSupport", "cairn", logging,
+                "Control", "SystemTestSupport", "cairn", logging,
             ],
             swiftSettings: strict
         ),
         .testTarget(
-            name: "ControlServerTests",
+            name: "ControlTests",
             dependencies: [
-                "ControlServer", "PebbleWatch", "PebbleProtocol", "BluetoothHost", "BluetoothCryptography",
+                "Control", "PebbleWatch", "PebbleProtocol", "BluetoothHost", "BluetoothCryptography",
                 "BluetoothHCI", "ByteCoding", "SeededRandomness",
             ],
             swiftSettings: strict

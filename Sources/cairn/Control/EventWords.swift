@@ -1,6 +1,6 @@
 import ArgumentParser
 import Board
-import ControlServer
+import Control
 import Daemon
 
 extension ControlEventName {

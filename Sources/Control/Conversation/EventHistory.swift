@@ -32,7 +32,7 @@ public struct EventHistory: Sendable {
 
     /// Takes an event in.
     /// - Returns: the event with its number; nil for what programs are not told.
-    public mutating func record(_ event: WatchEvent, text: String, at now: Duration) -> ControlEvent? {
+    package mutating func record(_ event: WatchEvent, text: String, at now: Duration) -> ControlEvent? {
         guard let unnumbered = ControlEvent(event, text: text, at: now) else { return nil }
         last += 1
         let event = unnumbered.numbered(last)

@@ -57,7 +57,7 @@ public struct ControlConversation: Sendable {
         guard let request = nextRequest() else { return nil }
         switch request {
         case .failure(let invalid):
-            return .answered(ControlAnswer(failure: ControlAnswer.badRequestCode, invalid.description))
+            return .answered(ControlAnswer(failure: .badRequest, invalid.description))
         case .success(.events(let sequence)):
             wantsEvents = true
             return .events(after: sequence)
@@ -107,7 +107,7 @@ public struct ControlConversation: Sendable {
 
     /// The line for an event, if the program wants events.
     /// - Parameter hasRoom: whether there is room for it; if not, it is lost, and the program will be told.
-    public mutating func line(for event: ControlEvent, hasRoom: Bool, at now: Duration) -> [UInt8]? {
+    package mutating func line(for event: ControlEvent, hasRoom: Bool, at now: Duration) -> [UInt8]? {
         guard wantsEvents else { return nil }
         guard hasRoom else {
             lostEventCount += 1
