@@ -125,7 +125,7 @@ extension ControlEvents.Call {
 
 extension BlobDBDatabase {
     /// What the database is for.
-    public var name: String {
+    package var name: String {
         switch self {
         case .test: "test database"
         case .pins: "pins"
@@ -147,7 +147,7 @@ extension BlobDBDatabase {
 
 extension [UInt8] {
     /// A key of a database, if it is text.
-    public var printableText: String? {
+    package var printableText: String? {
         allSatisfy { (0x20...0x7E).contains($0) } ? String(decoding: self, as: UTF8.self) : nil
     }
 }

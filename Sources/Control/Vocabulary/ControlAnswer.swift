@@ -3,16 +3,16 @@ import Foundation
 import PebbleWatch
 
 /// What the watch says to a request: one JSON object on one line.
-public struct ControlAnswer: Sendable, Equatable {
+package struct ControlAnswer: Sendable, Equatable {
     /// Why it was not done; nil if it was.
-    public let error: ControlFailure?
+    package let error: ControlFailure?
     /// The number of the last event before what was carried out. What comes of it has higher numbers.
-    public let sequence: UInt64?
+    package let sequence: UInt64?
     /// What the answer has beside that, which the command's `Answer` declares.
     let values: [String: ControlValue]
 
     /// Whether it was done.
-    public var ok: Bool { error == nil }
+    package var ok: Bool { error == nil }
 
     /// It was done.
     /// - Parameter sequence: the number of the last event before it, for a command whose answer has that.
@@ -39,7 +39,7 @@ public struct ControlAnswer: Sendable, Equatable {
 extension ControlAnswer {
     /// What a command came to.
     /// - Parameter sequence: the number of the last event before it.
-    public init(_ result: WatchCommandResult, after sequence: UInt64? = nil, at now: Duration) {
+    package init(_ result: WatchCommandResult, after sequence: UInt64? = nil, at now: Duration) {
         let answer: any ControlObject =
             switch result {
             case .done: ControlAnswers.Done()
@@ -57,7 +57,7 @@ extension ControlAnswer {
     }
 
     /// How the watch is doing.
-    public init(_ status: WatchStatus, at now: Duration) {
+    package init(_ status: WatchStatus, at now: Duration) {
         self.init(ControlAnswers.Status { $0.status = ControlStatus(status, at: now) })
     }
 
@@ -74,14 +74,14 @@ extension ControlAnswer {
     package init(_ backup: ControlBackup) { self.init(ControlAnswers.Backup { $0.backup = backup }) }
 
     /// Bytes of that copy.
-    public init(backupPart bytes: [UInt8]) { self.init(ControlAnswers.BackupPart { $0.data = bytes }) }
+    package init(backupPart bytes: [UInt8]) { self.init(ControlAnswers.BackupPart { $0.data = bytes }) }
 
     /// It was not done.
-    public init(_ error: WatchCommandError) { self.init(failure: ControlFailureCode(error), error.description) }
+    package init(_ error: WatchCommandError) { self.init(failure: ControlFailureCode(error), error.description) }
 
     /// The lines to a program that asked for events.
     /// - Parameter sequence: those after it are wanted that have happened; nil for none.
-    public static func events(after sequence: UInt64?, from history: EventHistory, at now: Duration) -> [UInt8] {
+    package static func events(after sequence: UInt64?, from history: EventHistory, at now: Duration) -> [UInt8] {
         let done = ControlAnswer(ControlAnswers.Done()).line
         guard let sequence else { return done }
         guard sequence <= history.last else {
@@ -94,7 +94,7 @@ extension ControlAnswer {
 }
 
 extension ControlAnswer: Codable {
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: FieldKey.self)
         let isDone = try container.decode(Bool.self, forKey: FieldKey("ok"))
         error = isDone ? nil : try container.decode(ControlFailure.self, forKey: FieldKey("error"))
@@ -103,7 +103,7 @@ extension ControlAnswer: Codable {
         values = try [String: ControlValue](from: decoder).filter { !head.contains($0.key) }
     }
 
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: FieldKey.self)
         for (name, value) in values { try container.encode(value, forKey: FieldKey(name)) }
         try container.encode(ok, forKey: FieldKey("ok"))
@@ -112,10 +112,10 @@ extension ControlAnswer: Codable {
     }
 
     /// The answer as a line.
-    public var line: [UInt8] { JSONLine.bytes(self) }
+    package var line: [UInt8] { JSONLine.bytes(self) }
 
     /// Reads a line; nil if it is no answer, but an event.
-    public init?(parsing line: some Sequence<UInt8>) {
+    package init?(parsing line: some Sequence<UInt8>) {
         guard let answer = try? JSONDecoder().decode(ControlAnswer.self, from: Data(line)) else { return nil }
         self = answer
     }

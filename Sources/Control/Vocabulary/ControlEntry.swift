@@ -134,11 +134,19 @@ extension ControlEntry {
 extension ControlFormat where Value == ControlEntry, Wire == ControlEntry {
     /// An entry as a request has it.
     static var entryOfRequest: Self {
-        Self(ControlEntry.schema(isRequest: true), read: { entry, _ in entry }, write: { .object($0.values) })
+        Self(
+            ControlSchema(ControlEntry.schema(isRequest: true)),
+            read: { entry, _ in entry },
+            write: { .object($0.values) }
+        )
     }
 
     /// An entry as an event has it.
     static var entry: Self {
-        Self(ControlEntry.schema(isRequest: false), read: { entry, _ in entry }, write: { .object($0.values) })
+        Self(
+            ControlSchema(ControlEntry.schema(isRequest: false)),
+            read: { entry, _ in entry },
+            write: { .object($0.values) }
+        )
     }
 }

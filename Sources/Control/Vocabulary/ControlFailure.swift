@@ -1,11 +1,11 @@
 import PebbleWatch
 
 /// Why a request was not carried out.
-public struct ControlFailure: Codable, Sendable, Equatable {
+package struct ControlFailure: Codable, Sendable, Equatable {
     /// For programs: a name that does not change.
-    public let code: String
+    package let code: String
     /// For people.
-    public let message: String
+    package let message: String
 
     init(_ code: ControlFailureCode, _ message: String) {
         self.code = code.rawValue

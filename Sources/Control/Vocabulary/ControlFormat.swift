@@ -4,39 +4,30 @@ import PebbleProtocol
 
 /// How the value of a field stands on the wire: what is read and what is refused, what is written, and the schema of it.
 package struct ControlFormat<Value, Wire: Decodable & Sendable>: Sendable {
-    let schema: ControlSchema
+    /// Makes the schema: it is not needed where values are only read or written.
+    private let makeSchema: @Sendable () -> ControlSchema
     /// Makes the value of what the JSON has; the text is the field's name, for what is wrong.
     let read: @Sendable (Wire, String) throws -> Value
     let write: @Sendable (Value) -> ControlValue
 
     init(
-        _ schema: [String: SchemaValue],
+        _ schema: @autoclosure @escaping @Sendable () -> ControlSchema,
         read: @escaping @Sendable (Wire, String) throws -> Value,
         write: @escaping @Sendable (Value) -> ControlValue
     ) {
-        self.schema = ControlSchema(schema)
+        makeSchema = schema
         self.read = read
         self.write = write
     }
 
-    private init(
-        _ schema: ControlSchema,
-        read: @escaping @Sendable (Wire, String) throws -> Value,
-        write: @escaping @Sendable (Value) -> ControlValue
-    ) {
-        self.schema = schema
-        self.read = read
-        self.write = write
-    }
+    var schema: ControlSchema { makeSchema() }
 
     /// The same in a unit.
-    func `in`(_ unit: ControlUnit) -> Self {
-        Self(schema.adding(["x-unit": .text(unit.rawValue)]), read: read, write: write)
-    }
+    func `in`(_ unit: ControlUnit) -> Self { describing(["x-unit": .text(unit.rawValue)]) }
 
     /// The same with more keywords in its schema.
-    func describing(_ keywords: [String: SchemaValue]) -> Self {
-        Self(schema.adding(keywords), read: read, write: write)
+    func describing(_ keywords: @autoclosure @escaping @Sendable () -> [String: SchemaValue]) -> Self {
+        Self(makeSchema().adding(keywords()), read: read, write: write)
     }
 }
 

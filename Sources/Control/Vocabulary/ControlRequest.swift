@@ -5,7 +5,7 @@ import PebbleWatch
 ///
 /// On the wire a request is a JSON object whose `command` says what is wanted; what else is in it is declared by the
 /// command's type, which `ControlCommands` has.
-public enum ControlRequest: Sendable, Equatable {
+package enum ControlRequest: Sendable, Equatable {
     /// Something to be done to the watch.
     case perform(WatchCommand)
     /// How the watch is doing.
@@ -18,19 +18,19 @@ public enum ControlRequest: Sendable, Equatable {
     case events(after: UInt64? = nil)
 
     /// Why a line is no request; the text is for its writer.
-    public struct Invalid: Error, Equatable, Sendable {
+    package struct Invalid: Error, Equatable, Sendable {
         /// What is wrong with it.
-        public let description: String
+        package let description: String
     }
 
     /// Reads one line.
-    public init(parsing line: some Sequence<UInt8>) throws(Invalid) {
+    package init(parsing line: some Sequence<UInt8>) throws(Invalid) {
         self = try Invalid.explaining { try JSONDecoder().decode(AnyControlCommand.self, from: Data(line)) }
             .command.request()
     }
 
     /// Whether a text can be a request at all; whether it is one, the watch knows.
-    public static func isObject(_ text: String) -> Bool {
+    package static func isObject(_ text: String) -> Bool {
         (try? JSONSerialization.jsonObject(with: Data(text.utf8))) is [String: Any]
     }
 }

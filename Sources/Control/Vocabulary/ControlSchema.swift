@@ -1,8 +1,12 @@
 /// A JSON Schema (draft 2020-12), as its keywords.
-package struct ControlSchema: Sendable, Equatable, Encodable {
+package struct ControlSchema: Sendable, Equatable, Encodable, ExpressibleByDictionaryLiteral {
     package private(set) var keywords: [String: SchemaValue]
 
     package init(_ keywords: [String: SchemaValue]) { self.keywords = keywords }
+
+    package init(dictionaryLiteral keywords: (String, SchemaValue)...) {
+        self.keywords = Dictionary(uniqueKeysWithValues: keywords)
+    }
 
     package func encode(to encoder: any Encoder) throws { try keywords.encode(to: encoder) }
 

@@ -1,5 +1,5 @@
 /// The value of a field, whichever field it is.
-public enum ControlValue: Sendable, Equatable, Encodable {
+package enum ControlValue: Sendable, Equatable, Encodable {
     case flag(Bool)
     case integer(Int64)
     case number(Double)
@@ -7,7 +7,7 @@ public enum ControlValue: Sendable, Equatable, Encodable {
     case list([ControlValue])
     case object([String: ControlValue])
 
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {
         case .flag(let flag): try container.encode(flag)
@@ -26,7 +26,7 @@ public enum ControlValue: Sendable, Equatable, Encodable {
 }
 
 extension ControlValue: Decodable {
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         if let fields = try? [String: ControlValue](from: decoder) {
             self = .object(fields)
         } else if let values = try? [ControlValue](from: decoder) {
