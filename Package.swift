@@ -99,7 +99,7 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
-            name: "ControlServer",
+            name: "Control",
             dependencies: ["ByteCoding", "BluetoothHCI", "BluetoothHost", "PebbleProtocol", "PebbleWatch"],
             swiftSettings: strict
         ),
@@ -154,7 +154,7 @@ let package = Package(
             dependencies: [
                 "HCIRuntime",
                 "BluetoothHCI", "BluetoothHost", "BluetoothCryptography", "PebbleProtocol", "PebbleWatch",
-                "WatchStorage", "LinuxBluetooth", "AirSimulator", "Board", "ControlServer", "PrivateFiles", "CLinux",
+                "WatchStorage", "LinuxBluetooth", "AirSimulator", "Board", "Control", "PrivateFiles", "CLinux",
                 logging,
             ],
             swiftSettings: strict
@@ -172,7 +172,7 @@ let package = Package(
         .executableTarget(
             name: "cairn",
             dependencies: [
-                "Settings", "Board", "Daemon", "HCIRuntime", "ControlServer", "AirSimulator", "BluetoothHCI",
+                "Settings", "Board", "Daemon", "HCIRuntime", "Control", "AirSimulator", "BluetoothHCI",
                 "BluetoothHost",
                 "BluetoothCryptography", "Bundles", "LinuxBluetooth", "PrivateFiles",
                 "PebblePhone", "PebbleProtocol", "PebbleWatch", logging,
@@ -313,14 +313,14 @@ let package = Package(
                 "Daemon", "HCIRuntime", "AirSimulator", "LinuxBluetooth", "BluetoothHCI", "BluetoothHost",
                 "PebbleProtocol",
                 "PebbleWatch",
-                "ControlServer", "SystemTestSupport", "cairn", logging,
+                "Control", "SystemTestSupport", "cairn", logging,
             ],
             swiftSettings: strict
         ),
         .testTarget(
-            name: "ControlServerTests",
+            name: "ControlTests",
             dependencies: [
-                "ControlServer", "PebbleWatch", "PebbleProtocol", "BluetoothHost", "BluetoothCryptography",
+                "Control", "PebbleWatch", "PebbleProtocol", "BluetoothHost", "BluetoothCryptography",
                 "BluetoothHCI", "ByteCoding", "SeededRandomness",
             ],
             swiftSettings: strict

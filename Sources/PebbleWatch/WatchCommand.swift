@@ -143,33 +143,6 @@ public enum WatchCommandError: Error, Sendable, Equatable, CustomStringConvertib
     /// The app could not send its dictionary, and why.
     case appMessageNotSent(AppMessageResult)
 
-    /// A short name that programs can tell errors apart by.
-    public var code: String {
-        switch self {
-        case .unknownApp: "unknown-app"
-        case .runsAlready: "runs-already"
-        case .nothingToStop: "nothing-to-stop"
-        case .notBondable: "not-bondable"
-        case .databaseIsFixed: "database-is-fixed"
-        case .pairingIsRefused: "pairing-is-refused"
-        case .badWindow: "bad-window"
-        case .nothingWaits: "nothing-waits"
-        case .passkeyIsAsked: "passkey-is-asked"
-        case .passkeyIsShown: "passkey-is-shown"
-        case .noPasskeyIsAsked: "no-passkey-is-asked"
-        case .noSecrets: "no-secrets"
-        case .unknownPhone: "unknown-phone"
-        case .noPhones: "no-phones"
-        case .notConnected: "not-connected"
-        case .impossibleReading: "impossible-reading"
-        case .noCall: "no-call"
-        case .noSuchAction: "no-such-action"
-        case .noSuchSetting: "no-such-setting"
-        case .noRoomForData: "no-room-for-data"
-        case .appMessageNotSent: "not-sent"
-        }
-    }
-
     public var description: String {
         switch self {
         case .unknownApp(let uuid): "no app \(uuid) is installed"

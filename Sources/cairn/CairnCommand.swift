@@ -1,4 +1,5 @@
 import ArgumentParser
+import Control
 
 /// The command line.
 @main
@@ -36,24 +37,21 @@ struct CairnCommand: ParsableCommand {
         version: cairnVersion,
         subcommands: [
             RunCommand.self, DemoCommand.self, PersonalitiesCommand.self, ConfigCommand.self, AdaptersCommand.self,
-            AirCommand.self,
+            AirCommand.self, VocabularyCommand.self,
         ],
         groupedSubcommands: [
             CommandGroup(
                 name: "At a running watch",
                 subcommands: [
                     StatusCommand.self, EventsCommand.self, WaitCommand.self, PressCommand.self, TapCommand.self,
-                    BatteryCommand.self,
-                    LaunchCommand.self, StopCommand.self, SendCommand.self, PublishCommand.self, WithdrawCommand.self,
-                    DisconnectCommand.self, AdvertiseCommand.self, BackupCommand.self, AskCommand.self,
-                ]
+                    BatteryCommand.self, LaunchCommand.self, SendCommand.self,
+                ] + ControlCommands.subcommands(in: .watch) + [BackupCommand.self, AskCommand.self]
             ),
             CommandGroup(
                 name: "Its phones",
                 subcommands: [
-                    PairCommand.self, ConfirmCommand.self, RefuseCommand.self, PasskeyCommand.self, OOBCommand.self,
-                    ForgetCommand.self,
-                ]
+                    PairCommand.self, PasskeyCommand.self, OOBCommand.self, ForgetCommand.self,
+                ] + ControlCommands.subcommands(in: .phones)
             ),
         ]
     )

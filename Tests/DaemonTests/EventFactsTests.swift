@@ -3,7 +3,7 @@ import Testing
 
 @testable import BluetoothHCI
 @testable import BluetoothHost
-@testable import ControlServer
+@testable import Control
 @testable import Daemon
 @testable import PebbleProtocol
 @testable import PebbleWatch
@@ -254,6 +254,20 @@ import Testing
             where text.contains(fact) {
                 #expect(fields.contains(fact), "\(line.name): “\(fact)” is in none of \(fields)")
             }
+        }
+    }
+
+    /// What a program reads is what was said, in the type that the event's declaration has.
+    @Test func everyEventIsReadBack() throws {
+        for event in try Self.samples() {
+            guard let said = ControlEvent(event, text: event.storyLine.text, at: .seconds(9)) else { continue }
+            let read = try #require(ControlEventLine(parsing: said.line))
+            #expect((read.event, read.at, read.text) == (said.name.rawValue, said.at, said.text))
+            let fields = try #require(read.fields, "\(said)")
+            #expect(fields.values == said.fields)
+            let told = try #require(event.control(at: .seconds(9)))
+            let declared = try #require(told.name.declaration.type(variant: told.variant))
+            #expect(type(of: told.fields) == declared && type(of: fields.fields) == declared, "\(said.name)")
         }
     }
 

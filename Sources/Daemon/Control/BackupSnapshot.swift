@@ -1,4 +1,4 @@
-import ControlServer
+import Control
 import Glibc
 import HCIRuntime
 import LinuxBluetooth
@@ -41,14 +41,14 @@ final class BackupSnapshot {
 
 extension ControlBackup {
     init(_ summary: StoreSummary) {
-        self.init(
-            size: summary.size,
-            schema: summary.schema,
-            address: summary.address?.description,
-            phones: summary.phones,
-            apps: summary.apps,
-            records: summary.records,
-            loggedBytes: summary.loggedBytes
-        )
+        self.init {
+            $0.size = summary.size
+            $0.schema = summary.schema
+            $0.address = summary.address?.description
+            $0.phones = summary.phones
+            $0.apps = summary.apps
+            $0.records = summary.records
+            $0.loggedBytes = summary.loggedBytes
+        }
     }
 }

@@ -1,4 +1,4 @@
-import ControlServer
+import Control
 import Glibc
 import HCIRuntime
 import LinuxBluetooth
@@ -96,21 +96,33 @@ public struct ControlClient: ~Copyable {
         inbound = []
     }
 
-    /// Sends a request, a JSON object, and returns the answer to it.
+    /// Gives a command, and returns the answer to it.
     /// - Throws: also when the watch refused.
-    public mutating func ask(_ request: String) throws(ProgramError) -> ControlAnswer {
-        try askForLine(request).answer
+    package mutating func ask<Command: ControlCommand>(
+        _ command: Command
+    ) throws(ProgramError) -> ControlReply<Command.Answer> {
+        let answer = try askForLine(command.line).answer
+        do {
+            return try ControlReply(answer)
+        } catch {
+            throw ProgramError(
+                .inputOutput,
+                "the watch answered “\(Command.name)” with something else",
+                advice: "use the same version of cairn for the watch and for this command"
+            )
+        }
     }
 
     /// Sends a request, a JSON object, and returns the answer as the watch wrote it.
     /// - Throws: also when the watch refused.
     public mutating func answerLine(to request: String) throws(ProgramError) -> String {
-        String(decoding: try askForLine(request).line, as: UTF8.self)
+        String(decoding: try askForLine(Array(request.utf8) + [UInt8(ascii: "\n")]).line, as: UTF8.self)
     }
 
-    private mutating func askForLine(_ request: String) throws(ProgramError) -> (answer: ControlAnswer, line: [UInt8]) {
+    private mutating func askForLine(_ request: [UInt8]) throws(ProgramError) -> (answer: ControlAnswer, line: [UInt8])
+    {
         do throws(SystemError) {
-            try connection.write(Array(request.utf8) + [UInt8(ascii: "\n")])
+            try connection.write(request)
         } catch {
             // A watch that takes no more programs says so before it hangs up.
             guard error.code == EPIPE || error.code == ECONNRESET else { throw address.explain(error) }
@@ -120,7 +132,7 @@ public struct ControlClient: ~Copyable {
             case .line(let line):
                 guard let answer = ControlAnswer(parsing: line) else { continue }
                 if let failure = answer.error {
-                    throw ProgramError(.refused, failure.message, advice: Self.advice[failure.code] ?? Self.usualAdvice)
+                    throw ProgramError(.refused, failure.message, advice: failure.kind.advice)
                 }
                 return (answer, line)
             case .nothingYet: throw address.explain(SystemError(code: ETIMEDOUT))
@@ -160,19 +172,27 @@ public struct ControlClient: ~Copyable {
             }
         }
     }
+}
 
-    private static let usualAdvice = "cairn status shows how the watch is doing"
+extension ControlFailureCode? {
     /// What a person can do about what the watch refused.
-    private static let advice: [String: String] = [
-        "nothing-waits": "let the phone pair first; cairn events shows when the watch asks",
-        "passkey-is-asked": "give it: cairn passkey NNNNNN",
-        "passkey-is-shown": "type it on the phone, or cairn refuse",
-        "no-passkey-is-asked":
-            "a phone that shows one makes the watch ask, if it runs with --io-capability keyboard-only",
-        "not-bondable": "start the watch without --no-bonding",
-        "pairing-is-refused": "start the watch with --pairing auto or button",
-        "unknown-phone": "cairn status lists the phones that are remembered",
-        "unknown-sequence": "the number may be from before the watch was started again: see cairn status --json",
-        "busy": "programs that stay connected, such as cairn events, are counted",
-    ]
+    fileprivate var advice: String {
+        switch self {
+        case .nothingWaits?: "let the phone pair first; cairn events shows when the watch asks"
+        case .passkeyIsAsked?: "give it: cairn passkey NNNNNN"
+        case .passkeyIsShown?: "type it on the phone, or cairn refuse"
+        case .noPasskeyIsAsked?:
+            "a phone that shows one makes the watch ask, if it runs with --io-capability keyboard-only"
+        case .notBondable?: "start the watch without --no-bonding"
+        case .pairingIsRefused?: "start the watch with --pairing auto or button"
+        case .unknownPhone?: "cairn status lists the phones that are remembered"
+        case .unknownSequence?:
+            "the number may be from before the watch was started again: see cairn status --json"
+        case .busy?: "programs that stay connected, such as cairn events, are counted"
+        case .badRequest?, .notPermitted?, .nothingIsKept?, .noBackup?, .backupFailed?, .unknownApp?, .runsAlready?,
+            .nothingToStop?, .databaseIsFixed?, .badWindow?, .noSecrets?, .noPhones?, .notConnected?,
+            .impossibleReading?, .noCall?, .noSuchAction?, .noSuchSetting?, .noRoomForData?, .notSent?, nil:
+            "cairn status shows how the watch is doing"
+        }
+    }
 }

@@ -1,4 +1,4 @@
-import ControlServer
+import Control
 import Glibc
 import HCIRuntime
 import LinuxBluetooth

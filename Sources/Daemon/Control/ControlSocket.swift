@@ -1,4 +1,4 @@
-import ControlServer
+import Control
 import HCIRuntime
 import LinuxBluetooth
 import Logging
@@ -44,7 +44,7 @@ public final class ControlSocket: LoopMember {
 
     /// Listens from now on, so that whatever is wrong with the path shows at once.
     /// - Parameter store: what a backup is a copy of; nil for a watch that keeps nothing.
-    public init(
+    package init(
         path: String,
         access: ControlAccess = .user,
         watch: HostRunner<WatchHost>,
@@ -151,12 +151,12 @@ public final class ControlSocket: LoopMember {
     private func backUp(for client: Client) -> ControlAnswer {
         guard client.stream.isOwnUserOrRoot else {
             return ControlAnswer(
-                failure: "not-permitted",
+                failure: .notPermitted,
                 "only the user who started the watch, and root, may back it up"
             )
         }
         guard let store else {
-            return ControlAnswer(failure: "nothing-is-kept", "this watch keeps nothing: it has no state directory")
+            return ControlAnswer(failure: .nothingIsKept, "this watch keeps nothing: it has no state directory")
         }
         do throws(ProgramError) {
             let backup = try BackupSnapshot(of: store)
@@ -164,18 +164,18 @@ public final class ControlSocket: LoopMember {
             log.notice("its state is being backed up: \(backup.summary.size) bytes")
             return ControlAnswer(ControlBackup(backup.summary))
         } catch {
-            return ControlAnswer(failure: "backup-failed", error.what)
+            return ControlAnswer(failure: .backupFailed, error.what)
         }
     }
 
     private func part(of backup: BackupSnapshot?, from offset: Int) -> ControlAnswer {
         guard let backup else {
-            return ControlAnswer(failure: "no-backup", "there is no backup on this connection: ask for one first")
+            return ControlAnswer(failure: .noBackup, "there is no backup on this connection: ask for one first")
         }
         do throws(ProgramError) {
             return ControlAnswer(backupPart: try backup.piece(from: offset))
         } catch {
-            return ControlAnswer(failure: "backup-failed", error.what)
+            return ControlAnswer(failure: .backupFailed, error.what)
         }
     }
 
@@ -195,7 +195,7 @@ public final class ControlSocket: LoopMember {
                 let stream = ByteStream(owning: socket, kind: .unixSocket, outboundLimit: Self.outboundLimit)
                 guard clients.count < Self.clientLimit else {
                     let refusal = "\(Self.clientLimit) programs are connected already; end one of them"
-                    stream.send(ControlAnswer(failure: ControlAnswer.busyCode, refusal).line)
+                    stream.send(ControlAnswer(failure: .busy, refusal).line)
                     try? stream.flush()
                     continue
                 }

@@ -1,5 +1,5 @@
 import ByteCoding
-import ControlServer
+import Control
 import Glibc
 import HCIRuntime
 import LinuxBluetooth
@@ -11,7 +11,7 @@ public enum StateBackup {
     /// Copies the state of the watch that a directory belongs to: the running watch is asked for it, else the directory is
     /// read.
     /// - Parameter force: whether a file that is there already is replaced.
-    public static func make(
+    package static func make(
         stateDirectory directory: String,
         path: String,
         force: Bool
@@ -29,19 +29,19 @@ public enum StateBackup {
     }
 
     /// Has a running watch copy its state, and writes that to a file.
-    public static func fetch(
+    package static func fetch(
         from client: inout ControlClient,
         path: String,
         force: Bool
     ) throws(ProgramError) -> ControlBackup {
         // What can't be written is found out first: the watch has work with it.
         let file = try BackupFile(path: path, force: force)
-        guard let backup = try client.ask(#"{"command":"backup"}"#).backup else { throw noAnswer }
+        let backup = try client.ask(ControlCommands.Backup.blank).content.backup
         let output = try file.create()
         var count = 0
         while count < backup.size {
-            let answer = try client.ask(#"{"command":"backup-part","offset":\#(count)}"#)
-            guard let bytes = answer.data.flatMap({ [UInt8](hexadecimal: $0) }), !bytes.isEmpty else { throw noAnswer }
+            let bytes = try client.ask(ControlCommands.BackupPart { $0.offset = count }).content.data
+            guard !bytes.isEmpty else { throw noAnswer }
             var rest = bytes[...]
             while !rest.isEmpty {
                 let written = rest.withUnsafeBytes { write(output.number, $0.baseAddress, $0.count) }

@@ -1,5 +1,5 @@
 import ByteCoding
-import ControlServer
+import Control
 import HCIRuntime
 import PebbleProtocol
 import PebbleWatch

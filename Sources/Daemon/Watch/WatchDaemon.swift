@@ -3,7 +3,7 @@ import Board
 import BluetoothCryptography
 import BluetoothHCI
 import BluetoothHost
-import ControlServer
+import Control
 import HCIRuntime
 import LinuxBluetooth
 import Logging

@@ -3,7 +3,7 @@ enum SymbolOwner {
     /// Swift modules by what brings them.
     private static let packages: [String: [String]] = [
         "Cairn": [
-            "cairn", "AirSimulator", "BluetoothHCI", "BluetoothHost", "Board", "Bundles", "ByteCoding", "ControlServer",
+            "cairn", "AirSimulator", "BluetoothHCI", "BluetoothHost", "Board", "Bundles", "ByteCoding", "Control",
             "Daemon",
             "LinuxBluetooth", "PebblePhone", "PebbleProtocol", "PebbleWatch", "WatchStorage",
         ],

@@ -1,38 +1,26 @@
 import ArgumentParser
-import ControlServer
+import Control
 import PebbleProtocol
 
 // The running watchapp, by hand: which one it is, and what it says to its companion.
 
 /// `cairn launch`
 struct LaunchCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "launch", abstract: "Start an installed watchapp.")
+    static let configuration = CommandConfiguration(commandName: "launch", abstract: ControlCommands.Launch.help)
 
     @Argument(help: "Its UUID, as the phone and the app's package have it.", transform: PebbleUUID.argument)
     var app: PebbleUUID
 
     @OptionGroup var watch: WatchReference
 
-    func run() throws { try watch.ask("launch", ["app": .text("\(app)")]) }
-}
-
-/// `cairn stop`
-struct StopCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "stop",
-        abstract: "Leave the running watchapp for the watchface."
-    )
-
-    @OptionGroup var watch: WatchReference
-
-    func run() throws { try watch.ask("stop") }
+    func run() throws { try watch.ask(ControlCommands.Launch { $0.app = app }) }
 }
 
 /// `cairn send`
 struct SendCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "send",
-        abstract: "Have the running watchapp send an AppMessage.",
+        abstract: ControlCommands.Send.help,
         discussion: """
             Says whether it was sent, and ends with status 75 if it was not. The companion's answer is an event, which the \
             command that is printed waits for.
@@ -53,14 +41,15 @@ struct SendCommand: ParsableCommand {
     @OptionGroup var watch: WatchReference
 
     func run() throws {
-        try watch.ask("send", ["entries": .list(tuples.map(RequestValue.init))]) { answer in
+        try watch.ask(ControlCommands.Send { $0.entries = tuples }) { reply in
+            let app = reply.content.app
             let outcome =
-                switch answer.delivery {
-                case "sent": "Sent to the companion of \(answer.app ?? "the app")"
-                case "waits": "Waits for the companion of \(answer.app ?? "the app"), which has no session now"
-                default: "Queued for the companion of \(answer.app ?? "the app")"
+                switch reply.content.delivery {
+                case .sent: "Sent to the companion of \(app)"
+                case .waits: "Waits for the companion of \(app), which has no session now"
+                case .queued: "Queued for the companion of \(app)"
                 }
-            let last = answer.sequence.map { " --since \($0)" } ?? ""
+            let last = reply.sequence.map { " --since \($0)" } ?? ""
             return "\(outcome). Its answer: cairn wait app-message-sent\(last)"
         }
     }
@@ -74,15 +63,5 @@ extension ControlEntry {
             )
         }
         return entry
-    }
-}
-
-extension RequestValue {
-    fileprivate init(_ entry: ControlEntry) {
-        var fields: [String: RequestValue] = ["key": .number(Double(entry.key)), "type": .text(entry.type)]
-        fields["number"] = entry.number.map { .number(Double($0)) }
-        fields["string"] = entry.string.map { .text($0) }
-        fields["bytes"] = entry.bytes.map { .text($0) }
-        self = .object(fields)
     }
 }

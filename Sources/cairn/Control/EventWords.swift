@@ -1,5 +1,5 @@
 import ArgumentParser
-import ControlServer
+import Control
 import Daemon
 import Settings
 

@@ -1,5 +1,5 @@
 import ArgumentParser
-import ControlServer
+import Control
 import Daemon
 import HCIRuntime
 
@@ -68,7 +68,6 @@ struct EventsCommand: ParsableCommand {
 extension ControlClient {
     /// Asks for events: those that come, and before them those after a number.
     mutating func listen(after sequence: UInt64?) throws(ProgramError) {
-        let fields = sequence.map { ["since": RequestValue.integer($0)] }
-        _ = try ask(RequestValue.line("events", fields ?? [:]))
+        _ = try ask(ControlCommands.Events { $0.since = sequence })
     }
 }

@@ -1,5 +1,5 @@
 import ArgumentParser
-import ControlServer
+import Control
 import Daemon
 
 // What a person does to a running watch about pairing and about the phones that it knows.
@@ -8,7 +8,7 @@ import Daemon
 struct PairCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pair",
-        abstract: "Let a new phone pair, for a while.",
+        abstract: ControlCommands.OpenPairing.help,
         discussion: """
             A watch that runs with --pairing auto and knows a phone pairs with no other one until it is asked to, nor with \
             that phone once it has lost its key. With the usual --phones 1 a new phone replaces the old. Holding the select \
@@ -31,43 +31,16 @@ struct PairCommand: ParsableCommand {
     }
 
     func run() throws {
-        guard !stop else { return try watch.ask("close-pairing") }
-        try watch.ask("open-pairing", ["seconds": .number(Double(seconds))]) { answer in
-            answer.pairingSeconds.map { "A new phone may pair for \(Int($0.rounded())) seconds." }
-        }
+        guard !stop else { return try watch.ask(ControlCommands.ClosePairing.blank) }
+        try watch.ask(ControlCommands.OpenPairing { $0.seconds = Double(seconds) })
     }
-}
-
-/// `cairn confirm`
-struct ConfirmCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "confirm",
-        abstract: "Say yes to the pairing that waits for it.",
-        discussion: "cairn status shows the number, if there is one: it must be the one that the phone shows."
-    )
-
-    @OptionGroup var watch: WatchReference
-
-    func run() throws { try watch.ask("confirm") }
-}
-
-/// `cairn refuse`
-struct RefuseCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "refuse",
-        abstract: "Say no to the pairing that waits for an answer."
-    )
-
-    @OptionGroup var watch: WatchReference
-
-    func run() throws { try watch.ask("refuse") }
 }
 
 /// `cairn passkey`
 struct PasskeyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "passkey",
-        abstract: "Type the six digits that the phone shows."
+        abstract: ControlCommands.EnterPasskey.help
     )
 
     @Argument(help: ArgumentHelp("The digits.", valueName: "nnnnnn"))
@@ -82,7 +55,7 @@ struct PasskeyCommand: ParsableCommand {
         }
     }
 
-    func run() throws { try watch.ask("passkey", ["passkey": .text(digits)]) }
+    func run() throws { try watch.ask(ControlCommands.EnterPasskey { $0.passkey = digits }) }
 }
 
 /// `cairn oob`
@@ -107,8 +80,8 @@ struct OOBCommand: ParsableCommand {
     @OptionGroup var watch: WatchReference
 
     func run() throws {
-        if let block { return try watch.ask("take-oob", ["data": .text(block)]) }
-        try watch.ask("oob") { $0.data }
+        guard let block else { return try watch.ask(ControlCommands.MakeOutOfBandData.blank) }
+        try watch.ask(words: ["data": block], as: ControlCommands.TakeOutOfBandData.self)
     }
 }
 
@@ -116,7 +89,7 @@ struct OOBCommand: ParsableCommand {
 struct ForgetCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "forget",
-        abstract: "Forget a phone that has paired, and disconnect it.",
+        abstract: ControlCommands.Forget.help,
         discussion:
             "Forget the watch on the phone as well: it would go on trying its old key. Holding back forgets all."
     )
@@ -136,10 +109,7 @@ struct ForgetCommand: ParsableCommand {
     }
 
     func run() throws {
-        func describe(_ answer: ControlAnswer) -> String? {
-            answer.phones.map { "Forgot \($0.joined(separator: ", "))." }
-        }
-        if let phone { return try watch.ask("forget", ["phone": .text(phone)], describe) }
-        try watch.ask("forget-all", [:], describe)
+        guard let phone else { return try watch.ask(ControlCommands.ForgetAll.blank) }
+        try watch.ask(words: ["phone": phone], as: ControlCommands.Forget.self)
     }
 }

@@ -1,12 +1,12 @@
 import ArgumentParser
-import ControlServer
+import Control
 import Daemon
 
 /// `cairn status`
 struct StatusCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Show how a running watch is doing."
+        abstract: ControlCommands.Status.help
     )
 
     @Flag(help: "As JSON, for programs.")
@@ -15,8 +15,8 @@ struct StatusCommand: ParsableCommand {
     @OptionGroup var watch: WatchReference
 
     func run() throws {
-        try watch.ask("status") { answer in
-            guard let status = answer.status else { return nil }
+        try watch.ask(ControlCommands.Status.blank) { reply in
+            let status = reply.content.status
             return json ? status.json : status.lines.map(\.printable).joined(separator: "\n")
         }
     }

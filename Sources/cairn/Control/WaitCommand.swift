@@ -1,5 +1,5 @@
 import ArgumentParser
-import ControlServer
+import Control
 import Daemon
 import Glibc
 import HCIRuntime
@@ -136,8 +136,8 @@ struct WaitCommand: ParsableCommand {
     ) throws(ProgramError) {
         try client.listen(after: nil)
         while true {
-            let answer = try client.ask(RequestValue.line("status", [:]))
-            if let status = answer.status, condition.holds(status) {
+            let status = try client.ask(ControlCommands.Status.blank).content.status
+            if condition.holds(status) {
                 if json { Console.print(status.json) }
                 return
             }

@@ -1,5 +1,5 @@
 import ArgumentParser
-import ControlServer
+import Control
 import Daemon
 import Glibc
 import HCIRuntime
@@ -69,63 +69,40 @@ struct WatchReference: ParsableArguments {
         try ControlClient(address ?? .service)
     }
 
-    /// Has one thing done, and prints the result.
-    /// - Parameters:
-    ///   - fields: the request, as an object's fields.
-    ///   - describe: what to print, if anything.
-    func ask(
-        _ command: String,
-        _ fields: [String: RequestValue] = [:],
-        _ describe: (ControlAnswer) -> String? = { _ in nil }
-    ) throws {
+    /// Gives a command, and prints what its declaration has to say about the answer.
+    func ask<Command: ControlCommand>(_ command: Command) throws {
+        try ask(command) { Command.words(for: $0.content) }
+    }
+
+    /// Gives a command whose fields somebody typed, and prints what its declaration has to say about the answer.
+    func ask<Command: ControlCommand>(words: [String: String], as type: Command.Type) throws {
         try Console.run { () throws(ProgramError) in
             var client = try connect()
-            let answer = try client.ask(RequestValue.line(command, fields))
-            if let text = describe(answer) { Console.print(text) }
+            let command: Command
+            do throws(ControlRequest.Invalid) {
+                command = try Command(words: words)
+            } catch {
+                throw ProgramError(
+                    .refused,
+                    error.description,
+                    advice: "cairn status shows how the watch is doing"
+                )
+            }
+            if let text = Command.words(for: try client.ask(command).content) { Console.print(text) }
             return .success
         }
     }
-}
 
-/// A value in a request.
-enum RequestValue {
-    case text(String)
-    case number(Double)
-    case integer(UInt64)
-    case flag(Bool)
-    case list([RequestValue])
-    case object([String: RequestValue])
-
-    private var json: String {
-        switch self {
-        case .text(let text): Self.quoted(text)
-        case .number(let number): number == number.rounded() ? "\(Int(number))" : "\(number)"
-        case .integer(let integer): "\(integer)"
-        case .flag(let flag): "\(flag)"
-        case .list(let values): "[" + values.map(\.json).joined(separator: ",") + "]"
-        case .object(let fields): Self.object(fields.map { ($0.key, $0.value.json) })
+    /// Gives a command, and prints the result.
+    /// - Parameter describe: what to print, if anything.
+    func ask<Command: ControlCommand>(
+        _ command: Command,
+        _ describe: (ControlReply<Command.Answer>) -> String?
+    ) throws {
+        try Console.run { () throws(ProgramError) in
+            var client = try connect()
+            if let text = describe(try client.ask(command)) { Console.print(text) }
+            return .success
         }
-    }
-
-    /// A request as JSON.
-    static func line(_ command: String, _ fields: [String: RequestValue]) -> String {
-        object([("command", quoted(command))] + fields.map { ($0.key, $0.value.json) })
-    }
-
-    private static func object(_ fields: [(name: String, json: String)]) -> String {
-        "{" + fields.map { "\"\($0.name)\":\($0.json)" }.joined(separator: ",") + "}"
-    }
-
-    private static func quoted(_ text: String) -> String {
-        var quoted = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"", "\\": quoted += "\\\(scalar)"
-            case _ where scalar.value < 0x20:
-                quoted += "\\u00" + (scalar.value < 0x10 ? "0" : "") + String(scalar.value, radix: 16)
-            default: quoted.unicodeScalars.append(scalar)
-            }
-        }
-        return quoted + "\""
     }
 }

@@ -4,9 +4,9 @@ import PebbleWatch
 ///
 /// Each line is a request and gets one answer, in order; after `events`, lines of events come in between. Nothing grows
 /// without bound: a line that is too long is passed over and refused, and events that find no room are counted and lost.
-public struct ControlConversation: Sendable {
+package struct ControlConversation: Sendable {
     /// The longest line that is read.
-    public static let lineLimit = 64 * 1024
+    package static let lineLimit = 64 * 1024
 
     private var inbound: [UInt8] = []
     /// How much of `inbound` has been dealt with.
@@ -18,16 +18,16 @@ public struct ControlConversation: Sendable {
     private var lostEventCount: UInt64 = 0
 
     /// Whether the program wants to be told what happens.
-    public private(set) var wantsEvents = false
+    package private(set) var wantsEvents = false
 
     /// A conversation in which nothing has been said.
-    public init() {}
+    package init() {}
 
     /// How many bytes wait to be dealt with: the owner reads no more while there are whole lines.
-    public var waitingByteCount: Int { inbound.count - start }
+    package var waitingByteCount: Int { inbound.count - start }
 
     /// Takes bytes; then call `nextItem` until it returns nil.
-    public mutating func receive(_ bytes: ArraySlice<UInt8>) {
+    package mutating func receive(_ bytes: ArraySlice<UInt8>) {
         if start > 0 {
             inbound.removeSubrange(..<start)
             searched -= start
@@ -37,7 +37,7 @@ public struct ControlConversation: Sendable {
     }
 
     /// What a line comes to.
-    public enum Item: Sendable {
+    package enum Item: Sendable {
         /// The answer is known already.
         case answered(ControlAnswer)
         /// Answer it with `ControlAnswer(_:of:_:at:)`.
@@ -53,11 +53,11 @@ public struct ControlConversation: Sendable {
     }
 
     /// The next line that has to be answered.
-    public mutating func nextItem() -> Item? {
+    package mutating func nextItem() -> Item? {
         guard let request = nextRequest() else { return nil }
         switch request {
         case .failure(let invalid):
-            return .answered(ControlAnswer(failure: ControlAnswer.badRequestCode, invalid.description))
+            return .answered(ControlAnswer(failure: .badRequest, invalid.description))
         case .success(.events(let sequence)):
             wantsEvents = true
             return .events(after: sequence)
@@ -107,7 +107,7 @@ public struct ControlConversation: Sendable {
 
     /// The line for an event, if the program wants events.
     /// - Parameter hasRoom: whether there is room for it; if not, it is lost, and the program will be told.
-    public mutating func line(for event: ControlEvent, hasRoom: Bool, at now: Duration) -> [UInt8]? {
+    package mutating func line(for event: ControlEvent, hasRoom: Bool, at now: Duration) -> [UInt8]? {
         guard wantsEvents else { return nil }
         guard hasRoom else {
             lostEventCount += 1

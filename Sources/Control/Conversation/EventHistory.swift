@@ -2,7 +2,7 @@ import PebbleWatch
 
 /// What has happened since the watch was started: everything is numbered and counted, the newest events are kept, and of each
 /// name the last. So a program that asks late misses nothing that it waits for.
-public struct EventHistory: Sendable {
+package struct EventHistory: Sendable {
     /// How many events are kept at most.
     static let eventLimit = 512
     /// How many bytes they take at most, roughly.
@@ -14,7 +14,7 @@ public struct EventHistory: Sendable {
     }
 
     /// The number of the last event; 0 before the first.
-    public private(set) var last: UInt64 = 0
+    package private(set) var last: UInt64 = 0
     private var counts: [ControlEventName: Int] = [:]
     /// The newest, oldest first; those before `start` are gone.
     private var recent: [Kept?] = []
@@ -23,7 +23,7 @@ public struct EventHistory: Sendable {
     private var lastOfName: [ControlEventName: ControlEvent] = [:]
 
     /// A watch on which nothing has happened.
-    public init() {}
+    package init() {}
 
     /// How often each event has happened that has.
     var countsByName: [String: Int] {
@@ -32,7 +32,7 @@ public struct EventHistory: Sendable {
 
     /// Takes an event in.
     /// - Returns: the event with its number; nil for what programs are not told.
-    public mutating func record(_ event: WatchEvent, text: String, at now: Duration) -> ControlEvent? {
+    package mutating func record(_ event: WatchEvent, text: String, at now: Duration) -> ControlEvent? {
         guard let unnumbered = ControlEvent(event, text: text, at: now) else { return nil }
         last += 1
         let event = unnumbered.numbered(last)
@@ -54,7 +54,7 @@ public struct EventHistory: Sendable {
     }
 
     /// The lines of all kept events after a number, in their order; how many are not kept any more is told first.
-    public func lines(after sequence: UInt64, at now: Duration) -> [UInt8] {
+    package func lines(after sequence: UInt64, at now: Duration) -> [UInt8] {
         var events = recent[start...].compactMap { $0?.event }.filter { $0.sequence > sequence }
         let oldest = events.first?.sequence ?? last + 1
         let older = lastOfName.values.filter { $0.sequence > sequence && $0.sequence < oldest }

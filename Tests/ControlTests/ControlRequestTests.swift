@@ -6,7 +6,7 @@ import PebbleWatch
 import SeededRandomness
 import Testing
 
-@testable import ControlServer
+@testable import Control
 
 /// What programs ask, as it is written.
 @Suite struct ControlRequestTests {

@@ -6,7 +6,7 @@ import PebbleWatch
 import SeededRandomness
 import Testing
 
-@testable import ControlServer
+@testable import Control
 
 /// Lines in, lines out, and nothing that grows.
 @Suite struct ControlConversationTests {
@@ -36,7 +36,7 @@ import Testing
                 switch item {
                 case .answered(let answer): answers.append(answer)
                 case .status: answers.append(ControlAnswer(firmware.status, at: now))
-                case .backup: answers.append(ControlAnswer(failure: "nothing-is-kept", "there is no store here"))
+                case .backup: answers.append(ControlAnswer(failure: .nothingIsKept, "there is no store here"))
                 case .backupPart(let offset): answers.append(ControlAnswer(backupPart: [UInt8(clamping: offset)]))
                 case .events(let sequence):
                     let line = ControlAnswer.events(after: sequence, from: history, at: now)
@@ -65,7 +65,7 @@ import Testing
             """
         )
         #expect(answers.map { $0.error?.code } == ["nothing-is-kept", nil, "bad-request", "bad-request"])
-        #expect(answers[1].data == "11")
+        #expect(try answers[1].content(ControlAnswers.BackupPart.self).data == [0x11])
     }
 
     @Test func everyLineHasItsAnswer() throws {
@@ -82,8 +82,9 @@ import Testing
         )
         #expect(answers.map(\.ok) == [true, false, false, true])
         #expect(answers.compactMap(\.error?.code) == ["bad-request", "nothing-waits"])
-        #expect(answers.last?.pairingSeconds == 60)
-        let status = try #require(desk.say("{\"command\":\"status\"}\n").first?.status)
+        #expect(try answers.last?.content(ControlAnswers.PairingOpen.self).pairingSeconds == 60)
+        let answer = try #require(desk.say("{\"command\":\"status\"}\n").first)
+        let status = try answer.content(ControlAnswers.Status.self).status
         #expect(status.battery == .init(percent: 42, isCharging: false))
         #expect(status.pairing.windowSeconds == 60)
         #expect(status.pairing.isOpen)

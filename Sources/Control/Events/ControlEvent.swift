@@ -1,0 +1,122 @@
+import Foundation
+import PebbleWatch
+
+/// Something that happened on the watch, as programs are told: one JSON object on one line, whose `event` says what.
+package struct ControlEvent: Encodable, Sendable {
+    /// What happened.
+    package let name: ControlEventName
+    /// Counts the events of a watch from 1 on; 0 for `lost`, which only concerns one program.
+    package private(set) var sequence: UInt64 = 0
+    /// When: seconds since the watch was started.
+    package let at: Double
+    /// The same in words.
+    package let text: String
+    /// The same as values: everything that the words say.
+    package let fields: [String: ControlValue]
+
+    init(_ event: ControlEventFields, _ text: String, at now: Duration) {
+        name = event.name
+        self.text = text
+        fields = event.values
+        at = now.inSeconds
+    }
+
+    /// The event for programs; nil for what only matters to a person who looks for a fault.
+    /// - Parameter text: the event in words.
+    package init?(_ event: WatchEvent, text: String, at now: Duration) {
+        guard let fields = event.control(at: now) else { return nil }
+        self.init(fields, text, at: now)
+    }
+
+    /// That events were lost, because the program did not read them.
+    static func lost(_ count: UInt64, at now: Duration) -> ControlEvent {
+        let text = count == 1 ? "1 event was lost" : "\(count) events were lost"
+        let fields = ControlEventFields(.lost, ControlEvents.Count(count: Int(clamping: count)))
+        return ControlEvent(fields, text + ": not read in time", at: now)
+    }
+
+    /// The event with its number.
+    func numbered(_ sequence: UInt64) -> ControlEvent {
+        var event = self
+        event.sequence = sequence
+        return event
+    }
+
+    /// The event as a line.
+    package var line: [UInt8] { JSONLine.bytes(self) }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: FieldKey.self)
+        for (name, value) in fields { try container.encode(value, forKey: FieldKey(name)) }
+        try container.encode(name.rawValue, forKey: FieldKey("event"))
+        try container.encode(at, forKey: FieldKey("at"))
+        try container.encode(text, forKey: FieldKey("text"))
+        if sequence > 0 { try container.encode(sequence, forKey: FieldKey("sequence")) }
+    }
+}
+
+/// An event's name, and what it has beside its number, time and text.
+package struct ControlEventFields: Sendable {
+    package let name: ControlEventName
+    /// Which variant of the event it is: its field `name`.
+    package let variant: String?
+    /// Of the type that the name's declaration has.
+    package let fields: any ControlObject
+
+    init(_ name: ControlEventName, _ fields: some ControlObject) {
+        self.name = name
+        variant = nil
+        self.fields = fields
+    }
+
+    init<Variant: ControlEventVariant>(_ variant: Variant, _ fields: some ControlObject) {
+        name = Variant.event
+        self.variant = variant.rawValue
+        self.fields = fields
+    }
+
+    var values: [String: ControlValue] {
+        var values = fields.values
+        if let variant { values["name"] = .text(variant) }
+        return values
+    }
+}
+
+/// An event as a program reads it.
+package struct ControlEventLine: Decodable, Sendable {
+    package let event: String
+    /// None in `lost`.
+    package let sequence: UInt64?
+    package let at: Double
+    package let text: String
+    /// What else it has; nil for an event that only a newer watch knows.
+    package let fields: ControlEventFields?
+
+    /// Reads a line; nil if it is no event.
+    package init?(parsing line: some Sequence<UInt8>) {
+        guard let event = try? JSONDecoder().decode(Self.self, from: Data(line)) else { return nil }
+        self = event
+    }
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: FieldKey.self)
+        event = try container.decode(String.self, forKey: FieldKey("event"))
+        sequence = try container.decodeIfPresent(UInt64.self, forKey: FieldKey("sequence"))
+        at = try container.decode(Double.self, forKey: FieldKey("at"))
+        text = try container.decode(String.self, forKey: FieldKey("text"))
+        fields = ControlEventName(rawValue: event).flatMap { ControlEventFields($0, from: decoder) }
+    }
+}
+
+extension ControlEventFields {
+    /// Reads the fields of an event; nil if they are others than its declaration's.
+    fileprivate init?(_ name: ControlEventName, from decoder: any Decoder) {
+        let variant = try? decoder.container(keyedBy: FieldKey.self).decode(String.self, forKey: FieldKey("name"))
+        guard let type = name.declaration.type(variant: variant), let fields = try? type.init(from: decoder) else {
+            return nil
+        }
+        self.name = name
+        self.fields = fields
+        self.variant = if case .variants = name.declaration.fields { variant } else { nil }
+    }
+}

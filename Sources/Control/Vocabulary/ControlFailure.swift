@@ -1,0 +1,89 @@
+import PebbleWatch
+
+/// Why a request was not carried out.
+package struct ControlFailure: Codable, Sendable, Equatable {
+    /// For programs: a name that does not change.
+    package let code: String
+    /// For people.
+    package let message: String
+
+    init(_ code: ControlFailureCode, _ message: String) {
+        self.code = code.rawValue
+        self.message = message
+    }
+
+    /// The code; nil for one that only a newer watch knows.
+    package var kind: ControlFailureCode? { ControlFailureCode(rawValue: code) }
+
+    static let schema = ControlSchema([
+        "type": "object",
+        "properties": .object([
+            "code": .object([
+                "enum": .list(ControlFailureCode.allCases.map { .text($0.rawValue) }),
+                "description": "for programs: a name that does not change",
+            ]), "message": .object(["type": "string", "description": "for people"]),
+        ]), "required": .list(["code", "message"]),
+        "additionalProperties": .flag(false),
+    ])
+}
+
+/// What failures are called.
+package enum ControlFailureCode: String, CaseIterable, Sendable {
+    // The request, the connection, the watch's memory.
+    case badRequest = "bad-request"
+    case busy
+    case unknownSequence = "unknown-sequence"
+    case notPermitted = "not-permitted"
+    case nothingIsKept = "nothing-is-kept"
+    case noBackup = "no-backup"
+    case backupFailed = "backup-failed"
+    // What the watch says to a command.
+    case unknownApp = "unknown-app"
+    case runsAlready = "runs-already"
+    case nothingToStop = "nothing-to-stop"
+    case notBondable = "not-bondable"
+    case databaseIsFixed = "database-is-fixed"
+    case pairingIsRefused = "pairing-is-refused"
+    case badWindow = "bad-window"
+    case nothingWaits = "nothing-waits"
+    case passkeyIsAsked = "passkey-is-asked"
+    case passkeyIsShown = "passkey-is-shown"
+    case noPasskeyIsAsked = "no-passkey-is-asked"
+    case noSecrets = "no-secrets"
+    case unknownPhone = "unknown-phone"
+    case noPhones = "no-phones"
+    case notConnected = "not-connected"
+    case impossibleReading = "impossible-reading"
+    case noCall = "no-call"
+    case noSuchAction = "no-such-action"
+    case noSuchSetting = "no-such-setting"
+    case noRoomForData = "no-room-for-data"
+    case notSent = "not-sent"
+
+    init(_ error: WatchCommandError) {
+        self =
+            switch error {
+            case .unknownApp: .unknownApp
+            case .runsAlready: .runsAlready
+            case .nothingToStop: .nothingToStop
+            case .notBondable: .notBondable
+            case .databaseIsFixed: .databaseIsFixed
+            case .pairingIsRefused: .pairingIsRefused
+            case .badWindow: .badWindow
+            case .nothingWaits: .nothingWaits
+            case .passkeyIsAsked: .passkeyIsAsked
+            case .passkeyIsShown: .passkeyIsShown
+            case .noPasskeyIsAsked: .noPasskeyIsAsked
+            case .noSecrets: .noSecrets
+            case .unknownPhone: .unknownPhone
+            case .noPhones: .noPhones
+            case .notConnected: .notConnected
+            case .impossibleReading: .impossibleReading
+            case .noCall: .noCall
+            case .noSuchAction: .noSuchAction
+            case .noSuchSetting: .noSuchSetting
+            case .noRoomForData: .noRoomForData
+            case .appMessageNotSent: .notSent
+            }
+    }
+}

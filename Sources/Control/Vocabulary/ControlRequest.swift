@@ -1,0 +1,76 @@
+import Foundation
+import PebbleWatch
+
+/// What a command asks of a running watch.
+///
+/// On the wire a request is a JSON object whose `command` says what is wanted; what else is in it is declared by the
+/// command's type, which `ControlCommands` has.
+package enum ControlRequest: Sendable, Equatable {
+    /// Something to be done to the watch.
+    case perform(WatchCommand)
+    /// How the watch is doing.
+    case status
+    /// A copy of everything that the watch keeps.
+    case backup
+    /// Bytes of that copy, from a place on.
+    case backupPart(offset: Int)
+    /// Everything that happens from now on, line by line, and before that what has happened after a number.
+    case events(after: UInt64? = nil)
+
+    /// Why a line is no request; the text is for its writer.
+    package struct Invalid: Error, Equatable, Sendable {
+        /// What is wrong with it.
+        package let description: String
+    }
+
+    /// Reads one line.
+    package init(parsing line: some Sequence<UInt8>) throws(Invalid) {
+        self = try Invalid.explaining { try JSONDecoder().decode(AnyControlCommand.self, from: Data(line)) }
+            .command.request()
+    }
+
+    /// Whether a text can be a request at all; whether it is one, the watch knows.
+    package static func isObject(_ text: String) -> Bool {
+        (try? JSONSerialization.jsonObject(with: Data(text.utf8))) is [String: Any]
+    }
+}
+
+/// A command whose name was read.
+private struct AnyControlCommand: Decodable {
+    let command: any ControlCommand
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: FieldKey.self)
+        let name = try container.decode(String.self, forKey: FieldKey("command"))
+        guard let type = ControlCommands.byName[name] else {
+            let known = ControlCommands.all.map { $0.name }.joined(separator: ", ")
+            throw ControlRequest.Invalid(description: "“\(name.abbreviated)” is no command; there are \(known)")
+        }
+        command = try type.init(from: decoder)
+    }
+}
+
+extension ControlRequest.Invalid {
+    /// Has something decoded, and explains what is wrong with it in the words of the vocabulary.
+    static func explaining<Value>(_ decode: () throws -> Value) throws(ControlRequest.Invalid) -> Value {
+        do {
+            return try decode()
+        } catch {
+            throw error as? ControlRequest.Invalid ?? Self(description: explain(error))
+        }
+    }
+
+    private static func explain(_ error: any Error) -> String {
+        guard let error = error as? DecodingError else { return "this is no JSON object" }
+        switch error {
+        case .keyNotFound(let key, _): return "“\(key.stringValue)” is missing"
+        case .typeMismatch(_, let context), .valueNotFound(_, let context):
+            let path = context.codingPath.map(\.stringValue).joined(separator: ".")
+            return path.isEmpty ? "a request is a JSON object" : "“\(path)” has the wrong type"
+        case .dataCorrupted(let context):
+            let path = context.codingPath.map(\.stringValue).joined(separator: ".")
+            return path.isEmpty ? "this is no JSON" : "“\(path)” has an impossible value"
+        @unknown default: return "this is no request"
+        }
+    }
+}
