@@ -59,7 +59,7 @@ extension Central {
         case .channel(let event):
             // Nothing listens here, so no peer can open one.
             if case .opened(let channel) = event { host.close(channel.id) }
-        case .diagnostic(let diagnostic): events.append(.diagnostic(diagnostic))
+        case .notice(let notice): events.append(.notice(notice))
         case .restarting, .controllerLost, .advertisingStarted, .advertisingFailed, .advertisingEnded,
             .advertisingNotStopped, .scanningStarted, .scanningEnded, .clientStateToKeep, .remoteFeaturesRead,
             .parametersUpdated, .parametersUpdateFailed, .phyUpdated, .dataLengthUpdated, .rssi:

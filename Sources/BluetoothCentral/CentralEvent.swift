@@ -17,8 +17,8 @@ public enum CentralEvent: Sendable {
     case prompt(PairingPrompt)
     /// A bond is new, or replaces another: store it, and call `Central.bondStored` if the configuration says so.
     case bonded(Bond)
-    /// A line for the log.
-    case diagnostic(Diagnostic)
+    /// The host has something for the log.
+    case notice(HostNotice)
 }
 
 /// A value that a peripheral sent by itself.

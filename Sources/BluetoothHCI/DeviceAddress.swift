@@ -11,7 +11,7 @@ public struct DeviceAddress: Hashable, Sendable {
     package static let size = 6
 
     /// All zeros, which several commands use for "no address".
-    package static let zero = DeviceAddress(0)
+    public static let zero = DeviceAddress(0)
 
     /// Takes the low 48 bits of a number.
     public init(_ value: UInt64) { self.value = value & 0xFFFF_FFFF_FFFF }

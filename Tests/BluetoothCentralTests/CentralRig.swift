@@ -77,7 +77,7 @@ struct Observer: HostOwner {
             case .disconnected(_, let reason): disconnections.append(reason)
             case .prompt(let prompt): host.answer(prompt.id, with: .accept, at: now)
             case .bonded(let bond): bonds.append(bond)
-            case .diagnostic: break
+            case .notice: break
             }
         }
     }

@@ -93,7 +93,7 @@ struct Room<Services: ServiceSet> {
             switch event {
             case .ended(let request, let result): ended[request] = result
             case .valueReceived(_, let value): values.append(value.bytes)
-            case .ready, .failed, .disconnected, .prompt, .bonded, .diagnostic: break
+            case .ready, .failed, .disconnected, .prompt, .bonded, .notice: break
             }
         }
     }

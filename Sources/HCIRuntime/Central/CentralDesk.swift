@@ -60,7 +60,7 @@ final class CentralDesk: @unchecked Sendable {
             subscriptions.removeAll { $0.peripheral == peripheral }
             for subscription in ended { subscription.values.finish(throwing: CentralError.disconnected(reason)) }
             return true
-        case .ready, .failed, .prompt, .bonded, .diagnostic: return true
+        case .ready, .failed, .prompt, .bonded, .notice: return true
         }
     }
 
