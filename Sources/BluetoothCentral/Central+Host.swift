@@ -98,7 +98,6 @@ extension Central {
 
     private mutating func disconnected(_ connection: ConnectionHandle, _ reason: HCIStatus) {
         guard let link = links.removeValue(forKey: connection) else { return }
-        let wasKnown = !requests.contains { $0.work.isExploring(connection) }
         for request in requests where request.work.connection == connection {
             if case .disconnect = request.work {
                 end(request.id, .success(.disconnected))
@@ -106,7 +105,7 @@ extension Central {
                 end(request.id, .failure(.disconnected(reason)))
             }
         }
-        if wasKnown { events.append(.disconnected(link.id, reason)) }
+        if link.isReported { events.append(.disconnected(link.id, reason)) }
     }
 
     // MARK: Discovery and procedures
@@ -122,6 +121,7 @@ extension Central {
 
     private mutating func explored(_ connection: ConnectionHandle) {
         guard let link = links[connection], let peer = host.connection(connection)?.peer else { return }
+        links[connection]?.isReported = true
         let peripheral = RemotePeripheral(id: link.id, address: peer, services: link.exploration.services)
         endAll(.success(.connected(peripheral))) { $0.isExploring(connection) }
     }

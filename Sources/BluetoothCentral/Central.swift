@@ -14,6 +14,8 @@ public struct Central: HCIHost, Sendable {
         var exploration = Exploration()
         /// The procedure that the exploration waits for.
         var step: GATTProcedureID?
+        /// Whether the application knows of it.
+        var isReported = false
     }
 
     let configuration: CentralConfiguration

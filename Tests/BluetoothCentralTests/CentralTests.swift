@@ -115,6 +115,7 @@ import Testing
         #expect(try rig.end(of: id) == .failure(.timedOut))
         rig.simulation.run(for: .seconds(5))
         #expect(try rig.use { central, _ in central.isShutDown }, "the connection was not ended")
+        #expect(try rig.seen(\.disconnections).isEmpty, "the application never heard of it")
     }
 
     @Test func connectionsAreMadeOneAfterTheOther() throws {
