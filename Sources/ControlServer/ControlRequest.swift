@@ -175,7 +175,7 @@ extension ControlRequest {
     private static func reading(_ name: CommandName, _ fields: Fields) throws(Invalid) -> SensorReading {
         switch name {
         case .tap:
-            let axes: [String: QEMUMessage.Axis] = ["x": .x, "y": .y, "z": .z]
+            let axes: [String: SensorAxis] = ["x": .x, "y": .y, "z": .z]
             guard let axis = axes[fields.axis ?? "x"] else { throw Invalid(description: "“axis” is x, y or z") }
             return .tap(axis, direction: try integer(fields.direction ?? 1, "direction"))
         case .battery:
@@ -189,7 +189,7 @@ extension ControlRequest {
             let heading = UInt32((degrees / 360 * 0x10000).rounded()) % 0x10000
             return .compass(heading: heading, fields.calibrated ?? true ? .calibrated : .refining)
         case .accelerometer:
-            let sample = QEMUMessage.AccelerometerSample(
+            let sample = AccelerometerSample(
                 x: try integer(try required(fields.x, "x"), "x"),
                 y: try integer(try required(fields.y, "y"), "y"),
                 z: try integer(try required(fields.z, "z"), "z")
