@@ -92,7 +92,7 @@ public struct Peripheral<Services: ServiceSet>: HCIHost {
         )
         do throws(GATTError) {
             if let handle = database.handle(of: Self.databaseHash) {
-                try host.gatt.setValue(database.hash(cryptography), of: handle)
+                try host.setValue(database.hash(cryptography), of: handle)
             }
         } catch {
             throw .value(error)
@@ -175,7 +175,7 @@ public struct Peripheral<Services: ServiceSet>: HCIHost {
     @discardableResult
     public mutating func answer(_ prompt: PairingPrompt.ID, with answer: PairingAnswer, at now: Duration) -> Bool {
         host.advance(to: now)
-        let isTaken = host.security?.answer(prompt, with: answer, at: now) ?? false
+        let isTaken = host.answer(prompt, with: answer, at: now)
         settle(at: now)
         return isTaken
     }
@@ -183,16 +183,16 @@ public struct Peripheral<Services: ServiceSet>: HCIHost {
     /// A bond has been stored: it counts from now on.
     public mutating func bondStored(_ identity: LEAddress, at now: Duration) {
         host.advance(to: now)
-        host.security?.bondStored(identity)
+        host.bondStored(identity)
         settle(at: now)
     }
 
     /// Stops advertising and disconnects every peer, before the process ends.
     public mutating func beginShutdown(at now: Duration) {
         host.advance(to: now)
-        host.stopAdvertising(Self.advertisingSet)
-        for beacon in configuration.beacons { host.stopAdvertising(beacon.id) }
-        for connection in links.keys { host.disconnect(connection) }
+        host.stopAdvertising(Self.advertisingSet, at: now)
+        for beacon in configuration.beacons { host.stopAdvertising(beacon.id, at: now) }
+        for connection in links.keys { host.disconnect(connection, at: now) }
         settle(at: now)
     }
 
@@ -244,9 +244,9 @@ extension Peripheral {
         )
     }
 
-    private mutating func advertise() {
+    private mutating func advertise(at now: Duration) {
         if let advertising = configuration.advertising, links.isEmpty {
-            host.startAdvertising(advertising.set(named: configuration.name, as: Self.advertisingSet))
+            host.startAdvertising(advertising.set(named: configuration.name, as: Self.advertisingSet), at: now)
         }
     }
 }
@@ -262,8 +262,8 @@ extension Peripheral {
         switch event {
         case .ready(let capabilities):
             events.append(.ready(capabilities))
-            advertise()
-            for beacon in configuration.beacons { host.startAdvertising(beacon) }
+            advertise(at: now)
+            for beacon in configuration.beacons { host.startAdvertising(beacon, at: now) }
         case .failed(let failure): events.append(.failed(failure))
         case .advertisingFailed(let id, let status): events.append(.advertisingFailed(id, status))
         case .connected(let connection): connected(connection, at: now)
@@ -295,7 +295,7 @@ extension Peripheral {
         pending = pending.filter { $0.value.connection != connection }
         events.append(.disconnected(link.peer, reason))
         call(.disconnected(link.peer), of: nil, at: now)
-        advertise()
+        advertise(at: now)
     }
 
     private mutating func keep(_ state: GATTClientState, of connection: ConnectionHandle) {
@@ -308,21 +308,21 @@ extension Peripheral {
         links[connection]?.peer = Peer(connection: connection, address: address, security: security)
         guard security.isEncrypted, security.isBonded, links[connection]?.isRestored == false else { return }
         links[connection]?.isRestored = true
-        if let state = clients[address] { try? host.gatt.restore(state, on: connection) }
+        if let state = clients[address] { try? host.restore(state, on: connection) }
     }
 
     private mutating func handle(_ event: SecurityEvent, at now: Duration) {
         switch event {
         case .prompt(let prompt):
             guard configuration.pairing == .anyone else { return events.append(.prompt(prompt)) }
-            _ = host.security?.answer(prompt.id, with: .acceptUnseen, at: now)
+            _ = host.answer(prompt.id, with: .acceptUnseen, at: now)
         case .pairingCompleted(let connection, let summary):
             if let peer = links[connection]?.peer { events.append(.paired(peer, summary)) }
         case .pairingFailed(let connection, let failure): events.append(.pairingFailed(connection, failure))
         case .bonded(_, let bond):
             events.append(.bonded(bond))
             clients[bond.identity] = nil
-            if !configuration.storesBonds { host.security?.bondStored(bond.identity) }
+            if !configuration.storesBonds { host.bondStored(bond.identity) }
         case .securityRequested, .encryptionFailed, .securityChanged: break
         }
     }
@@ -331,27 +331,27 @@ extension Peripheral {
         switch event {
         case .readRequested(let request):
             guard let owner = plan.owners[request.handle], let peer = links[request.connection]?.peer else {
-                host.gatt.refuse(request, with: .unlikelyError)
+                host.refuse(request, with: .unlikelyError, at: now)
                 return
             }
             let replies = call(.read(owner.value, peer), of: owner.service, at: now)
             switch replies.read {
-            case .value(let value): host.gatt.respond(to: request, with: value[...])
-            case .refused(let error): host.gatt.refuse(request, with: error)
+            case .value(let value): host.respond(to: request, with: value[...], at: now)
+            case .refused(let error): host.refuse(request, with: error, at: now)
             case .later(let token): pending[token] = .read(request)
-            case nil: host.gatt.refuse(request, with: .unlikelyError)
+            case nil: host.refuse(request, with: .unlikelyError, at: now)
             }
         case .writeRequested(let request):
             guard let owner = plan.owners[request.handle], let peer = links[request.connection]?.peer else {
-                host.gatt.refuse(request, with: .unlikelyError)
+                host.refuse(request, with: .unlikelyError, at: now)
                 return
             }
             let replies = call(.write(request.value, owner.value, peer), of: owner.service, at: now)
             switch replies.write {
-            case .done: host.gatt.respond(to: request)
-            case .refused(let error): host.gatt.refuse(request, with: error)
+            case .done: host.respond(to: request, at: now)
+            case .refused(let error): host.refuse(request, with: error, at: now)
             case .later(let token): pending[token] = .write(request)
-            case nil: host.gatt.refuse(request, with: .unlikelyError)
+            case nil: host.refuse(request, with: .unlikelyError, at: now)
             }
         case .written(let write):
             guard let owner = plan.owners[write.handle], let peer = links[write.connection]?.peer else { return }
@@ -380,7 +380,7 @@ extension Peripheral {
             guard let service = channelOwners[channel] else { return }
             receive(on: channel, for: service, at: now)
         case .writable(let channel):
-            flush(channel)
+            flush(channel, at: now)
             guard held.contains(channel), let service = channelOwners[channel] else { return }
             receive(on: channel, for: service, at: now)
         case .closed(let channel, let closure, var data):
@@ -404,13 +404,13 @@ extension Peripheral {
         }
         held.remove(channel)
         var bytes: [UInt8] = []
-        host.read(from: channel, into: &bytes)
+        host.read(from: channel, into: &bytes, at: now)
         call(.received(bytes, channel), of: service, at: now)
     }
 
-    private mutating func flush(_ channel: Channel.ID) {
+    private mutating func flush(_ channel: Channel.ID, at now: Duration) {
         guard var waiting = unsent[channel] else { return }
-        let count = host.write(Array(waiting)[...], to: channel)
+        let count = host.write(Array(waiting)[...], to: channel, at: now)
         waiting.removeFirst(count)
         unsent[channel] = waiting.isEmpty ? nil : waiting
     }
@@ -436,23 +436,23 @@ extension Peripheral {
             send(bytes, of: handle, isIndication: isIndication, to: connection, at: now)
         case .answer(let token, let value):
             guard case .read(let request)? = pending.removeValue(forKey: token) else { return }
-            host.gatt.respond(to: request, with: value[...])
+            host.respond(to: request, with: value[...], at: now)
         case .accept(let token):
             guard case .write(let request)? = pending.removeValue(forKey: token) else { return }
-            host.gatt.respond(to: request)
+            host.respond(to: request, at: now)
         case .refuse(let token, let error):
             switch pending.removeValue(forKey: token) {
-            case .read(let request)?: host.gatt.refuse(request, with: error)
-            case .write(let request)?: host.gatt.refuse(request, with: error)
+            case .read(let request)?: host.refuse(request, with: error, at: now)
+            case .write(let request)?: host.refuse(request, with: error, at: now)
             case nil: return
             }
-        case .disconnect(let connection): host.disconnect(connection)
+        case .disconnect(let connection): host.disconnect(connection, at: now)
         case .write(let bytes, let channel):
             guard channelOwners[channel] == service else { return }
             unsent[channel, default: []].append(contentsOf: bytes)
-            flush(channel)
+            flush(channel, at: now)
         case .close(let channel):
-            if channelOwners[channel] == service { host.close(channel) }
+            if channelOwners[channel] == service { host.close(channel, at: now) }
         }
     }
 
@@ -470,9 +470,9 @@ extension Peripheral {
         for connection in connection.map({ [$0] }) ?? all {
             do throws(GATTError) {
                 if isIndication {
-                    try host.gatt.indicate(bytes[...], of: handle, on: connection, at: now)
+                    try host.indicate(bytes[...], of: handle, on: connection, at: now)
                 } else {
-                    try host.gatt.notify(bytes[...], of: handle, on: connection)
+                    try host.notify(bytes[...], of: handle, on: connection, at: now)
                 }
             } catch {
                 events.append(.notSent(connection, error))

@@ -53,7 +53,7 @@ extension Firmware {
         phones[identity] = nil
         storedBonds.remove(identity)
         unheardPhones.remove(identity)
-        host.security?.deleteBond(identity)
+        host.deleteBond(identity)
     }
 }
 
@@ -114,10 +114,10 @@ extension Firmware {
         let isClosedNow = configuration.pairing.answer(to: .stranger, isWindowOpen: false) == .no
         for other in links.keys.sorted() where other != connection {
             // The first phone was let in, or the one that the window was for: not the first two.
-            if isClosedNow { host.security?.cancelPairing(other, at: now) }
+            if isClosedNow { host.cancelPairing(other, at: now) }
             guard host.connection(other)?.security.isEncrypted == true else { continue }
             let proven = host.security?.provenIdentity(on: other)
-            if proven == nil || proven == bonded { end(other, because: .replaced) }
+            if proven == nil || proven == bonded { end(other, because: .replaced, at: now) }
         }
     }
 
@@ -126,7 +126,7 @@ extension Firmware {
         guard phones[identity] != nil else { return }
         storedBonds.insert(identity)
         closePairingWindow(at: now)
-        host.security?.bondStored(identity)
+        host.bondStored(identity)
         updatePairability(at: now)
         // What a phone subscribed to on a link that it has proved is kept from now on.
         for connection in links.keys {
@@ -155,7 +155,7 @@ extension Firmware {
             state.supportedFeatures |= current.supportedFeatures
         }
         do {
-            try host.gatt.restore(state, on: connection)
+            try host.restore(state, on: connection)
         } catch {
             log(.warning, .gatt, "\(connection): subscriptions were not restored: \(error)")
         }

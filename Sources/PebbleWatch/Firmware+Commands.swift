@@ -58,7 +58,7 @@ extension Firmware {
             return .done
         case .forget(let address): return try forget(address, at: now)
         case .forgetAll: return try forgetAll(at: now)
-        case .disconnect: return try disconnect()
+        case .disconnect: return try disconnect(at: now)
         case .advertise:
             advertiser.receive(.command, at: now)
             return .done
@@ -67,7 +67,7 @@ extension Firmware {
             publish(WatchDatabase.batteryService, isOffered)
             return .done
         case .publish(let stream, let isPublished):
-            if isPublished { publish(stream) } else { withdraw(stream) }
+            if isPublished { publish(stream) } else { withdraw(stream, at: now) }
             return .done
         case .service(let command):
             try perform(command, at: now)
@@ -139,22 +139,22 @@ extension Firmware {
             _ = system.withApps(at: now) { apps, _ in apps.connectionChanged(isConnected: isConnected) }
         case .battery(let percent, let isCharging):
             if isCharging != wasCharging { advertiser.receive(.activity(.charger), at: now) }
-            publishCharge(percent)
+            publishCharge(percent, at: now)
         case .compass, .accelerometer, .timeFormat, .timelinePeek, .contentSize, .health, .heartRate: break
         }
     }
 
     /// Shows phones the battery's charge, and tells those that subscribed.
-    private mutating func publishCharge(_ percent: UInt8) {
+    private mutating func publishCharge(_ percent: UInt8, at now: Duration) {
         do {
-            try host.gatt.setValue([percent], of: handles.batteryLevel)
+            try host.setValue([percent], of: handles.batteryLevel)
         } catch {
             log(.error, .gatt, "the battery level was not updated: \(error)")
         }
         for connection in links.keys.sorted() {
             guard !host.gatt.subscription(to: handles.batteryLevel, on: connection).isEmpty else { continue }
             do {
-                try host.gatt.notify([percent], of: handles.batteryLevel, on: connection)
+                try host.notify([percent], of: handles.batteryLevel, on: connection, at: now)
             } catch {
                 log(.info, .gatt, "\(connection): the battery level was not notified: \(error)")
             }
@@ -240,7 +240,7 @@ extension Firmware {
     private mutating func forget(_ identities: [LEAddress], at now: Duration) -> WatchCommandResult {
         for identity in identities {
             for handle in links.keys.sorted() where links[handle]?.identity == identity {
-                end(handle, because: .forgotten)
+                end(handle, because: .forgotten, at: now)
             }
             removeBond(identity)
             memoryChanges.append(.forget(identity))
@@ -250,10 +250,10 @@ extension Firmware {
         return .forgot(identities)
     }
 
-    private mutating func disconnect() throws(WatchCommandError) -> WatchCommandResult {
+    private mutating func disconnect(at now: Duration) throws(WatchCommandError) -> WatchCommandResult {
         guard !links.isEmpty else { throw .notConnected }
         let handles = links.keys.sorted()
-        for handle in handles { end(handle, because: .command) }
+        for handle in handles { end(handle, because: .command, at: now) }
         return .disconnecting(handles.compactMap { links[$0]?.identity })
     }
 }

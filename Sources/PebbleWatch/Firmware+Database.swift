@@ -12,7 +12,7 @@ extension Firmware {
             return
         }
         do {
-            guard let range = try host.gatt.setPublished(isPublished, service: service) else { return }
+            guard let range = try host.setPublished(isPublished, service: service) else { return }
             databaseChanges.changed(range)
             updateDatabaseHash()
         } catch {
@@ -25,7 +25,7 @@ extension Firmware {
         databaseHash = host.gatt.database.hash(host.cryptography)
         guard handles.databaseHash != .none else { return }
         do {
-            try host.gatt.setValue(databaseHash, of: handles.databaseHash)
+            try host.setValue(databaseHash, of: handles.databaseHash)
         } catch {
             log(.error, .gatt, "the database hash was not updated: \(error)")
         }
@@ -44,7 +44,7 @@ extension Firmware {
                 continue
             }
             do {
-                try host.gatt.indicate(
+                try host.indicate(
                     indication.value[...],
                     of: handles.serviceChanged,
                     on: indication.connection,

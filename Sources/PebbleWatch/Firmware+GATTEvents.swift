@@ -9,7 +9,7 @@ extension Firmware {
         if let connection = event.speaker { heard(on: connection, at: now) }
         switch event {
         case .mtuChanged(let connection, let mtu):
-            mtuChanged(to: mtu, on: connection)
+            mtuChanged(to: mtu, on: connection, at: now)
         case .written(let write) where [handles.reversedDataWrite, handles.reversedData].contains(write.handle):
             receive(write.value, over: .reversed, on: write.connection, at: now)
         case .written(let write) where write.handle == handles.clientSupportedFeatures:
@@ -23,14 +23,14 @@ extension Firmware {
         case .valueNotSent(let unsent):
             notSent(unsent)
         case .readRequested(let request):
-            if !answerIdentity(request) { answer(request, at: now) }
+            if !answerIdentity(request, at: now) { answer(request, at: now) }
         case .writeRequested(let request):
             answer(request, at: now)
         case .procedureEnded(let result):
             procedureEnded(result, at: now)
         case .transactionTimedOut(let connection):
             log(.warning, .att, "\(connection): the phone did not answer; disconnecting")
-            end(connection, because: .noResponse)
+            end(connection, because: .noResponse, at: now)
         case .pduIgnored(let connection, let pdu):
             log(.warning, .att, "\(connection): \(pdu)")
         case .requestRefused(let connection, let error):
@@ -50,11 +50,11 @@ extension Firmware {
         }
     }
 
-    private mutating func mtuChanged(to mtu: Int, on connection: ConnectionHandle) {
+    private mutating func mtuChanged(to mtu: Int, on connection: ConnectionHandle, at now: Duration) {
         guard let carriers = links[connection]?.transports.keys else { return }
         links[connection]?.mtu = mtu
         emit(.link(connection, .mtu(mtu)))
-        notifyPairingService(handles.pairingMTU, on: connection)
+        notifyPairingService(handles.pairingMTU, on: connection, at: now)
         for carrier in carriers { links[connection]?.transports[carrier]?.link.attMTU = mtu }
     }
 
@@ -63,7 +63,7 @@ extension Firmware {
         case handles.reversedData:
             reversedSubscriptionChanged(change, at: now)
         case handles.connectionParameters:
-            notifyConnectionParameters(on: change.connection)
+            notifyConnectionParameters(on: change.connection, at: now)
         case handles.serviceChanged where change.current.contains(.indications):
             databaseChanges.subscribed(change.connection, at: now)
         case handles.connectivityStatus where change.cause != .restored && change.current.isEmpty:
@@ -74,8 +74,8 @@ extension Firmware {
             break
         }
         if change.cause == .requested {
-            notifyPairingService(change.handle, on: change.connection)
-            host.gatt.respond(to: change)
+            notifyPairingService(change.handle, on: change.connection, at: now)
+            host.respond(to: change, at: now)
         }
         if change.cause != .restored { rememberClient(on: change.connection) }
     }
@@ -116,7 +116,7 @@ extension Firmware {
         at now: Duration
     ) {
         do {
-            let id = try host.gatt.start(procedure, on: connection, at: now)
+            let id = try host.start(procedure, on: connection, at: now)
             links[connection]?.procedures[id] = purpose
         } catch {
             log(.warning, .gatt, "\(connection): \(procedure) could not be started: \(error)")

@@ -29,7 +29,7 @@ extension Firmware {
             supervisionTimeout: connection.supervisionTimeout,
             at: now
         )
-        notifyConnectionParameters(on: handle)
+        notifyConnectionParameters(on: handle, at: now)
     }
 
     /// What goes over a session decides how fast its link has to be.
@@ -73,11 +73,11 @@ extension Firmware {
     }
 
     /// Says how the link is to a phone that has subscribed.
-    mutating func notifyConnectionParameters(on connection: ConnectionHandle) {
+    mutating func notifyConnectionParameters(on connection: ConnectionHandle, at now: Duration) {
         guard !host.gatt.subscription(to: handles.connectionParameters, on: connection).isEmpty else { return }
         do {
             let value = connectionParameters(on: connection)
-            try host.gatt.notify(value[...], of: handles.connectionParameters, on: connection)
+            try host.notify(value[...], of: handles.connectionParameters, on: connection, at: now)
         } catch {
             log(.info, .gatt, "\(connection): the connection parameters were not notified: \(error)")
         }
@@ -87,10 +87,10 @@ extension Firmware {
     mutating func answerConnectionParameters(_ request: WriteRequest, at now: Duration) {
         do {
             try carryOut(try ConnectionParametersCommand(request.value), on: request.connection, at: now)
-            host.gatt.respond(to: request)
+            host.respond(to: request, at: now)
         } catch {
             log(.info, .gatt, "\(request.connection): connection parameters refused: \(error)")
-            host.gatt.refuse(request, with: ATTError(rawValue: error.rawValue))
+            host.refuse(request, with: ATTError(rawValue: error.rawValue), at: now)
         }
     }
 
@@ -109,7 +109,7 @@ extension Firmware {
             links[connection]?.policy.need(.phone, responseTime, at: now)
         case .lengthenPackets(let isWanted):
             guard host.capabilities.supportsDataLengthExtension else { throw .longPacketsNotSupported }
-            if isWanted { host.setDataLength(connection, transmit: host.capabilities.maximumTransmitLength) }
+            if isWanted { host.setDataLength(connection, transmit: host.capabilities.maximumTransmitLength, at: now) }
         case .stayAwake:
             // This controller decides itself when it sleeps, and that costs no speed.
             break
@@ -136,9 +136,9 @@ extension Firmware {
                 moved = true
                 host.advance(to: now)
                 switch action {
-                case .setDataLength(let length): host.setDataLength(connection, transmit: length)
-                case .setPHY(let preferences): host.setPHY(connection, preferences)
-                case .requestParameters(let parameters): host.requestParameters(connection, parameters)
+                case .setDataLength(let length): host.setDataLength(connection, transmit: length, at: now)
+                case .setPHY(let preferences): host.setPHY(connection, preferences, at: now)
+                case .requestParameters(let parameters): host.requestParameters(connection, parameters, at: now)
                 }
             }
         }

@@ -9,10 +9,10 @@ extension Firmware {
         guard let ids = links[connection]?.loopbacks.keys, !ids.isEmpty else { return }
         for id in ids {
             streamBuffer.removeAll(keepingCapacity: true)
-            host.read(host.writableCount(of: id), from: id, into: &streamBuffer)
+            host.read(host.writableCount(of: id), from: id, into: &streamBuffer, at: now)
             guard !streamBuffer.isEmpty else { continue }
             // There was room for all of it.
-            _ = host.write(streamBuffer[...], to: id)
+            _ = host.write(streamBuffer[...], to: id, at: now)
             links[connection]?.policy.need(.stream, at: now)
         }
     }

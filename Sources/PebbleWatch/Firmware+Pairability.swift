@@ -75,7 +75,7 @@ extension Firmware {
 
     mutating func answer(_ prompt: PairingPrompt, with answer: PairingAnswer, at now: Duration) {
         pairingPrompts[prompt.id.connection] = nil
-        _ = host.security?.answer(prompt.id, with: answer, at: now)
+        _ = host.answer(prompt.id, with: answer, at: now)
     }
 }
 
@@ -92,11 +92,11 @@ extension Firmware {
         } else {
             emit(.pairingFailed(connection, failure))
         }
-        notifyConnectivity(on: connection, evenIfNotSubscribed: false)
+        notifyConnectivity(on: connection, evenIfNotSubscribed: false, at: now)
         // Its key was not taken, but encrypts the link: that is worth no more than the key.
         let isEncrypted = host.connection(connection)?.security.isEncrypted == true
         if failure == .refused(.keyRejected), isEncrypted, host.security?.provenIdentity(on: connection) == nil {
-            end(connection, because: .keyRejected)
+            end(connection, because: .keyRejected, at: now)
         }
     }
 

@@ -22,15 +22,16 @@ extension Firmware {
     /// Sends the status.
     /// - Parameter evenIfNotSubscribed: as the real watch does when a link becomes encrypted, since phones wait for it
     ///   whether or not they have come to subscribing. The same when the bond is stored: an iPhone waits for both.
-    mutating func notifyConnectivity(on connection: ConnectionHandle, evenIfNotSubscribed: Bool) {
+    mutating func notifyConnectivity(on connection: ConnectionHandle, evenIfNotSubscribed: Bool, at now: Duration) {
         let isSubscribed = !host.gatt.subscription(to: handles.connectivityStatus, on: connection).isEmpty
         guard isSubscribed || evenIfNotSubscribed else { return }
         do {
-            try host.gatt.notify(
+            try host.notify(
                 connectivity(on: connection).encoded[...],
                 of: handles.connectivityStatus,
                 on: connection,
-                evenIfNotSubscribed: evenIfNotSubscribed
+                evenIfNotSubscribed: evenIfNotSubscribed,
+                at: now
             )
         } catch {
             log(.info, .gatt, "\(connection): connectivity was not notified: \(error)")
@@ -40,23 +41,23 @@ extension Firmware {
     mutating func answer(_ request: ReadRequest, at now: Duration) {
         switch request.handle {
         case handles.connectivityStatus:
-            host.gatt.respond(to: request, with: connectivity(on: request.connection).encoded[...])
+            host.respond(to: request, with: connectivity(on: request.connection).encoded[...], at: now)
         case handles.pairingMTU:
             let value = pairingServiceValue(of: request.handle, on: request.connection)
-            host.gatt.respond(to: request, with: value[...])
+            host.respond(to: request, with: value[...], at: now)
         case handles.triggerPairing:
             // Old companions read it to have a Security Request sent; there is nothing to read.
             if connectivity(on: request.connection).isEncrypted {
-                host.gatt.refuse(request, with: .unlikelyError)
+                host.refuse(request, with: .unlikelyError, at: now)
             } else {
                 requestSecurity(on: request.connection, at: now)
-                host.gatt.respond(to: request, with: [])
+                host.respond(to: request, with: [], at: now)
             }
         case handles.connectionParameters:
             let value = connectionParameters(on: request.connection)
-            host.gatt.respond(to: request, with: value[...])
+            host.respond(to: request, with: value[...], at: now)
         default:
-            host.gatt.refuse(request, with: .unlikelyError)
+            host.refuse(request, with: .unlikelyError, at: now)
         }
     }
 
@@ -68,9 +69,9 @@ extension Firmware {
             case handles.pairingMTU: try exchangeMTU(request, at: now)
             default: throw .unlikelyError
             }
-            host.gatt.respond(to: request)
+            host.respond(to: request, at: now)
         } catch {
-            host.gatt.refuse(request, with: error)
+            host.refuse(request, with: error, at: now)
         }
     }
 
@@ -86,7 +87,7 @@ extension Firmware {
     private mutating func exchangeMTU(_ request: WriteRequest, at now: Duration) throws(ATTError) {
         guard request.value.count == 2 else { throw .invalidAttributeValueLength }
         do {
-            _ = try host.gatt.start(.exchangeMTU, on: request.connection, at: now)
+            _ = try host.start(.exchangeMTU, on: request.connection, at: now)
         } catch {
             log(.debug, .gatt, "\(request.connection): the MTU is not exchanged once more: \(error)")
         }
@@ -111,12 +112,12 @@ extension Firmware {
     }
 
     /// Tells a phone that has subscribed one of the service's values that belong here; any other handle has none.
-    mutating func notifyPairingService(_ handle: AttributeHandle, on connection: ConnectionHandle) {
+    mutating func notifyPairingService(_ handle: AttributeHandle, on connection: ConnectionHandle, at now: Duration) {
         guard handle != .none, !host.gatt.subscription(to: handle, on: connection).isEmpty else { return }
         let value = pairingServiceValue(of: handle, on: connection)
         guard !value.isEmpty else { return }
         do {
-            try host.gatt.notify(value[...], of: handle, on: connection)
+            try host.notify(value[...], of: handle, on: connection, at: now)
         } catch {
             log(.info, .gatt, "\(connection): \(handle) was not notified: \(error)")
         }
@@ -125,7 +126,7 @@ extension Firmware {
     /// Asks the phone to encrypt or to pair; a refusal to ask is logged, and the phone is never told.
     private mutating func requestSecurity(on connection: ConnectionHandle, at now: Duration) {
         do throws(SecurityRefusal) {
-            try host.security?.sendSecurityRequest(connection, at: now)
+            try host.sendSecurityRequest(connection, at: now)
         } catch {
             if error == .notPairable { return pairingIsClosed(on: connection, at: now) }
             log(.info, .smp, "\(connection): no Security Request was sent: \(error)")

@@ -29,12 +29,12 @@ extension Firmware {
 
     /// Answers a read of a value that says which watch this is.
     /// - Returns: false for every other value.
-    mutating func answerIdentity(_ request: ReadRequest) -> Bool {
+    mutating func answerIdentity(_ request: ReadRequest, at now: Duration) -> Bool {
         guard request.handle != .none else { return false }
         let identity = identity(for: request.connection)
         switch request.handle {
-        case handles.deviceName: host.gatt.respond(to: request, with: Array(identity.name.utf8)[...])
-        case handles.serialNumber: host.gatt.respond(to: request, with: Array(identity.serialNumber.utf8)[...])
+        case handles.deviceName: host.respond(to: request, with: Array(identity.name.utf8)[...], at: now)
+        case handles.serialNumber: host.respond(to: request, with: Array(identity.serialNumber.utf8)[...], at: now)
         default: return false
         }
         return true

@@ -9,11 +9,12 @@ extension Firmware {
     mutating func end(
         _ connection: ConnectionHandle,
         because cause: Disconnection.Cause,
-        reason: HCIStatus = .remoteUserTerminatedConnection
+        reason: HCIStatus = .remoteUserTerminatedConnection,
+        at now: Duration
     ) {
         // The first cause counts.
         if links[connection]?.endCause == nil { links[connection]?.endCause = cause }
-        host.disconnect(connection, reason: reason)
+        host.disconnect(connection, reason: reason, at: now)
     }
 
     /// A link is gone.

@@ -19,7 +19,7 @@ extension Firmware {
         guard restart == nil else { return }
         restart = Restart(cause: cause, deadline: now + Restart.patience)
         emit(.restarting(cause))
-        for handle in links.keys { end(handle, because: .restart(cause), reason: .remoteDevicePowerOff) }
+        for handle in links.keys { end(handle, because: .restart(cause), reason: .remoteDevicePowerOff, at: now) }
     }
 
     /// Starts the watch again, if the time has come.

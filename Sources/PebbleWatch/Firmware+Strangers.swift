@@ -23,7 +23,7 @@ extension Firmware {
         switch tenure.connected(connection.handle, connection.peer, isKnown: isKnown, at: now) {
         case .admitted: return true
         case .turnedAway:
-            host.disconnect(connection.handle, reason: .remoteDeviceLowResources)
+            host.disconnect(connection.handle, reason: .remoteDeviceLowResources, at: now)
             return false
         }
     }
@@ -67,7 +67,7 @@ extension Firmware {
                 isPairing: host.security?.isPairing(handle) ?? false
             )
         }
-        while let (handle, end) = tenure.nextEnd() { self.end(handle, because: .tenure(end)) }
+        while let (handle, end) = tenure.nextEnd() { self.end(handle, because: .tenure(end), at: now) }
         while let event = tenure.nextEvent() { emit(.recovery(event)) }
         holdIfNeeded(at: now)
         if advertiser.policy.isConnected, !tenure.isHeld(at: now) { advertiser.receive(.onlyStrangersAreHere, at: now) }

@@ -17,9 +17,9 @@ extension Firmware {
         showService(of: stream, true)
     }
 
-    mutating func withdraw(_ stream: WatchStream) {
+    mutating func withdraw(_ stream: WatchStream, at now: Duration) {
         guard let spsm = spsms.removeValue(forKey: stream) else { return }
-        host.stopListening(spsm)
+        host.stopListening(spsm, at: now)
         setPSM(nil, of: stream)
         showService(of: stream, false)
         emit(.streamPublished(stream, nil))
@@ -44,7 +44,7 @@ extension Firmware {
     private mutating func setPSM(_ spsm: SPSM?, of stream: WatchStream) {
         guard let handle = host.gatt.database.handle(of: stream.psmName) else { return }
         do {
-            try host.gatt.setValue(WatchStream.value(of: spsm), of: handle)
+            try host.setValue(WatchStream.value(of: spsm), of: handle)
         } catch {
             log(.error, .gatt, "the PSM of \(stream) cannot be read: \(error)")
         }
@@ -90,7 +90,7 @@ extension Firmware {
         var bytes: [UInt8] = []
         swap(&bytes, &streamBuffer)
         bytes.removeAll(keepingCapacity: true)
-        host.read(from: id, into: &bytes)
+        host.read(from: id, into: &bytes, at: now)
         receive(bytes[...], on: id, at: now)
         swap(&bytes, &streamBuffer)
     }
@@ -111,7 +111,7 @@ extension Firmware {
                 .session,
                 "\(id.connection): a stream is closed, since its introduction is bad: \(rejection)"
             )
-            host.close(id)
+            host.close(id, at: now)
         case .bytes(let bytes):
             guard let session = links[id.connection]?.streams[id]?.session else { return }
             system.receive(bytes, on: session, over: .stream, at: now)
@@ -159,7 +159,7 @@ extension Firmware {
         for link in links.values {
             for (id, stream) in link.streams where stream.deadline.map({ $0 <= now }) ?? false {
                 log(.warning, .session, "\(id.connection): a stream is closed, since nobody introduced himself on it")
-                host.close(id)
+                host.close(id, at: now)
             }
         }
     }
@@ -171,7 +171,7 @@ extension Firmware {
             guard let session = links[connection]?.streams[id]?.session else { continue }
             // A newer session of the same companion has taken its place.
             guard system.isOpen(session) else {
-                host.close(id)
+                host.close(id, at: now)
                 continue
             }
             pumpStream(id, of: session, at: now)
@@ -190,10 +190,10 @@ extension Firmware {
             guard !bytes.isEmpty else { return }
             links[id.connection]?.policy.need(.stream, at: now)
             do {
-                try host.writeSDU(bytes, to: id)
+                try host.writeSDU(bytes, to: id, at: now)
             } catch {
                 log(.error, .l2cap, "\(id.connection): a stream did not take what it had room for: \(error)")
-                return host.close(id)
+                return host.close(id, at: now)
             }
         }
     }

@@ -136,7 +136,7 @@ extension Firmware {
             abandon(carrier, of: connection, reason: "\(reason)", at: now)
         } else {
             log(.warning, .ppogatt, "\(connection): \(reason); disconnecting")
-            end(connection, because: .transport(reason))
+            end(connection, because: .transport(reason), at: now)
         }
     }
 
@@ -192,8 +192,9 @@ extension Firmware {
             }
             do {
                 switch carrier {
-                case .forward(let handle): try host.gatt.writeWithoutResponse(packet[...], to: handle, on: connection)
-                case .reversed: try host.gatt.notify(packet[...], of: handles.reversedData, on: connection)
+                case .forward(let handle):
+                    try host.writeWithoutResponse(packet[...], to: handle, on: connection, at: now)
+                case .reversed: try host.notify(packet[...], of: handles.reversedData, on: connection, at: now)
                 }
                 links[connection]?.transports[carrier]?.unsentPacket = []
             } catch .queueFull {

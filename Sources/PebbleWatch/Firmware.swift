@@ -181,7 +181,7 @@ public struct Firmware: HCIHost, Sendable {
     public mutating func disconnectAll(at now: Duration) {
         host.advance(to: now)
         isSwitchedOff = true
-        for handle in links.keys { end(handle, because: .switchedOff, reason: .remoteDevicePowerOff) }
+        for handle in links.keys { end(handle, because: .switchedOff, reason: .remoteDevicePowerOff, at: now) }
         settle(at: now)
     }
 
@@ -369,7 +369,7 @@ extension Firmware {
         if let peer = host.connection(handle)?.peer { links[handle]?.identity = peer }
         emit(.securityChanged(handle, security))
         let isNews = security.isEncrypted && !link.wasEncrypted || security.isBonded && !link.wasBonded
-        notifyConnectivity(on: handle, evenIfNotSubscribed: isNews)
+        notifyConnectivity(on: handle, evenIfNotSubscribed: isNews, at: now)
         links[handle]?.wasEncrypted = security.isEncrypted
         links[handle]?.wasBonded = security.isBonded
         if security.isEncrypted { earnsPlace(handle, isOwner: security.isBonded, at: now) }

@@ -2,6 +2,26 @@ import BluetoothHCI
 import ByteCoding
 
 /// What a host has to tell its owner.
+///
+/// Some events are requests. Each can be answered and refused by a call of `LEHost`, and each is refused when the owner
+/// does not answer in time:
+///
+/// | request | answered by | refused by |
+/// |---|---|---|
+/// | `GATTEvent.readRequested` | `respond(to:with:at:)` | `refuse(_:with:at:)` |
+/// | `GATTEvent.writeRequested` | `respond(to:at:)` | `refuse(_:with:at:)` |
+/// | `GATTEvent.subscriptionChanged`, of the cause `requested` | `respond(to:at:)` | `refuse(_:with:at:)` |
+/// | `SecurityEvent.prompt` | `answer(_:with:at:)` | the same with `reject`; `cancelPairing(_:at:)` |
+/// | `SecurityEvent.securityRequested` | `pair(_:at:)`, `encrypt(_:at:)` | `rejectSecurityRequest(_:at:)` |
+///
+/// What the owner does not answer within `GATTLayer.OwnerAnswers`, 10 s, of a client's requests, the host refuses with
+/// Unlikely Error, and `GATTEvent.requestNotAnswered` follows. A pairing that the owner does not answer for fails after
+/// 30 s on both sides, without another command to the peer (Core 5.4, Vol 3, Part H, 3.4); `SecurityEvent.pairingFailed`
+/// follows.
+///
+/// The host answers all other requests of peers and of the controller by itself: for channels by the `ChannelListener`, for
+/// connection parameters by `AcceptableParameters`, for keys by the bonds, for pairing by the configuration of the
+/// Security Manager.
 public enum LEHostEvent: Sendable {
     /// The controller has been started, or started again: what was wanted on the air is going there.
     case ready(ControllerCapabilities)
