@@ -41,7 +41,7 @@ extension LEHost {
 
     /// Asks a peer to open up to five channels at once, in enhanced credit-based flow control mode. `opened` or
     /// `closed` follows for each.
-    public mutating func openEnhancedChannels(
+    package mutating func openEnhancedChannels(
         _ count: Int,
         to spsm: SPSM,
         on connection: ConnectionHandle,
@@ -77,7 +77,7 @@ extension LEHost {
     /// - Parameters:
     ///   - mtu: the longest SDU, not less than it was.
     ///   - mps: the longest payload of a K-frame, not less than it was unless there is only one channel.
-    public mutating func reconfigure(
+    package mutating func reconfigure(
         _ channels: [Channel.ID],
         mtu: Int,
         mps: Int,

@@ -38,7 +38,7 @@ public struct LEHost: HCIHost, Sendable {
     /// The address that the host is known by; certain from `ready` on.
     public internal(set) var ownAddress: LEAddress
     /// How often something went wrong.
-    public internal(set) var counters = LEHostCounters()
+    package internal(set) var counters = LEHostCounters()
 
     var state = State.off
     var commands = CommandQueue()

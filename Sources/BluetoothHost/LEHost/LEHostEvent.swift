@@ -122,21 +122,21 @@ extension RestartReason: CustomStringConvertible {
 }
 
 /// How often something went wrong that was dealt with; what diagnostics say in words, as numbers.
-public struct LEHostCounters: Hashable, Sendable {
+package struct LEHostCounters: Hashable, Sendable {
     /// Packets from the controller that could not be read.
-    public internal(set) var malformedPackets = 0
+    package internal(set) var malformedPackets = 0
     /// Events that this host does not know, beyond the first of each kind, which it tells of.
-    public internal(set) var unknownEvents = 0
+    package internal(set) var unknownEvents = 0
     /// ACL packets of connections that do not exist.
-    public internal(set) var unknownConnectionPackets = 0
+    package internal(set) var unknownConnectionPackets = 0
     /// L2CAP frames that were dropped because their packets did not fit together.
-    public internal(set) var droppedFrames = 0
+    package internal(set) var droppedFrames = 0
     /// L2CAP frames on channels that are not open.
-    public internal(set) var unknownChannelFrames = 0
+    package internal(set) var unknownChannelFrames = 0
     /// Packets that the controller says it sent, but that were not sent to it.
-    public internal(set) var excessCompletedPackets = 0
+    package internal(set) var excessCompletedPackets = 0
     /// Reports and diagnostics that were lost because the owner did not take them.
-    public internal(set) var lostEvents = 0
+    package internal(set) var lostEvents = 0
 
     /// Nothing has gone wrong.
     package init() {}
