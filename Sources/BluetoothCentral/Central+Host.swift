@@ -5,33 +5,33 @@ import BluetoothHost
 extension Central {
     mutating func settle(at now: Duration) {
         while true {
-            beginConnecting()
-            adjustScanning()
+            beginConnecting(at: now)
+            adjustScanning(at: now)
             guard let event = host.nextEvent() else { return }
             handle(event, at: now)
         }
     }
 
     /// One connection is made at a time.
-    private mutating func beginConnecting() {
+    private mutating func beginConnecting(at now: Duration) {
         guard initiation == nil else { return }
         for request in requests {
             guard case .connect(let peer) = request.work else { continue }
             initiation = (peer, request.id)
-            return host.connect(to: peer, configuration.connection)
+            return host.connect(to: peer, configuration.connection, at: now)
         }
     }
 
     /// Scanning pauses while a connection is being made: not every controller can do both.
-    private mutating func adjustScanning() {
+    private mutating func adjustScanning(at now: Duration) {
         let isWanted = initiation == nil && requests.contains { $0.work.needsScanning }
         guard isWanted != isScanning else { return }
         isScanning = isWanted
         if isWanted {
             results.removeAll()
-            host.startScanning(configuration.scanning)
+            host.startScanning(configuration.scanning, at: now)
         } else {
-            host.stopScanning()
+            host.stopScanning(at: now)
         }
     }
 
@@ -42,7 +42,7 @@ extension Central {
             self.failure = failure
             endAll(.failure(.controllerFailed(failure))) { _ in true }
             initiation?.request = nil
-            host.cancelConnecting()
+            host.cancelConnecting(at: now)
             events.append(.failed(failure))
         case .scanningFailed(let status):
             isScanning = false
@@ -58,7 +58,7 @@ extension Central {
         case .gatt(let event): handle(event, at: now)
         case .channel(let event):
             // Nothing listens here, so no peer can open one.
-            if case .opened(let channel) = event { host.close(channel.id) }
+            if case .opened(let channel) = event { host.close(channel.id, at: now) }
         case .notice(let notice): events.append(.notice(notice))
         case .restarting, .controllerLost, .advertisingStarted, .advertisingFailed, .advertisingEnded,
             .advertisingNotStopped, .scanningStarted, .scanningEnded, .clientStateToKeep, .remoteFeaturesRead,
@@ -84,7 +84,7 @@ extension Central {
         links[connection.handle] = Link(id: RemotePeripheral.ID(number: lastNumber))
         guard let index = requests.firstIndex(where: { $0.id == request }) else {
             // It was given up, and the peripheral was faster.
-            return host.disconnect(connection.handle)
+            return host.disconnect(connection.handle, at: now)
         }
         requests[index].work = .explore(connection.handle)
         explore(connection.handle, at: now)
@@ -113,9 +113,9 @@ extension Central {
     private mutating func explore(_ connection: ConnectionHandle, at now: Duration) {
         guard let procedure = links[connection]?.exploration.nextProcedure() else { return explored(connection) }
         do throws(GATTError) {
-            links[connection]?.step = try host.gatt.start(procedure, on: connection, at: now)
+            links[connection]?.step = try host.start(procedure, on: connection, at: now)
         } catch {
-            notExplored(connection, .notStarted(error))
+            notExplored(connection, .notStarted(error), at: now)
         }
     }
 
@@ -126,8 +126,8 @@ extension Central {
         endAll(.success(.connected(peripheral))) { $0.isExploring(connection) }
     }
 
-    private mutating func notExplored(_ connection: ConnectionHandle, _ error: CentralError) {
-        host.disconnect(connection)
+    private mutating func notExplored(_ connection: ConnectionHandle, _ error: CentralError, at now: Duration) {
+        host.disconnect(connection, at: now)
         endAll(.failure(error)) { $0.isExploring(connection) }
     }
 
@@ -142,7 +142,7 @@ extension Central {
                     try links[ended.connection]?.exploration.finish(ended.result)
                     explore(ended.connection, at: now)
                 } catch {
-                    notExplored(ended.connection, .procedure(error))
+                    notExplored(ended.connection, .procedure(error), at: now)
                 }
             } else {
                 endAll(Self.response(ended.result)) { $0.isWaiting(for: ended.id) }
@@ -178,9 +178,9 @@ extension Central {
         guard host.security != nil else { throw .doesNotPair }
         do throws(SecurityRefusal) {
             do throws(SecurityRefusal) {
-                try host.security?.encrypt(connection)
+                try host.encrypt(connection, at: now)
             } catch .noKey {
-                try host.security?.pair(connection, at: now)
+                try host.pair(connection, at: now)
             }
         } catch {
             throw .pairingNotStarted(error)
@@ -194,7 +194,7 @@ extension Central {
             do throws(CentralError) {
                 try encrypt(connection, at: now)
             } catch {
-                host.security?.rejectSecurityRequest(connection, at: now)
+                host.rejectSecurityRequest(connection, at: now)
             }
         case .pairingFailed(let connection, let failure):
             // The end of the connection follows, and says why.
@@ -202,7 +202,7 @@ extension Central {
             endAll(.failure(.pairingFailed(failure))) { $0.isSecuring(connection) }
         case .bonded(_, let bond):
             events.append(.bonded(bond))
-            if !configuration.storesBonds { host.security?.bondStored(bond.identity) }
+            if !configuration.storesBonds { host.bondStored(bond.identity) }
         case .encryptionFailed(let connection, let status):
             endAll(.failure(.encryptionFailed(status))) { $0.isSecuring(connection) }
         case .pairingCompleted, .securityChanged: break

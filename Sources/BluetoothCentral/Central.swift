@@ -76,7 +76,7 @@ public struct Central: HCIHost, Sendable {
         host.advance(to: now)
         settle(at: now)
         for request in requests {
-            if let deadline = request.deadline, deadline <= now { expire(request) }
+            if let deadline = request.deadline, deadline <= now { expire(request, at: now) }
         }
         settle(at: now)
     }
@@ -131,7 +131,7 @@ public struct Central: HCIHost, Sendable {
             end(id, .success(.disconnected))
             return id
         }
-        host.disconnect(connection)
+        host.disconnect(connection, at: now)
         return begin(.disconnect(connection), at: now)
     }
 
@@ -153,7 +153,7 @@ public struct Central: HCIHost, Sendable {
         of peripheral: RemotePeripheral.ID,
         at now: Duration
     ) -> CentralRequestID {
-        let mtu = connection(of: peripheral).flatMap { host.gatt.mtu(of: $0) } ?? 0
+        let mtu = connection(of: peripheral).flatMap { host.mtu(of: $0) } ?? 0
         // A Write Request has three bytes in front of the value (Core 5.4, Vol 3, Part F, 3.4.5.1).
         let procedure: GATTProcedure =
             bytes.count + 3 <= mtu
@@ -176,7 +176,7 @@ public struct Central: HCIHost, Sendable {
             return id
         }
         do throws(GATTError) {
-            try host.gatt.writeWithoutResponse(bytes[...], to: characteristic.handle, on: connection)
+            try host.writeWithoutResponse(bytes[...], to: characteristic.handle, on: connection, at: now)
             end(id, .success(.written))
         } catch {
             end(id, .failure(.notStarted(error)))
@@ -226,7 +226,7 @@ public struct Central: HCIHost, Sendable {
     @discardableResult
     public mutating func answer(_ prompt: PairingPrompt.ID, with answer: PairingAnswer, at now: Duration) -> Bool {
         host.advance(to: now)
-        let isTaken = host.security?.answer(prompt, with: answer, at: now) ?? false
+        let isTaken = host.answer(prompt, with: answer, at: now)
         settle(at: now)
         return isTaken
     }
@@ -234,7 +234,7 @@ public struct Central: HCIHost, Sendable {
     /// A bond has been stored: it counts from now on.
     public mutating func bondStored(_ identity: LEAddress, at now: Duration) {
         host.advance(to: now)
-        host.security?.bondStored(identity)
+        host.bondStored(identity)
         settle(at: now)
     }
 
@@ -245,7 +245,7 @@ public struct Central: HCIHost, Sendable {
     public mutating func cancel(_ id: CentralRequestID, at now: Duration) {
         host.advance(to: now)
         guard let request = requests.first(where: { $0.id == id }) else { return }
-        giveUp(request)
+        giveUp(request, at: now)
         end(id, .failure(.cancelled))
         settle(at: now)
     }
@@ -255,10 +255,10 @@ public struct Central: HCIHost, Sendable {
         host.advance(to: now)
         isLeaving = true
         for request in requests {
-            giveUp(request)
+            giveUp(request, at: now)
             end(request.id, .failure(.cancelled))
         }
-        for connection in links.keys { host.disconnect(connection) }
+        for connection in links.keys { host.disconnect(connection, at: now) }
         settle(at: now)
     }
 
@@ -305,7 +305,7 @@ extension Central {
         host.advance(to: now)
         guard let connection = connection(of: peripheral) else { return begin(.fail(.disconnected(nil)), at: now) }
         do throws(GATTError) {
-            return begin(.procedure(connection, try host.gatt.start(procedure, on: connection, at: now)), at: now)
+            return begin(.procedure(connection, try host.start(procedure, on: connection, at: now)), at: now)
         } catch {
             return begin(.fail(.notStarted(error)), at: now)
         }
@@ -316,8 +316,8 @@ extension Central {
         events.append(.ended(id, result))
     }
 
-    private mutating func expire(_ request: CentralRequest) {
-        giveUp(request)
+    private mutating func expire(_ request: CentralRequest, at now: Duration) {
+        giveUp(request, at: now)
         switch request.work {
         case .scan: end(request.id, .success(.scanned(results.all)))
         case .find: end(request.id, .failure(.notFound))
@@ -326,13 +326,13 @@ extension Central {
     }
 
     /// Takes back what a request has begun.
-    private mutating func giveUp(_ request: CentralRequest) {
+    private mutating func giveUp(_ request: CentralRequest, at now: Duration) {
         switch request.work {
         case .connect:
             guard initiation?.request == request.id else { return }
             initiation?.request = nil
-            host.cancelConnecting()
-        case .explore(let connection): host.disconnect(connection)
+            host.cancelConnecting(at: now)
+        case .explore(let connection): host.disconnect(connection, at: now)
         case .find, .scan, .procedure, .secure, .disconnect, .fail: break
         }
     }

@@ -55,7 +55,7 @@ public struct DeviceAddress: Hashable, Sendable {
     public var isStaticRandom: Bool { value >> 46 == 0b11 }
 
     /// Whether this is a resolvable private address, provided that it is a random one.
-    public var isResolvablePrivate: Bool { value >> 46 == 0b01 }
+    package var isResolvablePrivate: Bool { value >> 46 == 0b01 }
 
     /// Whether this is a non-resolvable private address, provided that it is a random one.
     package var isNonResolvablePrivate: Bool { value >> 46 == 0b00 }

@@ -25,7 +25,7 @@ public struct H4Deframer: Sendable {
     }
 
     /// How many skipped bytes are reported at once.
-    public static let maximumGarbage = 256
+    package static let maximumGarbage = 256
     /// The most octets that a header may announce behind itself, unless told otherwise. It applies to every packet type, but
     /// only ACL and isochronous data can be longer: their length has more than 8 bits. It is more than any LE controller
     /// has, and little enough for a header made of garbage not to swallow much.
@@ -46,7 +46,7 @@ public struct H4Deframer: Sendable {
     }
 
     /// How many bytes are held back because their packet is not whole.
-    public var bufferedCount: Int { bytes.count - start }
+    package var bufferedCount: Int { bytes.count - start }
 
     /// Adds bytes as they come, in chunks of any size.
     public mutating func append(_ chunk: some Collection<UInt8>) {

@@ -91,7 +91,7 @@ public struct HCIStatus: RawRepresentable, Hashable, Sendable {
     /// Unacceptable Connection Parameters.
     public static let unacceptableConnectionParameters = HCIStatus(rawValue: 0x3B)
     /// Advertising Timeout.
-    public static let advertisingTimeout = HCIStatus(rawValue: 0x3C)
+    package static let advertisingTimeout = HCIStatus(rawValue: 0x3C)
     /// Connection Terminated due to MIC Failure.
     package static let micFailure = HCIStatus(rawValue: 0x3D)
     /// Connection Failed to be Established.

@@ -21,7 +21,7 @@ extension HCITime {
     public var isValid: Bool { Self.validRange.contains(rawValue) }
 
     /// The whole count of units nearest below a duration, moved into the range that the Core allows.
-    public init(clamping duration: Duration) {
+    package init(clamping duration: Duration) {
         let units = duration / Self.unit
         let lower = Double(Self.validRange.lowerBound)
         let upper = Double(Self.validRange.upperBound)

@@ -60,7 +60,7 @@ public struct Peripheral<Services: ServiceSet>: HCIHost {
         )
         do throws(GATTError) {
             if let handle = database.handle(of: Self.databaseHash) {
-                try host.gatt.setValue(database.hash(cryptography), of: handle)
+                try host.setValue(database.hash(cryptography), of: handle)
             }
         } catch {
             throw .value(error)
@@ -123,7 +123,7 @@ public struct Peripheral<Services: ServiceSet>: HCIHost {
     @discardableResult
     public mutating func answer(_ prompt: PairingPrompt.ID, with answer: PairingAnswer, at now: Duration) -> Bool {
         host.advance(to: now)
-        let isTaken = host.security?.answer(prompt, with: answer, at: now) ?? false
+        let isTaken = host.answer(prompt, with: answer, at: now)
         settle(at: now)
         return isTaken
     }
@@ -131,16 +131,16 @@ public struct Peripheral<Services: ServiceSet>: HCIHost {
     /// A bond has been stored: it counts from now on.
     public mutating func bondStored(_ identity: LEAddress, at now: Duration) {
         host.advance(to: now)
-        host.security?.bondStored(identity)
+        host.bondStored(identity)
         settle(at: now)
     }
 
     /// Stops advertising and disconnects every peer, before the process ends.
     public mutating func beginShutdown(at now: Duration) {
         host.advance(to: now)
-        host.stopAdvertising(Self.advertisingSet)
-        for beacon in configuration.beacons { host.stopAdvertising(beacon.id) }
-        for connection in links.keys { host.disconnect(connection) }
+        host.stopAdvertising(Self.advertisingSet, at: now)
+        for beacon in configuration.beacons { host.stopAdvertising(beacon.id, at: now) }
+        for connection in links.keys { host.disconnect(connection, at: now) }
         settle(at: now)
     }
 
@@ -192,9 +192,9 @@ extension Peripheral {
         )
     }
 
-    private mutating func advertise() {
+    private mutating func advertise(at now: Duration) {
         if let advertising = configuration.advertising, links.isEmpty {
-            host.startAdvertising(advertising.set(named: configuration.name, as: Self.advertisingSet))
+            host.startAdvertising(advertising.set(named: configuration.name, as: Self.advertisingSet), at: now)
         }
     }
 }
@@ -217,8 +217,8 @@ extension Peripheral {
         switch event {
         case .ready(let capabilities):
             events.append(.ready(capabilities))
-            advertise()
-            for beacon in configuration.beacons { host.startAdvertising(beacon) }
+            advertise(at: now)
+            for beacon in configuration.beacons { host.startAdvertising(beacon, at: now) }
         case .failed(let failure): events.append(.failed(failure))
         case .advertisingFailed(let id, let status): events.append(.advertisingFailed(id, status))
         case .connected(let connection): connected(connection, at: now)
@@ -249,7 +249,7 @@ extension Peripheral {
         guard let link = links.removeValue(forKey: connection) else { return }
         events.append(.disconnected(link.peer, reason))
         services.disconnected(connection, &host, at: now)
-        advertise()
+        advertise(at: now)
     }
 
     private mutating func keep(_ state: GATTClientState, of connection: ConnectionHandle) {
@@ -263,21 +263,21 @@ extension Peripheral {
         services.changed(peer)
         guard security.isEncrypted, security.isBonded, links[connection]?.isRestored == false else { return }
         links[connection]?.isRestored = true
-        if let state = clients[peer.address] { try? host.gatt.restore(state, on: connection) }
+        if let state = clients[peer.address] { try? host.restore(state, on: connection) }
     }
 
     private mutating func handle(_ event: SecurityEvent, at now: Duration) {
         switch event {
         case .prompt(let prompt):
             guard configuration.pairing == .anyone else { return events.append(.prompt(prompt)) }
-            _ = host.security?.answer(prompt.id, with: .acceptUnseen, at: now)
+            _ = host.answer(prompt.id, with: .acceptUnseen, at: now)
         case .pairingCompleted(let connection, let summary):
             if let peer = links[connection]?.peer { events.append(.paired(peer, summary)) }
         case .pairingFailed(let connection, let failure): events.append(.pairingFailed(connection, failure))
         case .bonded(_, let bond):
             events.append(.bonded(bond))
             clients[bond.identity] = nil
-            if !configuration.storesBonds { host.security?.bondStored(bond.identity) }
+            if !configuration.storesBonds { host.bondStored(bond.identity) }
         case .securityRequested, .encryptionFailed, .securityChanged: break
         }
     }

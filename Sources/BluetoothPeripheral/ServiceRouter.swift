@@ -118,7 +118,7 @@ package struct ServiceRouter<Services: ServiceSet>: Sendable {
                 )
             }
             // What the service has sent goes out in front of the answer.
-            if change.cause == .requested { host.gatt.respond(to: change) }
+            if change.cause == .requested { host.respond(to: change, at: now) }
         case .valueNotSent(let unsent): report(unsent.handle, unsent.connection, unsent.reason)
         case .requestNotAnswered(let connection, let handle):
             pending = pending.filter { $0.value.connection != connection || $0.value.handle != handle }
@@ -137,10 +137,10 @@ package struct ServiceRouter<Services: ServiceSet>: Sendable {
             perform(actions, &host, at: now)
         }
         switch reply {
-        case .value(let value): host.gatt.respond(to: request, with: value[...])
-        case .refused(let error): host.gatt.refuse(request, with: error)
+        case .value(let value): host.respond(to: request, with: value[...], at: now)
+        case .refused(let error): host.refuse(request, with: error, at: now)
         case .later: break
-        case nil: host.gatt.refuse(request, with: .unlikelyError)
+        case nil: host.refuse(request, with: .unlikelyError, at: now)
         }
     }
 
@@ -153,10 +153,10 @@ package struct ServiceRouter<Services: ServiceSet>: Sendable {
             perform(actions, &host, at: now)
         }
         switch reply {
-        case .done: host.gatt.respond(to: request)
-        case .refused(let error): host.gatt.refuse(request, with: error)
+        case .done: host.respond(to: request, at: now)
+        case .refused(let error): host.refuse(request, with: error, at: now)
         case .later: break
-        case nil: host.gatt.refuse(request, with: .unlikelyError)
+        case nil: host.refuse(request, with: .unlikelyError, at: now)
         }
     }
 
@@ -171,7 +171,7 @@ package struct ServiceRouter<Services: ServiceSet>: Sendable {
             guard let service = channelOwners[channel] else { return }
             receive(on: channel, for: service, &host, at: now)
         case .writable(let channel):
-            flush(channel, &host)
+            flush(channel, &host, at: now)
             guard held.contains(channel), let service = channelOwners[channel] else { return }
             receive(on: channel, for: service, &host, at: now)
         case .closed(let channel, let closure, var data):
@@ -200,13 +200,13 @@ package struct ServiceRouter<Services: ServiceSet>: Sendable {
         }
         held.remove(channel)
         var bytes: [UInt8] = []
-        host.read(from: channel, into: &bytes)
+        host.read(from: channel, into: &bytes, at: now)
         call(.received(bytes, channel), of: service, &host, at: now)
     }
 
-    private mutating func flush(_ channel: Channel.ID, _ host: inout LEHost) {
+    private mutating func flush(_ channel: Channel.ID, _ host: inout LEHost, at now: Duration) {
         guard var waiting = unsent[channel] else { return }
-        let count = host.write(Array(waiting)[...], to: channel)
+        let count = host.write(Array(waiting)[...], to: channel, at: now)
         waiting.removeFirst(count)
         unsent[channel] = waiting.isEmpty ? nil : waiting
     }
@@ -234,19 +234,29 @@ package struct ServiceRouter<Services: ServiceSet>: Sendable {
     // MARK: Answers of the owner
 
     /// Answers what a service left to the owner of the host: a read with the value, a write with none.
-    package mutating func accept(_ token: ReplyToken, with value: [UInt8] = [], _ host: inout LEHost) {
+    package mutating func accept(
+        _ token: ReplyToken,
+        with value: [UInt8] = [],
+        _ host: inout LEHost,
+        at now: Duration
+    ) {
         switch pending.removeValue(forKey: token) {
-        case .read(let request)?: host.gatt.respond(to: request, with: value[...])
-        case .write(let request)?: host.gatt.respond(to: request)
+        case .read(let request)?: host.respond(to: request, with: value[...], at: now)
+        case .write(let request)?: host.respond(to: request, at: now)
         case nil: break
         }
     }
 
     /// Refuses what a service left to the owner of the host.
-    package mutating func refuse(_ token: ReplyToken, with error: ATTError, _ host: inout LEHost) {
+    package mutating func refuse(
+        _ token: ReplyToken,
+        with error: ATTError,
+        _ host: inout LEHost,
+        at now: Duration
+    ) {
         switch pending.removeValue(forKey: token) {
-        case .read(let request)?: host.gatt.refuse(request, with: error)
-        case .write(let request)?: host.gatt.refuse(request, with: error)
+        case .read(let request)?: host.refuse(request, with: error, at: now)
+        case .write(let request)?: host.refuse(request, with: error, at: now)
         case nil: break
         }
     }
@@ -302,31 +312,31 @@ package struct ServiceRouter<Services: ServiceSet>: Sendable {
         case .set(let value, let bytes):
             guard let handle = plan.handles[ServicePlan.Owner(service: service, value: value)] else { return }
             do throws(GATTError) {
-                try host.gatt.setValue(bytes, of: handle)
+                try host.setValue(bytes, of: handle)
             } catch {
                 report(handle, nil, error)
             }
         case .answer(let token, let value):
             guard case .read(let request)? = pending.removeValue(forKey: token) else { return }
-            host.gatt.respond(to: request, with: value[...])
+            host.respond(to: request, with: value[...], at: now)
         case .accept(let token):
             guard case .write(let request)? = pending.removeValue(forKey: token) else { return }
-            host.gatt.respond(to: request)
-        case .refuse(let token, let error): refuse(token, with: error, &host)
-        case .disconnect(let connection): host.disconnect(connection)
+            host.respond(to: request, at: now)
+        case .refuse(let token, let error): refuse(token, with: error, &host, at: now)
+        case .disconnect(let connection): host.disconnect(connection, at: now)
         case .show(let isShown): show(service, isShown, &host)
         case .write(let bytes, let channel):
             guard channelOwners[channel] == service else { return }
             unsent[channel, default: []].append(contentsOf: bytes)
-            flush(channel, &host)
+            flush(channel, &host, at: now)
         case .close(let channel):
-            if channelOwners[channel] == service { host.close(channel) }
+            if channelOwners[channel] == service { host.close(channel, at: now) }
         }
     }
 
     private mutating func show(_ service: Int, _ isShown: Bool, _ host: inout LEHost) {
         // Every service has a name, and was shown or hidden before: there is nothing that could be refused.
-        if let range = try? host.gatt.setPublished(isShown, service: ServiceLayout.name(of: service)) {
+        if let range = try? host.setPublished(isShown, service: ServiceLayout.name(of: service)) {
             changes.append(range)
         }
     }
@@ -344,7 +354,7 @@ package struct ServiceRouter<Services: ServiceSet>: Sendable {
         switch audience {
         case .subscribers:
             connections = host.gatt.subscribers(of: handle)
-                .filter { host.gatt.subscription(to: handle, on: $0).contains(wanted) }
+                .filter { host.subscription(to: handle, on: $0).contains(wanted) }
         case .peer(let connection, _): connections = [connection]
         }
         var isForced = false
@@ -352,9 +362,15 @@ package struct ServiceRouter<Services: ServiceSet>: Sendable {
         for connection in connections {
             do throws(GATTError) {
                 if isIndication {
-                    try host.gatt.indicate(bytes[...], of: handle, on: connection, at: now)
+                    try host.indicate(bytes[...], of: handle, on: connection, at: now)
                 } else {
-                    try host.gatt.notify(bytes[...], of: handle, on: connection, evenIfNotSubscribed: isForced)
+                    try host.notify(
+                        bytes[...],
+                        of: handle,
+                        on: connection,
+                        evenIfNotSubscribed: isForced,
+                        at: now
+                    )
                 }
             } catch {
                 report(handle, connection, error)

@@ -19,12 +19,12 @@ public enum AppBundle {
 
     /// Reads a bundle, and checks everything in it that this watch uses.
     /// - Parameter platform: what the watch runs; the bundle must have an app for it.
-    public static func package(atPath path: String, for platform: AppPlatform) throws(BundleError) -> AppPackage {
+    package static func package(atPath path: String, for platform: AppPlatform) throws(BundleError) -> AppPackage {
         try package(in: ZipArchive(BundleFile.read(path)), for: platform)
     }
 
     /// Reads a bundle, and checks everything in it that this watch uses.
-    public static func package(in archive: ZipArchive, for platform: AppPlatform) throws(BundleError) -> AppPackage {
+    package static func package(in archive: ZipArchive, for platform: AppPlatform) throws(BundleError) -> AppPackage {
         let (folder, manifest) = try manifest(in: archive, for: platform)
         guard manifest.type == "application" else {
             throw .wrongKind(found: manifest.type, wanted: "application")

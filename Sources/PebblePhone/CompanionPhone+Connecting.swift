@@ -23,7 +23,7 @@ extension CompanionPhone {
         switch event {
         case .ready:
             emit(.ready)
-            if case .idle = activity, !isLeaving { startScanning() }
+            if case .idle = activity, !isLeaving { startScanning(at: now) }
         case .restarting:
             // Whatever was under way in the controller is forgotten; `ready` starts again.
             activity = .idle
@@ -56,10 +56,11 @@ extension CompanionPhone {
         }
     }
 
-    mutating func startScanning() {
+    mutating func startScanning(at now: Duration) {
         activity = .scanning(WatchScanner(configuration.watch))
         host.startScanning(
-            ScanParameters(interval: configuration.scanInterval, window: configuration.scanWindow)
+            ScanParameters(interval: configuration.scanInterval, window: configuration.scanWindow),
+            at: now
         )
         emit(.scanning)
     }
@@ -73,14 +74,14 @@ extension CompanionPhone {
 
     private mutating func connectToFound(_ scanner: WatchScanner, at now: Duration) {
         guard let found = scanner.found(at: now) else { return }
-        host.stopScanning()
+        host.stopScanning(at: now)
         emit(.watchFound(found))
         beginConnecting(to: found.address, at: now)
     }
 
     mutating func beginConnecting(to watch: LEAddress, at now: Duration) {
         activity = .connecting(watch, givesUpAt: now + Self.connectTimeout)
-        host.connect(to: watch, configuration.connectionParameters)
+        host.connect(to: watch, configuration.connectionParameters, at: now)
         emit(.connecting(watch))
     }
 
@@ -90,9 +91,9 @@ extension CompanionPhone {
         emit(.connected(connection.peer))
         guard !isLeaving else {
             // The user changed their mind while the controller was connecting.
-            return host.disconnect(connection.handle, reason: .remoteUserTerminatedConnection)
+            return host.disconnect(connection.handle, reason: .remoteUserTerminatedConnection, at: now)
         }
-        secureKnownWatch()
+        secureKnownWatch(at: now)
     }
 
     private mutating func connectionFailed(_ peer: LEAddress, _ status: HCIStatus, at now: Duration) {
@@ -133,7 +134,7 @@ extension CompanionPhone {
         case .scanning(let scanner): connectToFound(scanner, at: now)
         case .connecting(let watch, let givesUpAt):
             guard givesUpAt <= now else { return }
-            host.cancelConnecting()
+            host.cancelConnecting(at: now)
             // The host reports the end of the attempt; should it not, the phone does not wait for it for ever.
             activity = .connecting(watch, givesUpAt: now + Self.connectTimeout)
         case .pausing(let watch, let until):

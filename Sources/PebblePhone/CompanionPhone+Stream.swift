@@ -27,21 +27,21 @@ extension CompanionPhone {
         guard link.isExplored, link.security == .settled else { return }
         let service = link.explorer.watch.services.first { $0.uuid == .uuid128(PebbleAttribute.streamService) }
         let psm = service?.characteristics.first { $0.uuid == .uuid128(PebbleAttribute.publishedPSM) }
-        guard let psm else { return giveUp(link.handle, .l2cap, "the watch does not publish its stream") }
+        guard let psm else { return giveUp(link.handle, .l2cap, "the watch does not publish its stream", at: now) }
         self.link?.stream = .readingPSM
         run(.read(psm.value), for: .psm, at: now)
     }
 
     /// The watch said where its stream is.
-    mutating func receivePSM(_ value: ArraySlice<UInt8>) {
+    mutating func receivePSM(_ value: ArraySlice<UInt8>, at now: Duration) {
         guard let handle = link?.handle else { return }
         do {
             var reader = ByteReader(value)
             let spsm = SPSM(rawValue: try reader.readLittleEndian("published_psm"))
             link?.stream = .opening
-            _ = try host.openChannel(to: spsm, on: handle)
+            _ = try host.openChannel(to: spsm, on: handle, at: now)
         } catch {
-            giveUp(handle, .l2cap, "no channel can be asked for: \(error)")
+            giveUp(handle, .l2cap, "no channel can be asked for: \(error)", at: now)
         }
     }
 
@@ -51,18 +51,18 @@ extension CompanionPhone {
             var introduction: [UInt8] = []
             Self.introduction.encode(to: &introduction)
             // The first bytes of an empty channel always find room.
-            _ = host.write(introduction[...], to: channel.id)
+            _ = host.write(introduction[...], to: channel.id, at: now)
             link?.stream = .open(channel.id)
             let session = PhoneSession(of: configuration.version, by: configuration.clock, from: now)
             link?.session = session
             emit(.streamOpened(channel.spsm))
         case .readable(let id) where link?.stream == .open(id):
             var bytes: [UInt8] = []
-            host.read(from: id, into: &bytes)
+            host.read(from: id, into: &bytes, at: now)
             link?.session?.receive(bytes[...], at: now)
         case .closed(let id, let closure, _) where id.connection == link?.handle:
             closeSession(reason: "\(closure)", at: now)
-            giveUp(id.connection, .l2cap, "the stream is closed: \(closure)")
+            giveUp(id.connection, .l2cap, "the stream is closed: \(closure)", at: now)
         default:
             break
         }

@@ -21,7 +21,7 @@ extension CompanionPhone {
         case .procedureEnded(let ended) where ended.connection == link?.handle:
             procedureEnded(ended, at: now)
         case .transactionTimedOut(let connection) where connection == link?.handle:
-            giveUp(connection, .att, "the watch did not answer")
+            giveUp(connection, .att, "the watch did not answer", at: now)
         case .pduIgnored(let connection, let pdu):
             log(.warning, .att, "\(connection): \(pdu)")
         case .requestRefused(let connection, let error):
@@ -41,9 +41,9 @@ extension CompanionPhone {
     }
 
     /// The link is of no more use; a new one may be.
-    mutating func giveUp(_ connection: ConnectionHandle, _ layer: Diagnostic.Layer, _ why: String) {
+    mutating func giveUp(_ connection: ConnectionHandle, _ layer: Diagnostic.Layer, _ why: String, at now: Duration) {
         log(.warning, layer, "\(why); disconnecting")
-        host.disconnect(connection, reason: .remoteUserTerminatedConnection)
+        host.disconnect(connection, reason: .remoteUserTerminatedConnection, at: now)
     }
 }
 
@@ -71,7 +71,7 @@ extension CompanionPhone {
         let data = link.explorer.watch.characteristic(.uuid128(PebbleAttribute.reversedData))
         let write = link.explorer.watch.characteristic(.uuid128(PebbleAttribute.reversedDataWrite))
         guard let data, let write, let configuration = data.clientConfiguration else {
-            return giveUp(link.handle, .ppogatt, "the watch does not host PPoGATT")
+            return giveUp(link.handle, .ppogatt, "the watch does not host PPoGATT", at: now)
         }
         self.link?.carrier = .write(write.value)
         self.link?.inboundData = data.value
@@ -116,11 +116,11 @@ extension CompanionPhone {
         case (.transportSubscription, .success):
             if let carrier = link?.carrier { openTransport(.reversedV2, carrier, at: now) }
         case (.transportSubscription, .failure(let error)):
-            giveUp(ended.connection, .ppogatt, "the watch refused the subscription to its transport: \(error)")
+            giveUp(ended.connection, .ppogatt, "the watch refused the subscription to its transport: \(error)", at: now)
         case (.psm, .success(.value(let value))):
-            receivePSM(value)
+            receivePSM(value, at: now)
         case (.psm, _):
-            giveUp(ended.connection, .l2cap, "the watch does not say where its stream is")
+            giveUp(ended.connection, .l2cap, "the watch does not say where its stream is", at: now)
         case (nil, _):
             break
         }
@@ -129,14 +129,14 @@ extension CompanionPhone {
     mutating func run(_ procedure: GATTProcedure, for purpose: WatchLink.Purpose, at now: Duration) {
         guard let handle = link?.handle else { return }
         do {
-            let id = try host.gatt.start(procedure, on: handle, at: now)
+            let id = try host.start(procedure, on: handle, at: now)
             link?.procedures[id] = purpose
         } catch {
             switch purpose {
             case .explorer: link?.explorer.couldNotStart("\(error)")
             case .pairingTrigger: pair(at: now)
-            case .transportSubscription: giveUp(handle, .ppogatt, "\(error)")
-            case .psm: giveUp(handle, .l2cap, "\(error)")
+            case .transportSubscription: giveUp(handle, .ppogatt, "\(error)", at: now)
+            case .psm: giveUp(handle, .l2cap, "\(error)", at: now)
             }
         }
     }
@@ -195,7 +195,7 @@ extension CompanionPhone {
             case .closed(let reason):
                 closeSession(reason: "\(reason)", at: now)
             case .disconnectRequested(let reason):
-                if let handle = link?.handle { giveUp(handle, .ppogatt, "\(reason)") }
+                if let handle = link?.handle { giveUp(handle, .ppogatt, "\(reason)", at: now) }
             case .metaReadRequested, .subscriptionRequested, .failed, .spaceAvailable, .stalled:
                 // These concern a watch only; and space is looked for at every turn.
                 break
@@ -206,21 +206,21 @@ extension CompanionPhone {
 
     private mutating func pumpSession(at now: Duration) {
         while true {
-            let taken = sendOutboundBytes()
+            let taken = sendOutboundBytes(at: now)
             guard taken > 0 else { break }
             link?.session?.removeOutbound(taken)
         }
         while let event = link?.session?.nextEvent() {
             emit(event)
             if case .negotiationFailed(let failure) = event, let handle = link?.handle {
-                giveUp(handle, .session, "\(failure)")
+                giveUp(handle, .session, "\(failure)", at: now)
             }
         }
     }
 
-    private mutating func sendOutboundBytes() -> Int {
+    private mutating func sendOutboundBytes(at now: Duration) -> Int {
         guard let bytes = link?.session?.outboundBytes, !bytes.isEmpty else { return 0 }
-        if case .open(let channel)? = link?.stream { return host.write(bytes, to: channel) }
+        if case .open(let channel)? = link?.stream { return host.write(bytes, to: channel, at: now) }
         return link?.transport?.send(bytes) ?? 0
     }
 
@@ -233,8 +233,8 @@ extension CompanionPhone {
             guard let packet = link?.packet else { return }
             do {
                 switch carrier {
-                case .notification(let data): try host.gatt.notify(packet[...], of: data, on: handle)
-                case .write(let data): try host.gatt.writeWithoutResponse(packet[...], to: data, on: handle)
+                case .notification(let data): try host.notify(packet[...], of: data, on: handle, at: now)
+                case .write(let data): try host.writeWithoutResponse(packet[...], to: data, on: handle, at: now)
                 }
                 link?.hasUnsentPacket = false
             } catch .queueFull {

@@ -130,11 +130,11 @@ extension CompanionPhone {
         switch activity {
         case .idle: break
         case .scanning:
-            host.stopScanning()
+            host.stopScanning(at: now)
             activity = .idle
-        case .connecting: host.cancelConnecting()
+        case .connecting: host.cancelConnecting(at: now)
         case .connected:
-            if let link { host.disconnect(link.handle, reason: .remoteUserTerminatedConnection) }
+            if let link { host.disconnect(link.handle, reason: .remoteUserTerminatedConnection, at: now) }
         case .pausing: activity = .idle
         }
         settle(at: now)
@@ -144,7 +144,7 @@ extension CompanionPhone {
     package mutating func connect(at now: Duration) {
         host.advance(to: now)
         isLeaving = false
-        if case .idle = activity { startScanning() }
+        if case .idle = activity { startScanning(at: now) }
         settle(at: now)
     }
 }

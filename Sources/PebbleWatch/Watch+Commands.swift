@@ -46,7 +46,7 @@ extension Watch {
         case .forgetAll:
             guard !bondedPhones.isEmpty else { throw .noPhones }
             return forget(bondedPhones, at: now)
-        case .disconnect: return try disconnect()
+        case .disconnect: return try disconnect(at: now)
         case .advertise: presence.receive(.command, at: now)
         case .offerBattery(let isOffered):
             guard configuration.isBondable else { throw .databaseIsFixed }
@@ -136,7 +136,7 @@ extension Watch {
     private mutating func forget(_ identities: [LEAddress], at now: Duration) -> WatchCommandResult {
         for identity in identities {
             for handle in links.keys.sorted() where links[handle]?.identity == identity {
-                links[handle]?.end(because: .forgotten, &core.host)
+                links[handle]?.end(because: .forgotten, &core.host, at: now)
             }
             core.removeBond(identity)
             core.store.append(.forget(identity))
@@ -146,10 +146,10 @@ extension Watch {
         return .forgot(identities)
     }
 
-    private mutating func disconnect() throws(WatchCommandError) -> WatchCommandResult {
+    private mutating func disconnect(at now: Duration) throws(WatchCommandError) -> WatchCommandResult {
         guard !links.isEmpty else { throw .notConnected }
         let handles = links.keys.sorted()
-        for handle in handles { links[handle]?.end(because: .command, &core.host) }
+        for handle in handles { links[handle]?.end(because: .command, &core.host, at: now) }
         return .disconnecting(handles.compactMap { links[$0]?.identity })
     }
 }

@@ -196,7 +196,7 @@ extension Watch {
             links[result.connection]?.ended(result, &core, at: now)
         case .transactionTimedOut(let connection):
             core.log(.warning, .att, "\(connection): the phone did not answer; disconnecting")
-            links[connection]?.end(because: .noResponse, &core.host)
+            links[connection]?.end(because: .noResponse, &core.host, at: now)
         case .pduIgnored(let connection, let pdu):
             core.log(.warning, .att, "\(connection): \(pdu)")
         case .requestRefused(let connection, let error):

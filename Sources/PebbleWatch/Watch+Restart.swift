@@ -39,7 +39,7 @@ extension Watch {
         life.restart = Restart(cause: cause, deadline: now + Restart.patience)
         core.emit(.restarting(cause))
         for handle in links.keys {
-            links[handle]?.end(because: .restart(cause), reason: .remoteDevicePowerOff, &core.host)
+            links[handle]?.end(because: .restart(cause), reason: .remoteDevicePowerOff, &core.host, at: now)
         }
     }
 

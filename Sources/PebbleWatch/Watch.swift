@@ -152,7 +152,7 @@ public struct Watch: HCIHost, Sendable {
         core.host.advance(to: now)
         presence.isSwitchedOff = true
         for handle in links.keys {
-            links[handle]?.end(because: .switchedOff, reason: .remoteDevicePowerOff, &core.host)
+            links[handle]?.end(because: .switchedOff, reason: .remoteDevicePowerOff, &core.host, at: now)
         }
         settle(at: now)
     }
@@ -226,7 +226,7 @@ extension Watch {
             }
         } while pump(at: now)
         noteSystemSession(at: now)
-        presence.supervise(&core, at: now) { links[$0]?.end(because: .tenure($1), &$2.host) }
+        presence.supervise(&core, at: now) { links[$0]?.end(because: .tenure($1), &$2.host, at: now) }
         if let cause = core.system.takeRestart() { beginRestart(cause, at: now) }
         while let problem = profiles.nextProblem() {
             if let connection = problem.connection {

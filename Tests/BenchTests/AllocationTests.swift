@@ -8,8 +8,8 @@ import Testing
         /// Without optimization, accessors and generic code allocate for themselves.
         private static let roundTripCeiling = 900.0
         private static let vendorEventCeiling = 8.0
-        private static let deadlineCeiling = 0.0
-        private static let noticeCeiling = 4.0
+        private static let deadlineCeiling = 1.0
+        private static let noticeCeiling = 0.0
     #else
         private static let roundTripCeiling = 30.0
         private static let vendorEventCeiling = 0.0

@@ -135,11 +135,12 @@ private struct HostilePeer {
         case 0..<8:
             guard let procedure = procedures.randomElement(using: &randomness) else { return }
             _ = try? rig.layer.start(procedure, on: connection, at: rig.now)
-        case 8..<12: try? rig.layer.notify([1, 2, 3], of: handle, on: connection, evenIfNotSubscribed: chance(50))
+        case 8..<12:
+            try? rig.layer.notify([1, 2, 3], of: handle, on: connection, evenIfNotSubscribed: chance(50), at: rig.now)
         case 12..<15: try? rig.layer.indicate([1, 2, 3], of: handle, on: connection, at: rig.now)
-        case 15..<17: try? rig.layer.writeWithoutResponse([1, 2, 3], to: handle, on: connection)
+        case 15..<17: try? rig.layer.writeWithoutResponse([1, 2, 3], to: handle, on: connection, at: rig.now)
         case 17: _ = try? rig.layer.setPublished(chance(50), service: "optional")
-        case 18: try? rig.layer.notify([HandleValue(9, [1]), HandleValue(0x0C, [2])], on: connection)
+        case 18: try? rig.layer.notify([HandleValue(9, [1]), HandleValue(0x0C, [2])], on: connection, at: rig.now)
         case 19: rig.advance(by: .seconds(Int.random(in: 0...3, using: &randomness)))
         case 20:
             let isEncrypted = chance(50)
@@ -161,12 +162,12 @@ private struct HostilePeer {
 
     private mutating func answer(_ request: any GATTRequest) {
         if chance(20) {
-            rig.layer.refuse(request, with: .unlikelyError)
+            rig.layer.refuse(request, with: .unlikelyError, at: rig.now)
         } else if let read = request as? ReadRequest {
             let length = Int.random(in: 0...600, using: &randomness)
-            rig.layer.respond(to: read, with: Array(repeating: 0xAB, count: length)[...])
+            rig.layer.respond(to: read, with: Array(repeating: 0xAB, count: length)[...], at: rig.now)
         } else if let write = request as? any GATTWriteRequest {
-            rig.layer.respond(to: write)
+            rig.layer.respond(to: write, at: rig.now)
         }
     }
 

@@ -133,14 +133,14 @@ import Testing
         let state = GATTClientState(subscriptions: [0x0004: [.notifications, .indications]])
         try rig.layer.restore(state, on: GATTRig.connection)
         #expect(throws: GATTError.insufficientSecurity(0x0003, .insufficientEncryption)) {
-            try rig.layer.notify([1], of: 0x0003, on: GATTRig.connection)
+            try rig.layer.notify([1], of: 0x0003, on: GATTRig.connection, at: rig.now)
         }
         #expect(throws: GATTError.insufficientSecurity(0x0003, .insufficientEncryption)) {
             try rig.layer.indicate([1], of: 0x0003, on: GATTRig.connection, at: rig.now)
         }
         #expect(rig.sent() == [])
         rig.layer.securityChanged(GATTRig.connection, to: Self.justWorks)
-        try rig.layer.notify([1], of: 0x0003, on: GATTRig.connection)
+        try rig.layer.notify([1], of: 0x0003, on: GATTRig.connection, at: rig.now)
         #expect(rig.sent() == ["1b030001"])
     }
 
@@ -177,8 +177,8 @@ import Testing
                 rig.receive(request)
                 while let event = rig.layer.nextEvent() {
                     switch event {
-                    case .readRequested(let request): rig.layer.respond(to: request, with: [0x55])
-                    case .writeRequested(let request): rig.layer.respond(to: request)
+                    case .readRequested(let request): rig.layer.respond(to: request, with: [0x55], at: rig.now)
+                    case .writeRequested(let request): rig.layer.respond(to: request, at: rig.now)
                     default: break
                     }
                 }

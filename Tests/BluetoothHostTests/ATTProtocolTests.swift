@@ -33,9 +33,9 @@ import Testing
         var rig = try ByteTable.rig()
         _ = rig.exchange("12 0d00 0100")
         let value = Array(repeating: UInt8(0xEE), count: 60)
-        try rig.layer.notify(value[...], of: 0x000C, on: GATTRig.connection)
+        try rig.layer.notify(value[...], of: 0x000C, on: GATTRig.connection, at: rig.now)
         rig.receive("02 4000")
-        try rig.layer.notify(value[...], of: 0x000C, on: GATTRig.connection)
+        try rig.layer.notify(value[...], of: 0x000C, on: GATTRig.connection, at: rig.now)
         let cut = value.prefix(20).hexadecimal
         #expect(rig.sent() == ["1b0c00\(cut)", "030502", "1b0c00\(value.hexadecimal)"])
     }
@@ -134,7 +134,7 @@ import Testing
         #expect(rig.layer.mtu(of: 0x0042) == nil)
         #expect(rig.layer.connectionClosed(0x0042) == nil)
         #expect(throws: GATTError.notConnected(0x0042)) {
-            try rig.layer.notify([1], of: 0x000C, on: 0x0042)
+            try rig.layer.notify([1], of: 0x000C, on: 0x0042, at: rig.now)
         }
     }
 

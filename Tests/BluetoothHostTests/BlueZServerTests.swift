@@ -49,7 +49,7 @@ import Testing
                 let parts = action.split(separator: ":")
                 let handle = AttributeHandle(rawValue: try #require(UInt16(parts[2], radix: 16)))
                 if parts[1] == "notify" {
-                    try rig.layer.notify(hex(String(parts[3]))[...], of: handle, on: GATTRig.connection)
+                    try rig.layer.notify(hex(String(parts[3]))[...], of: handle, on: GATTRig.connection, at: rig.now)
                 } else {
                     try rig.layer.indicate(hex(String(parts[3]))[...], of: handle, on: GATTRig.connection, at: rig.now)
                 }

@@ -155,6 +155,7 @@ private struct AirRig {
     }
 
     private mutating func connect() {
+        let now = simulation.now
         _ = with(.peripheral) {
             $0.startAdvertising(
                 AdvertisingSet(
@@ -162,7 +163,8 @@ private struct AirRig {
                     kind: .connectable,
                     interval: .milliseconds(30),
                     data: []
-                )
+                ),
+                at: now
             )
         }
         _ = with(.central) {
@@ -173,7 +175,8 @@ private struct AirRig {
                     intervalMaximum: .milliseconds(15),
                     latency: 0,
                     supervisionTimeout: .milliseconds(4000)
-                )
+                ),
+                at: now
             )
         }
         // Features and data length are exchanged as well.
@@ -184,7 +187,8 @@ private struct AirRig {
     mutating func open() throws {
         let handle = with(.central) { $0.connections.first?.handle } ?? nil
         let connection = try #require(handle)
-        _ = try with(.central) { try $0.openChannel(to: Self.spsm, on: connection) }
+        let now = simulation.now
+        _ = try with(.central) { try $0.openChannel(to: Self.spsm, on: connection, at: now) }
         _ = run(until: simulation.now + .seconds(5)) { $0.channels.count == 2 || !$0.closures.isEmpty }
     }
 
@@ -210,7 +214,8 @@ private struct AirRig {
         guard let id = channels[side], let bytes = Self.streams[side] else { return }
         let place = written[side] ?? 0
         guard place < count else { return }
-        written[side] = place + (with(side) { $0.write(bytes[place..<count], to: id) } ?? 0)
+        let now = simulation.now
+        written[side] = place + (with(side) { $0.write(bytes[place..<count], to: id, at: now) } ?? 0)
     }
 
     /// Reads the peripheral's battery level.
@@ -257,7 +262,7 @@ private struct AirRig {
         }
         guard readers.contains(side), let id = channels[side] else { return }
         var buffer = received.removeValue(forKey: side) ?? []
-        _ = with(side) { $0.read(from: id, into: &buffer) }
+        _ = with(side) { $0.read(from: id, into: &buffer, at: now) }
         received[side] = buffer
     }
 }

@@ -33,22 +33,24 @@ struct ChannelFlowTests {
         let parameters = ChannelParameters(face: .sdus, transmitLimit: 100)
         let id = try rig.open(parameters, terms: "c800 1700 0300")
         #expect(throws: ChannelError.sduTooLong(maximum: 200)) {
-            try rig.rig.host.writeSDU(Self.sample.prefix(201), to: id)
+            try rig.rig.host.writeSDU(Self.sample.prefix(201), to: id, at: rig.rig.now)
         }
-        try rig.rig.host.writeSDU([1, 2, 3], to: id)
-        try rig.rig.host.writeSDU([], to: id)
-        try rig.rig.host.writeSDU(Self.sample.prefix(23), to: id)
+        try rig.rig.host.writeSDU([1, 2, 3], to: id, at: rig.rig.now)
+        try rig.rig.host.writeSDU([], to: id, at: rig.rig.now)
+        try rig.rig.host.writeSDU(Self.sample.prefix(23), to: id, at: rig.rig.now)
         // No credit is left for the second K-frame of the third.
         let frames = ["5000 0300 010203", "5000 0000", "5000 1700" + Self.sample.prefix(21).hexadecimal]
         #expect(rig.sent() == frames.map(compact))
-        try rig.rig.host.writeSDU(Self.sample.prefix(50), to: id)
-        #expect(throws: ChannelError.full) { try rig.rig.host.writeSDU(Self.sample.prefix(50), to: id) }
+        try rig.rig.host.writeSDU(Self.sample.prefix(50), to: id, at: rig.rig.now)
+        #expect(throws: ChannelError.full) {
+            try rig.rig.host.writeSDU(Self.sample.prefix(50), to: id, at: rig.rig.now)
+        }
         #expect(rig.signal("16 02 0400 5000 0100") == ["5000" + Self.sample[21..<23].hexadecimal])
         #expect(rig.channelEvents().writable == 0)
         #expect(rig.signal("16 03 0400 5000 0a00").count == 3)
         #expect(rig.channelEvents().writable == 1)
         // What never fits into the limit is taken when nothing else waits.
-        try rig.rig.host.writeSDU(Self.sample.prefix(200), to: id)
+        try rig.rig.host.writeSDU(Self.sample.prefix(200), to: id, at: rig.rig.now)
     }
 
     @Test("Without credits nothing is sent; with each, one K-frame; a full buffer takes no more and says when it can")
@@ -76,7 +78,9 @@ struct ChannelFlowTests {
         _ = rig.sent()
         _ = rig.write(Array(Self.sample.prefix(210)), to: id)
         let level = try #require(rig.rig.host.gatt.database.handle(of: "level"))
-        for value: UInt8 in 0..<3 { try rig.rig.host.gatt.notify([value], of: level, on: ChannelRig.handle) }
+        for value: UInt8 in 0..<3 {
+            try rig.rig.host.gatt.notify([value], of: level, on: ChannelRig.handle, at: rig.rig.now)
+        }
         rig.rig.give(HostRig.frame("4000", channel: "0500", "0a 05 0000"))
         let channels = rig.sent().map { String($0.prefix(2)) }
         #expect(channels == ["05", "50", "04", "50", "04", "50", "04", "50", "50", "50", "50", "50", "50", "50"])

@@ -109,7 +109,7 @@ struct ChannelRefusalTests {
         #expect(rig.signal("14 04 0a00 8000 5000 4000 4000 0100").first?.suffix(4) == "0000")
         // A channel that this side closes is in use until the peer has said that it is closed.
         let id = try #require(rig.channelEvents().opened.first).id
-        rig.rig.host.close(id)
+        rig.rig.host.close(id, at: rig.rig.now)
         #expect(rig.sent() == [compact("0500 06 01 0400 5000 4000")])
         #expect(rig.signal("14 05 0a00 8000 5000 4000 4000 0100").first?.suffix(4) == "0a00")
         #expect(rig.signal("07 01 0400 5000 4000").isEmpty)
@@ -126,7 +126,7 @@ struct ChannelRefusalTests {
         #expect(rig.rig.host.openChannels.count == 1)
         #expect(rig.channelEvents().opened.count == 1)
         // The same bytes are another request once the channel has closed.
-        rig.rig.host.close(try #require(rig.rig.host.openChannels.first).id)
+        rig.rig.host.close(try #require(rig.rig.host.openChannels.first).id, at: rig.rig.now)
         _ = rig.sent()
         #expect(rig.signal("07 01 0400 5000 4000").isEmpty)
         #expect(rig.signal(request) == answer)
@@ -151,7 +151,7 @@ struct ChannelRefusalTests {
         #expect(rig.rig.host.openChannels.count == 64)
         #expect(Set(rig.rig.host.openChannels.map(\.localCID)).count == 64)
         #expect(throws: ChannelError.noCIDLeft) {
-            try rig.rig.host.openChannel(to: SPSM(rawValue: 0x90), on: ChannelRig.handle)
+            try rig.rig.host.openChannel(to: SPSM(rawValue: 0x90), on: ChannelRig.handle, at: rig.rig.now)
         }
     }
 
@@ -166,9 +166,9 @@ struct ChannelRefusalTests {
         for spsm: UInt16 in [0, 0x100] {
             #expect(throws: ChannelError.self) { try rig.rig.host.listen(on: SPSM(rawValue: spsm)) }
         }
-        for spsm in all.prefix(2) { rig.rig.host.stopListening(spsm) }
+        for spsm in all.prefix(2) { rig.rig.host.stopListening(spsm, at: rig.rig.now) }
         #expect(try rig.rig.host.listen() == all[0])
-        rig.rig.host.stopListening(all[0])
+        rig.rig.host.stopListening(all[0], at: rig.rig.now)
         #expect(try rig.rig.host.listen() == all[1])
     }
 
@@ -180,7 +180,7 @@ struct ChannelRefusalTests {
         _ = rig.signal("14 02 0a00 8100 5100 4000 4000 0100")
         _ = rig.signal("14 03 0a00 8000 5200 4000 4000 0100")
         _ = rig.channelEvents()
-        rig.rig.host.stopListening(SPSM(rawValue: 0x80))
+        rig.rig.host.stopListening(SPSM(rawValue: 0x80), at: rig.rig.now)
         #expect(rig.sent() == [compact("0500 06 01 0400 5000 4000"), compact("0500 06 02 0400 5200 4200")])
         #expect(rig.channelEvents().closures == [.withdrawn, .withdrawn])
         #expect(rig.rig.host.openChannels.map(\.spsm.rawValue) == [0x81])
@@ -195,7 +195,7 @@ struct ChannelRefusalTests {
         #expect(rig.signal("06 03 0400 4000 5100").isEmpty)
         #expect(rig.rig.host.openChannels.count == 1)
         // Both sides close at once: both are answered.
-        rig.rig.host.close(try #require(rig.rig.host.openChannels.first).id)
+        rig.rig.host.close(try #require(rig.rig.host.openChannels.first).id, at: rig.rig.now)
         _ = rig.sent()
         #expect(rig.signal("06 04 0400 4000 5000") == [compact("0500 07 04 0400 4000 5000")])
         // Answers that do not fit are ignored, and the CIDs stay taken.
@@ -214,7 +214,7 @@ struct ChannelRefusalTests {
         _ = rig.signal("14 01 0a00 8000 5000 4000 4000 0100")
         _ = rig.rig.events()
         _ = rig.frame("4000", "0300 616263")
-        let asked = try rig.rig.host.openChannel(to: SPSM(rawValue: 0x90), on: ChannelRig.handle)
+        let asked = try rig.rig.host.openChannel(to: SPSM(rawValue: 0x90), on: ChannelRig.handle, at: rig.rig.now)
         _ = rig.rig.events()
         rig.rig.give(HostRig.event("05", "00 4000 13"))
         let events = rig.rig.events()
@@ -226,7 +226,7 @@ struct ChannelRefusalTests {
         #expect(events.descriptions.last?.hasPrefix("disconnected") == true)
         #expect(rig.rig.host.openChannels.isEmpty && rig.rig.host.channel(asked) == nil)
         #expect(throws: ChannelError.notConnected(ChannelRig.handle)) {
-            try rig.rig.host.openChannel(to: SPSM(rawValue: 0x90), on: ChannelRig.handle)
+            try rig.rig.host.openChannel(to: SPSM(rawValue: 0x90), on: ChannelRig.handle, at: rig.rig.now)
         }
     }
 }

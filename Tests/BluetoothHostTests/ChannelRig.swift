@@ -106,19 +106,19 @@ struct ChannelRig {
     }
 
     /// Writes a string of bytes to a stream; all of it has to fit.
-    mutating func write(_ bytes: [UInt8], to id: Channel.ID) -> Int { rig.host.write(bytes[...], to: id) }
+    mutating func write(_ bytes: [UInt8], to id: Channel.ID) -> Int { rig.host.write(bytes[...], to: id, at: rig.now) }
 
     /// Reads all that a stream has.
     mutating func read(_ id: Channel.ID, _ maximum: Int = .max) -> [UInt8] {
         var buffer: [UInt8] = []
-        rig.host.read(maximum, from: id, into: &buffer)
+        rig.host.read(maximum, from: id, into: &buffer, at: rig.now)
         return buffer
     }
 
     /// Reads an SDU; nil if none is whole.
     mutating func readSDU(_ id: Channel.ID) -> [UInt8]? {
         var buffer: [UInt8] = []
-        return rig.host.readSDU(from: id, into: &buffer) ? buffer : nil
+        return rig.host.readSDU(from: id, into: &buffer, at: rig.now) ? buffer : nil
     }
 }
 

@@ -123,7 +123,7 @@ import Testing
         let error = ATTErrorResponse(requestOpcode: 0x52, handle: 0x000B, error: .databaseOutOfSync)
         rig.expectIgnored("52 0b00 01", .refusedCommand(error))
         #expect(throws: GATTError.clientOutOfSync(0x000B)) {
-            try rig.layer.notify([1], of: 0x000B, on: GATTRig.connection)
+            try rig.layer.notify([1], of: 0x000B, on: GATTRig.connection, at: rig.now)
         }
         #expect(rig.layer.database.value(of: 0x000B) == [0x64])
     }
@@ -136,7 +136,7 @@ import Testing
         #expect(rig.layer.clientState(of: GATTRig.connection)?.isChangeAware == false, "not before it is confirmed")
         #expect(rig.exchange("1e") == [])
         rig.expect("0a 0b00", "0b 64")
-        try rig.layer.notify([1], of: 0x000B, on: GATTRig.connection)
+        try rig.layer.notify([1], of: 0x000B, on: GATTRig.connection, at: rig.now)
         #expect(rig.sent() == ["1b0b0001"])
     }
 
@@ -145,10 +145,10 @@ import Testing
         let hash = String(repeating: "db", count: 16)
         rig.expect("08 0100 ffff 2a2b", "09 12 0800 \(hash)")
         #expect(throws: GATTError.clientOutOfSync(0x000B)) {
-            try rig.layer.notify([1], of: 0x000B, on: GATTRig.connection)
+            try rig.layer.notify([1], of: 0x000B, on: GATTRig.connection, at: rig.now)
         }
         rig.expect("0a 0b00", "0b 64")
-        try rig.layer.notify([1], of: 0x000B, on: GATTRig.connection)
+        try rig.layer.notify([1], of: 0x000B, on: GATTRig.connection, at: rig.now)
     }
 
     @Test func anotherChangeIsAnnouncedAgain() throws {
@@ -164,7 +164,7 @@ import Testing
         rig.expect("12 0c00 0100", "13")
         _ = try rig.layer.setPublished(true, service: "optional")
         rig.expect("0a 0b00", "0b 64")
-        try rig.layer.notify([1], of: 0x000B, on: GATTRig.connection)
+        try rig.layer.notify([1], of: 0x000B, on: GATTRig.connection, at: rig.now)
         #expect(rig.layer.clientState(of: GATTRig.connection)?.isChangeAware == false, "a bond remembers it")
     }
 
@@ -194,7 +194,7 @@ import Testing
         }
         #expect(restored == ["0x0041 0x0003 2 restored", "0x0041 0x000B 1 restored"])
         #expect(rig.layer.clientState(of: 0x0041) == state)
-        try rig.layer.notify([1], of: 0x000B, on: 0x0041)
+        try rig.layer.notify([1], of: 0x000B, on: 0x0041, at: rig.now)
     }
 
     @Test func stateThatTheDatabaseNoLongerFitsIsDropped() throws {

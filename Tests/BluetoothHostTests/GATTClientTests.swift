@@ -287,11 +287,21 @@ extension GATTRig {
 
     @Test func writesWithoutResponse() throws {
         var rig = GATTRig()
-        try rig.layer.writeWithoutResponse([1, 2, 3], to: 5, on: GATTRig.connection)
-        try rig.layer.writeWithoutResponse(Array(repeating: 0, count: 20)[...], to: 5, on: GATTRig.connection)
+        try rig.layer.writeWithoutResponse([1, 2, 3], to: 5, on: GATTRig.connection, at: rig.now)
+        try rig.layer.writeWithoutResponse(
+            Array(repeating: 0, count: 20)[...],
+            to: 5,
+            on: GATTRig.connection,
+            at: rig.now
+        )
         #expect(rig.sent() == ["520500010203", "520500" + String(repeating: "00", count: 20)])
         #expect(throws: GATTError.invalidValueLength(5, 21)) {
-            try rig.layer.writeWithoutResponse(Array(repeating: 0, count: 21)[...], to: 5, on: GATTRig.connection)
+            try rig.layer.writeWithoutResponse(
+                Array(repeating: 0, count: 21)[...],
+                to: 5,
+                on: GATTRig.connection,
+                at: rig.now
+            )
         }
     }
 

@@ -73,7 +73,7 @@ import Testing
         #expect(try pair.perform(.readMultiple([0x0003, 0x000C])) == .value(Array("Cairn".utf8)[...] + [0x64]))
 
         #expect(try pair.perform(.subscribe(clientConfiguration: 0x000D, .notifications)) == .written)
-        try pair.server.notify([42], of: 0x000C, on: pair.connection)
+        try pair.server.notify([42], of: 0x000C, on: pair.connection, at: .zero)
         #expect(try pair.perform(.subscribe(clientConfiguration: 0x0009, .indications)) == .written)
         try pair.server.indicate([1, 0, 0xFF, 0xFF], of: 0x0008, on: pair.connection, at: .zero)
         #expect(try pair.perform(.read(0x000C)) == .value([0x64]))

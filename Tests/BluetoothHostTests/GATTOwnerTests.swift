@@ -42,9 +42,9 @@ import Testing
         let request = try Self.read(&rig)
         #expect(request.handle == 0x0003)
         #expect(request.offset == 0)
-        #expect(rig.layer.respond(to: request, with: Array(0..<30)[...]) == true)
+        #expect(rig.layer.respond(to: request, with: Array(0..<30)[...], at: rig.now) == true)
         #expect(rig.sent() == ["0b000102030405060708090a0b0c0d0e0f101112131415"])
-        #expect(rig.layer.respond(to: request, with: [1]) == false, "answered once")
+        #expect(rig.layer.respond(to: request, with: [1], at: rig.now) == false, "answered once")
         #expect(rig.sent() == [])
     }
 
@@ -53,18 +53,18 @@ import Testing
         #expect(rig.exchange("0c 0300 1600") == [])
         let request = try Self.read(&rig)
         #expect(request.offset == 22)
-        rig.layer.respond(to: request, with: Array(0..<30)[...])
+        rig.layer.respond(to: request, with: Array(0..<30)[...], at: rig.now)
         #expect(rig.sent() == ["0d161718191a1b1c1d"])
 
         #expect(rig.exchange("0c 0300 1600") == [])
-        rig.layer.respond(to: try Self.read(&rig), with: [1, 2, 3])
+        rig.layer.respond(to: try Self.read(&rig), with: [1, 2, 3], at: rig.now)
         #expect(rig.sent() == ["010c030007"], "Invalid Offset")
     }
 
     @Test func ownerAnswersByType() throws {
         var rig = try Self.rig()
         #expect(rig.exchange("08 0100 ffff aa2a") == [])
-        rig.layer.respond(to: try Self.read(&rig), with: [0xEE])
+        rig.layer.respond(to: try Self.read(&rig), with: [0xEE], at: rig.now)
         #expect(rig.sent() == ["0903 0300ee".filter { $0 != " " }])
         rig.expect("08 0400 ffff aa2a", "09 03 0500 01")
     }
@@ -86,23 +86,23 @@ import Testing
         #expect(rig.exchange("0e 0300 0500 0700") == [])
         let first = try Self.read(&rig)
         #expect(first.handle == 0x0003)
-        rig.layer.respond(to: first, with: [0xA1, 0xA2])
+        rig.layer.respond(to: first, with: [0xA1, 0xA2], at: rig.now)
         #expect(rig.sent() == [])
         let second = try Self.read(&rig)
         #expect(second.handle == 0x0007)
-        rig.layer.respond(to: second, with: [0xB1])
+        rig.layer.respond(to: second, with: [0xB1], at: rig.now)
         #expect(rig.sent() == ["0fa1a201b1"])
 
         #expect(rig.exchange("20 0500 0700 0300") == [])
-        rig.layer.respond(to: try Self.read(&rig), with: [])
-        rig.layer.respond(to: try Self.read(&rig), with: [0xC1, 0xC2])
+        rig.layer.respond(to: try Self.read(&rig), with: [], at: rig.now)
+        rig.layer.respond(to: try Self.read(&rig), with: [0xC1, 0xC2], at: rig.now)
         #expect(rig.sent() == ["210100010000" + "0200c1c2"])
     }
 
     @Test func ownerIsNotAskedForWhatDoesNotFit() throws {
         var rig = try Self.rig()
         #expect(rig.exchange("0e 0300 0700") == [])
-        rig.layer.respond(to: try Self.read(&rig), with: Array(repeating: 0xDD, count: 22)[...])
+        rig.layer.respond(to: try Self.read(&rig), with: Array(repeating: 0xDD, count: 22)[...], at: rig.now)
         #expect(rig.sent() == ["0f" + String(repeating: "dd", count: 22)])
         #expect(rig.events().isEmpty)
     }
@@ -112,13 +112,13 @@ import Testing
         let cases = [("0a 0300", "010a030080"), ("0c 0300 0000", "010c030080"), ("08 0100 ffff aa2a", "0108030080")]
         for (request, refusal) in cases {
             #expect(rig.exchange(request) == [])
-            rig.layer.refuse(try Self.read(&rig), with: ATTError(rawValue: 0x80))
+            rig.layer.refuse(try Self.read(&rig), with: ATTError(rawValue: 0x80), at: rig.now)
             #expect(rig.sent() == [refusal])
             _ = rig.events()
         }
         #expect(rig.exchange("0e 0500 0300 0700") == [])
-        rig.layer.respond(to: try Self.read(&rig), with: [1])
-        rig.layer.refuse(try Self.read(&rig), with: .unlikelyError)
+        rig.layer.respond(to: try Self.read(&rig), with: [1], at: rig.now)
+        rig.layer.refuse(try Self.read(&rig), with: .unlikelyError, at: rig.now)
         #expect(rig.sent() == ["010e07000e"], "at the one that failed")
     }
 
@@ -130,12 +130,12 @@ import Testing
         let request = try Self.write(&rig)
         #expect(request.handle == 0x0003)
         #expect(Array(request.value) == [0xAA, 0xBB])
-        #expect(rig.layer.respond(to: request) == true)
+        #expect(rig.layer.respond(to: request, at: rig.now) == true)
         #expect(rig.sent() == ["13"])
-        #expect(rig.layer.respond(to: request) == false)
+        #expect(rig.layer.respond(to: request, at: rig.now) == false)
 
         #expect(rig.exchange("12 0300 ff") == [])
-        rig.layer.refuse(try Self.write(&rig), with: .invalidAttributeValueLength)
+        rig.layer.refuse(try Self.write(&rig), with: .invalidAttributeValueLength, at: rig.now)
         #expect(rig.sent() == ["011203000d"])
     }
 
@@ -171,8 +171,8 @@ import Testing
             return
         }
         #expect(change.cause == .requested)
-        try rig.layer.notify([0x11, 0, 0, 0], of: 0x0009, on: GATTRig.connection)
-        #expect(rig.layer.respond(to: change) == true)
+        try rig.layer.notify([0x11, 0, 0, 0], of: 0x0009, on: GATTRig.connection, at: rig.now)
+        #expect(rig.layer.respond(to: change, at: rig.now) == true)
         #expect(rig.sent() == ["1b090011000000", "13"])
     }
 
@@ -183,7 +183,7 @@ import Testing
             Issue.record("no event")
             return
         }
-        #expect(rig.layer.refuse(change, with: .insufficientResources) == true)
+        #expect(rig.layer.refuse(change, with: .insufficientResources, at: rig.now) == true)
         #expect(rig.sent() == ["01120a0011"])
         rig.expect("0a 0a00", "0b 0000", "as it was")
     }
@@ -196,11 +196,11 @@ import Testing
         let request = try Self.read(&rig)
         #expect(rig.exchange("52 0300 77") == [])
         #expect(rig.events().count == 1, "a command gets through")
-        try rig.layer.notify([1], of: 0x0009, on: GATTRig.connection, evenIfNotSubscribed: true)
+        try rig.layer.notify([1], of: 0x0009, on: GATTRig.connection, evenIfNotSubscribed: true, at: rig.now)
         #expect(rig.sent() == ["1b090001"], "a notification gets out")
         rig.expect("1d 2000 05", "1e", "an indication is confirmed")
         #expect(rig.exchange("0a 0500") == [], "a request waits")
-        rig.layer.respond(to: request, with: [9])
+        rig.layer.respond(to: request, with: [9], at: rig.now)
         #expect(rig.sent() == ["0b09", "0b01"], "and is answered in its turn")
     }
 
@@ -210,7 +210,7 @@ import Testing
         let request = try Self.read(&rig)
         try rig.layer.start(.read(1), on: GATTRig.connection, at: rig.now)
         rig.advance(by: .seconds(30))
-        #expect(rig.layer.respond(to: request, with: [1]) == false)
+        #expect(rig.layer.respond(to: request, with: [1], at: rig.now) == false)
         #expect(rig.sent() == [])
     }
 
@@ -219,14 +219,14 @@ import Testing
         #expect(rig.exchange("0a 0300") == [])
         let request = try Self.read(&rig)
         rig.layer.connectionClosed(GATTRig.connection)
-        #expect(rig.layer.respond(to: request, with: [1]) == false)
+        #expect(rig.layer.respond(to: request, with: [1], at: rig.now) == false)
         rig.layer.connectionOpened(GATTRig.connection, at: rig.now)
-        #expect(rig.layer.respond(to: request, with: [1]) == false)
+        #expect(rig.layer.respond(to: request, with: [1], at: rig.now) == false)
         #expect(rig.exchange("0a 0700") == [])
         let later = try Self.read(&rig)
         #expect(later != request, "not even to another request of a connection with the same handle")
-        #expect(rig.layer.respond(to: request, with: [1]) == false)
-        #expect(rig.layer.respond(to: later, with: [2]) == true)
+        #expect(rig.layer.respond(to: request, with: [1], at: rig.now) == false)
+        #expect(rig.layer.respond(to: later, with: [2], at: rig.now) == true)
         #expect(rig.sent() == ["0b02"])
     }
 }

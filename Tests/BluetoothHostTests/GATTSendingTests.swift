@@ -27,42 +27,44 @@ import Testing
 
     @Test func notificationsCarryHandleAndValue() throws {
         var rig = try Self.rig()
-        try rig.layer.notify([1, 2, 3], of: 0x0003, on: GATTRig.connection)
-        try rig.layer.notify([], of: 0x0009, on: GATTRig.connection)
+        try rig.layer.notify([1, 2, 3], of: 0x0003, on: GATTRig.connection, at: rig.now)
+        try rig.layer.notify([], of: 0x0009, on: GATTRig.connection, at: rig.now)
         #expect(rig.sent() == ["1b0300010203", "1b0900"])
     }
 
     @Test func notificationsAreCutOffAtTheMTU() throws {
         var rig = try Self.rig(mtu: 50)
-        try rig.layer.notify(Array(repeating: 0xAA, count: 48)[...], of: 0x0003, on: GATTRig.connection)
+        try rig.layer.notify(Array(repeating: 0xAA, count: 48)[...], of: 0x0003, on: GATTRig.connection, at: rig.now)
         #expect(rig.sent() == ["1b0300" + String(repeating: "aa", count: 47)])
     }
 
     @Test func notificationsNeedASubscription() throws {
         var rig = try Self.rig(subscribed: false)
         #expect(throws: GATTError.notSubscribed(0x0003)) {
-            try rig.layer.notify([1], of: 0x0003, on: GATTRig.connection)
+            try rig.layer.notify([1], of: 0x0003, on: GATTRig.connection, at: rig.now)
         }
-        try rig.layer.notify([1], of: 0x0003, on: GATTRig.connection, evenIfNotSubscribed: true)
+        try rig.layer.notify([1], of: 0x0003, on: GATTRig.connection, evenIfNotSubscribed: true, at: rig.now)
         #expect(rig.sent() == ["1b030001"])
         #expect(throws: GATTError.notSubscribed(0x000C)) {
-            try rig.layer.notify([1], of: 0x000C, on: GATTRig.connection, evenIfNotSubscribed: true)
+            try rig.layer.notify([1], of: 0x000C, on: GATTRig.connection, evenIfNotSubscribed: true, at: rig.now)
         }
         #expect(throws: GATTError.unknownAttribute(0x0099)) {
-            try rig.layer.notify([1], of: 0x0099, on: GATTRig.connection)
+            try rig.layer.notify([1], of: 0x0099, on: GATTRig.connection, at: rig.now)
         }
         rig.expect("12 0700 0200", "13")
         #expect(throws: GATTError.notSubscribed(0x0006)) {
-            try rig.layer.notify([1], of: 0x0006, on: GATTRig.connection)
+            try rig.layer.notify([1], of: 0x0006, on: GATTRig.connection, at: rig.now)
         }
     }
 
     @Test func notificationsAreBoundedAndSayWhenThereIsRoom() throws {
         var rig = try Self.rig(queueLimit: 4)
-        for value in 0..<4 { try rig.layer.notify([UInt8(value)], of: 0x0003, on: GATTRig.connection) }
-        #expect(throws: GATTError.queueFull) { try rig.layer.notify([4], of: 0x0003, on: GATTRig.connection) }
+        for value in 0..<4 { try rig.layer.notify([UInt8(value)], of: 0x0003, on: GATTRig.connection, at: rig.now) }
         #expect(throws: GATTError.queueFull) {
-            try rig.layer.writeWithoutResponse([4], to: 0x0003, on: GATTRig.connection)
+            try rig.layer.notify([4], of: 0x0003, on: GATTRig.connection, at: rig.now)
+        }
+        #expect(throws: GATTError.queueFull) {
+            try rig.layer.writeWithoutResponse([4], to: 0x0003, on: GATTRig.connection, at: rig.now)
         }
         var buffer: [UInt8] = []
         #expect(rig.layer.nextPDU(for: GATTRig.connection, into: &buffer) == true)
@@ -74,14 +76,14 @@ import Testing
             Issue.record("\(events)")
             return
         }
-        try rig.layer.notify([4], of: 0x0003, on: GATTRig.connection)
+        try rig.layer.notify([4], of: 0x0003, on: GATTRig.connection, at: rig.now)
         #expect(rig.sent() == ["1b030002", "1b030003", "1b030004"])
         #expect(rig.events().isEmpty, "said once")
     }
 
     @Test func responsesPassAFullQueue() throws {
         var rig = try Self.rig(queueLimit: 1)
-        try rig.layer.notify([1], of: 0x0003, on: GATTRig.connection)
+        try rig.layer.notify([1], of: 0x0003, on: GATTRig.connection, at: rig.now)
         rig.receive("0a 0c00")
         #expect(rig.sent() == ["1b030001", "0b"], "in the order in which they came about")
     }
@@ -103,17 +105,17 @@ import Testing
         rig.expect("12 0a00 0100", "13")
         let values = [HandleValue(0x0006, [1, 2]), HandleValue(0x0009, [3])]
         #expect(throws: GATTError.multipleNotificationsNotSupported) {
-            try rig.layer.notify(values, on: GATTRig.connection)
+            try rig.layer.notify(values, on: GATTRig.connection, at: rig.now)
         }
         rig.expect("12 0300 04", "13")
-        try rig.layer.notify(values, on: GATTRig.connection)
+        try rig.layer.notify(values, on: GATTRig.connection, at: rig.now)
         #expect(rig.sent() == ["23 0600 0200 0102 0900 0100 03".filter { $0 != " " }])
         #expect(throws: GATTError.invalidValueLength(0x0009, 13)) {
             let long = HandleValue(0x0009, Array(repeating: 0, count: 13)[...])
-            try rig.layer.notify([HandleValue(0x0006, [1, 2]), long], on: GATTRig.connection)
+            try rig.layer.notify([HandleValue(0x0006, [1, 2]), long], on: GATTRig.connection, at: rig.now)
         }
         #expect(throws: GATTError.multipleNotificationsNotSupported) {
-            try rig.layer.notify([values[0]], on: GATTRig.connection)
+            try rig.layer.notify([values[0]], on: GATTRig.connection, at: rig.now)
         }
     }
 
@@ -179,7 +181,7 @@ import Testing
         #expect(rig.exchange("0a 0c00") == [], "no PDU is taken any more")
         #expect(rig.exchange("1e") == [])
         #expect(throws: GATTError.notConnected(GATTRig.connection)) {
-            try rig.layer.notify([1], of: 0x0003, on: GATTRig.connection)
+            try rig.layer.notify([1], of: 0x0003, on: GATTRig.connection, at: rig.now)
         }
         #expect(rig.layer.nextDeadline == nil)
         #expect(rig.events().isEmpty)

@@ -171,9 +171,9 @@ import Testing
         let reported = rig.events().contains { if case .requestNotAnswered = $0 { true } else { false } }
         #expect(reported)
         // A late answer does nothing.
-        if let read = question as? ReadRequest { #expect(rig.layer.respond(to: read, with: [1]) == false) }
-        if let write = question as? any GATTWriteRequest { #expect(rig.layer.respond(to: write) == false) }
-        #expect(rig.layer.refuse(question, with: .outOfRange) == false)
+        if let read = question as? ReadRequest { #expect(rig.layer.respond(to: read, with: [1], at: rig.now) == false) }
+        if let write = question as? any GATTWriteRequest { #expect(rig.layer.respond(to: write, at: rig.now) == false) }
+        #expect(rig.layer.refuse(question, with: .outOfRange, at: rig.now) == false)
         #expect(rig.sent() == [])
         #expect(rig.layer.nextDeadline == nil)
         rig.expect("0a 0800", "0b 0000", "a subscription is as it was")
@@ -183,7 +183,7 @@ import Testing
         var rig = try Self.rig()
         #expect(rig.exchange("0e 0300 0500") == [])
         rig.advance(by: .seconds(9))
-        rig.layer.respond(to: try #require(try Self.question(&rig) as? ReadRequest), with: [1])
+        rig.layer.respond(to: try #require(try Self.question(&rig) as? ReadRequest), with: [1], at: rig.now)
         #expect(rig.layer.nextDeadline == .seconds(10), "it counts from the request")
         rig.advance(by: .seconds(1))
         #expect(rig.sent() == ["010e05000e"])
@@ -198,7 +198,7 @@ import Testing
         #expect(rig.exchange("0a 0300") == [])
         rig.advance(by: .seconds(4))
         rig.receive("0a 0500")
-        rig.layer.respond(to: try #require(try Self.question(&rig) as? ReadRequest), with: [1])
+        rig.layer.respond(to: try #require(try Self.question(&rig) as? ReadRequest), with: [1], at: rig.now)
         #expect(rig.sent() == ["0b01"])
         #expect(rig.layer.nextDeadline == .seconds(14))
     }
@@ -224,7 +224,7 @@ import Testing
         rig.receive("12 0800 0100")
         let change = try Self.question(&rig)
         #expect(rig.layer.connectionClosed(GATTRig.connection)?.subscriptions == [:])
-        #expect(rig.layer.refuse(change, with: .outOfRange) == false)
+        #expect(rig.layer.refuse(change, with: .outOfRange, at: rig.now) == false)
     }
 
     @Test func aDeadBearerAsksNoMore() throws {
@@ -243,15 +243,15 @@ import Testing
         #expect(rig.exchange("52 0800 0100") == [])
         let change = try #require(try Self.question(&rig) as? SubscriptionChange)
         #expect(change.current == .notifications)
-        try rig.layer.notify([9], of: 0x0007, on: GATTRig.connection)
+        try rig.layer.notify([9], of: 0x0007, on: GATTRig.connection, at: rig.now)
         #expect(rig.sent() == ["1b070009"], "it is in force in advance")
         rig.expect("0a 0100", "0b 0018", "and keeps no request waiting")
-        #expect(rig.layer.respond(to: change) == true)
+        #expect(rig.layer.respond(to: change, at: rig.now) == true)
         #expect(rig.sent() == [])
         rig.expect("0a 0800", "0b 0100")
 
         rig.receive("52 0800 0000")
-        #expect(rig.layer.refuse(try Self.question(&rig), with: .outOfRange) == true)
+        #expect(rig.layer.refuse(try Self.question(&rig), with: .outOfRange, at: rig.now) == true)
         rig.expect("0a 0800", "0b 0100", "as it was")
     }
 
@@ -260,7 +260,7 @@ import Testing
         rig.receive("52 0800 0100")
         let change = try Self.question(&rig)
         rig.advance(by: .seconds(10))
-        #expect(rig.layer.refuse(change, with: .outOfRange) == false)
+        #expect(rig.layer.refuse(change, with: .outOfRange, at: rig.now) == false)
         rig.expect("0a 0800", "0b 0000")
         // A peer that sends many is held to a few.
         for _ in 0..<4 { rig.receive("52 0800 0100") }
@@ -283,7 +283,7 @@ import Testing
             return
         }
         #expect(rig.sent() == [], "it has its turn")
-        #expect(rig.layer.respond(to: first, with: [5]) == true)
+        #expect(rig.layer.respond(to: first, with: [5], at: rig.now) == true)
         #expect(rig.events().isEmpty)
         #expect(rig.sent() == ["0b05"])
 
@@ -293,7 +293,7 @@ import Testing
             return
         }
         #expect(rig.events().count == 2, "it is refused, and told so")
-        #expect(rig.layer.respond(to: second, with: [5]) == false)
+        #expect(rig.layer.respond(to: second, with: [5], at: rig.now) == false)
         #expect(rig.sent() == ["010a03000e"])
     }
 }

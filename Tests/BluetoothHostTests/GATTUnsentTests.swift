@@ -62,9 +62,9 @@ import Testing
     @Test(arguments: Change.allCases)
     func notificationsThatWaitAreCheckedWhenTheyLeave(_ change: Change) throws {
         var rig = try Self.rig()
-        try rig.layer.notify([1], of: 0x000C, on: GATTRig.connection)
-        try rig.layer.notify([2], of: change.handle, on: GATTRig.connection)
-        try rig.layer.notify([3], of: 0x000C, on: GATTRig.connection)
+        try rig.layer.notify([1], of: 0x000C, on: GATTRig.connection, at: rig.now)
+        try rig.layer.notify([2], of: change.handle, on: GATTRig.connection, at: rig.now)
+        try rig.layer.notify([3], of: 0x000C, on: GATTRig.connection, at: rig.now)
         try change.happen(to: &rig)
         let answer = change == .unsubscribed ? ["13"] : []
         #expect(rig.sent() == ["1b0c0001", "1b0c0003"] + answer)
@@ -112,9 +112,13 @@ import Testing
     func ofSeveralValuesTheOthersLeave(_ change: Change) throws {
         var rig = try Self.rig(features: "04")
         let value = HandleValue(change.handle, [2, 2])
-        try rig.layer.notify([HandleValue(0x000C, [1]), value, HandleValue(0x000C, [3])], on: GATTRig.connection)
-        try rig.layer.notify([value, HandleValue(0x000C, [4])], on: GATTRig.connection)
-        try rig.layer.notify([value, value], on: GATTRig.connection)
+        try rig.layer.notify(
+            [HandleValue(0x000C, [1]), value, HandleValue(0x000C, [3])],
+            on: GATTRig.connection,
+            at: rig.now
+        )
+        try rig.layer.notify([value, HandleValue(0x000C, [4])], on: GATTRig.connection, at: rig.now)
+        try rig.layer.notify([value, value], on: GATTRig.connection, at: rig.now)
         try change.happen(to: &rig)
         let answer = change == .unsubscribed ? ["13"] : []
         #expect(rig.sent() == ["230c000100010c00010003", "1b0c0004"] + answer, "one alone is an ordinary notification")
@@ -127,8 +131,8 @@ import Testing
         var rig = try Self.rig()
         rig.expect("12 0a00 0000", "13")
         _ = rig.events()
-        try rig.layer.notify([1], of: 0x0009, on: GATTRig.connection, evenIfNotSubscribed: true)
-        try rig.layer.notify([2], of: 0x0009, on: GATTRig.connection, evenIfNotSubscribed: true)
+        try rig.layer.notify([1], of: 0x0009, on: GATTRig.connection, evenIfNotSubscribed: true, at: rig.now)
+        try rig.layer.notify([2], of: 0x0009, on: GATTRig.connection, evenIfNotSubscribed: true, at: rig.now)
         var buffer: [UInt8] = []
         #expect(rig.layer.nextPDU(for: GATTRig.connection, into: &buffer) == true)
         #expect(buffer == [0x1B, 9, 0, 1])
@@ -141,7 +145,7 @@ import Testing
         var rig = try Self.rig(features: "01")
         try rig.layer.indicate([1], of: 0x000C, on: GATTRig.connection, at: rig.now)
         try rig.layer.indicate([2], of: 0x0003, on: GATTRig.connection, at: rig.now)
-        try rig.layer.notify([3], of: 0x000C, on: GATTRig.connection)
+        try rig.layer.notify([3], of: 0x000C, on: GATTRig.connection, at: rig.now)
         _ = try rig.layer.setPublished(false, service: "optional")
         #expect(rig.sent() == ["1d030002"])
         #expect(Self.unsent(&rig).map(\.reason) == [.clientOutOfSync(0x000C), .clientOutOfSync(0x000C)])
@@ -159,8 +163,10 @@ import Testing
 
     @Test func whatDoesNotLeaveMakesRoom() throws {
         var rig = try Self.rig()
-        for value: UInt8 in 0..<32 { try rig.layer.notify([value], of: 0x0009, on: GATTRig.connection) }
-        #expect(throws: GATTError.queueFull) { try rig.layer.notify([4], of: 0x000C, on: GATTRig.connection) }
+        for value: UInt8 in 0..<32 { try rig.layer.notify([value], of: 0x0009, on: GATTRig.connection, at: rig.now) }
+        #expect(throws: GATTError.queueFull) {
+            try rig.layer.notify([4], of: 0x000C, on: GATTRig.connection, at: rig.now)
+        }
         rig.layer.securityChanged(GATTRig.connection, to: .none)
         #expect(rig.sent() == [])
         let events = rig.events()

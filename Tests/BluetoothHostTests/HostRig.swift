@@ -68,9 +68,10 @@ struct HostRig {
     init(
         _ script: ControllerScript = .rich,
         configuration: LEHost.Configuration = LEHost.Configuration(ownAddress: ownAddress),
-        bonds: [Bond] = []
+        bonds: [Bond] = [],
+        database: GATTDatabase? = nil
     ) throws {
-        let database = try GATTDatabase {
+        let ownDatabase = try GATTDatabase {
             Service(.genericAccess) {
                 Characteristic(.uuid16(0x2A00), .read, name: "device name", value: "Cairn")
             }
@@ -82,7 +83,7 @@ struct HostRig {
         self.script = script
         host = LEHost(
             configuration: configuration,
-            database: database,
+            database: database ?? ownDatabase,
             bonds: bonds,
             cryptography: .swiftCrypto,
             randomness: RandomSource(state: 0xCA1A, SplitMix64.draw)
@@ -93,9 +94,10 @@ struct HostRig {
     static func ready(
         _ script: ControllerScript = .rich,
         configuration: LEHost.Configuration = LEHost.Configuration(ownAddress: ownAddress),
-        bonds: [Bond] = []
+        bonds: [Bond] = [],
+        database: GATTDatabase? = nil
     ) throws -> HostRig {
-        var rig = try HostRig(script, configuration: configuration, bonds: bonds)
+        var rig = try HostRig(script, configuration: configuration, bonds: bonds, database: database)
         rig.host.start(at: rig.now)
         rig.answerCommands()
         #expect(rig.host.isReady)

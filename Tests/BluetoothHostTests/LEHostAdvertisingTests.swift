@@ -45,7 +45,7 @@ struct LEHostAdvertisingTests {
     @Test("Legacy: parameters, data, scan response, enable, one after the other")
     func legacy() throws {
         var rig = try HostRig.ready(.minimal)
-        rig.host.startAdvertising(Self.set())
+        rig.host.startAdvertising(Self.set(), at: rig.now)
         for command in Self.legacyStart {
             #expect(rig.sent() == [command])
             #expect(rig.events().descriptions.isEmpty)
@@ -53,20 +53,20 @@ struct LEHostAdvertisingTests {
         }
         #expect(rig.sent().isEmpty)
         #expect(rig.events().descriptions == ["advertisingStarted(\(Self.first))"])
-        rig.host.stopAdvertising(Self.first)
+        rig.host.stopAdvertising(Self.first, at: rig.now)
         #expect(rig.answerCommands() == [compact("01 0a20 01 00")])
         #expect(rig.events().descriptions == ["advertisingEnded(\(Self.first), \(AdvertisingEnd.stopped))"])
-        rig.host.stopAdvertising(Self.first)
+        rig.host.stopAdvertising(Self.first, at: rig.now)
         #expect(rig.sent().isEmpty)
     }
 
     @Test("Extended: the same in a set of its own, with legacy packets that every phone hears")
     func extended() throws {
         var rig = try HostRig.ready(.rich)
-        rig.host.startAdvertising(Self.set())
+        rig.host.startAdvertising(Self.set(), at: rig.now)
         #expect(rig.answerCommands() == Self.extendedStart)
         #expect(rig.events().descriptions == ["advertisingStarted(\(Self.first))"])
-        rig.host.stopAdvertising(Self.first)
+        rig.host.stopAdvertising(Self.first, at: rig.now)
         #expect(rig.answerCommands() == [compact("01 3920 06 00 01 00 0000 00")])
     }
 
@@ -74,7 +74,7 @@ struct LEHostAdvertisingTests {
     func sequence() throws {
         var rig = try HostRig.ready(.rich)
         rig.give(HostRig.event("0e", "08 0000"))
-        rig.host.startAdvertising(Self.set())
+        rig.host.startAdvertising(Self.set(), at: rig.now)
         for command in Self.extendedStart {
             #expect(rig.sent() == [command])
             rig.give(HostRig.commandComplete(String(command.dropFirst(2).prefix(4)), "00", credits: "08"))
@@ -92,7 +92,7 @@ struct LEHostAdvertisingTests {
             (fast, "01", "1d00", HostRig.peerHex),
         ] {
             var rig = try HostRig.ready(.minimal)
-            rig.host.startAdvertising(Self.set(Self.first, kind, address: other))
+            rig.host.startAdvertising(Self.set(Self.first, kind, address: other), at: rig.now)
             var commands = rig.answerCommands()
             #expect(commands.first == compact("01 0520 06 0100000000e0"))
             #expect(commands.dropFirst().first == compact("01 0620 0f 2000 2000 \(type) 01 \(peer) 07 00"))
@@ -100,7 +100,7 @@ struct LEHostAdvertisingTests {
             #expect(commands.count == (peer == HostRig.peerHex ? 3 : 5))
 
             rig = try HostRig.ready(.rich)
-            rig.host.startAdvertising(Self.set(Self.first, kind, address: other))
+            rig.host.startAdvertising(Self.set(Self.first, kind, address: other), at: rig.now)
             commands = rig.answerCommands()
             #expect(
                 commands.first
@@ -109,16 +109,16 @@ struct LEHostAdvertisingTests {
             #expect(commands.dropFirst().first == compact("01 3520 07 00 0100000000e0"))
         }
         var rig = try HostRig.ready(.minimal)
-        rig.host.startAdvertising(Self.set(Self.first, .nonConnectable, address: .public(.zero)))
+        rig.host.startAdvertising(Self.set(Self.first, .nonConnectable, address: .public(.zero)), at: rig.now)
         #expect(rig.answerCommands().first == compact("01 0620 0f 2000 2000 03 00 00 000000000000 07 00"))
     }
 
     @Test("New data goes out without a gap; new parameters need one", arguments: [false, true])
     func update(_ isExtended: Bool) throws {
         var rig = try HostRig.ready(isExtended ? .rich : .minimal)
-        rig.host.startAdvertising(Self.set())
+        rig.host.startAdvertising(Self.set(), at: rig.now)
         rig.answerCommands()
-        rig.host.startAdvertising(Self.set(data: [2, 1, 4]))
+        rig.host.startAdvertising(Self.set(data: [2, 1, 4]), at: rig.now)
         #expect(
             rig.answerCommands()
                 == (isExtended
@@ -128,7 +128,7 @@ struct LEHostAdvertisingTests {
                     "01 0920 20 03 020a00" + Self.zeros(28),
                 ]).map(compact)
         )
-        rig.host.startAdvertising(Self.set(slots: 0x40, data: [2, 1, 4]))
+        rig.host.startAdvertising(Self.set(slots: 0x40, data: [2, 1, 4]), at: rig.now)
         let commands = rig.answerCommands()
         #expect(commands.first == compact(isExtended ? "01 3920 06 00 01 00 0000 00" : "01 0a20 01 00"))
         #expect(commands.last == (isExtended ? Self.extendedStart : Self.legacyStart).last)
@@ -140,9 +140,9 @@ struct LEHostAdvertisingTests {
     @Test("A set that becomes another kind is made anew in an extended controller")
     func otherKind() throws {
         var rig = try HostRig.ready(.rich)
-        rig.host.startAdvertising(Self.set())
+        rig.host.startAdvertising(Self.set(), at: rig.now)
         rig.answerCommands()
-        rig.host.startAdvertising(Self.set(Self.first, .nonConnectable))
+        rig.host.startAdvertising(Self.set(Self.first, .nonConnectable), at: rig.now)
         let commands = rig.answerCommands().map { String($0.dropFirst(2).prefix(4)) }
         #expect(commands == ["3920", "3c20", "3620", "3520", "3720", "3920"])
     }
@@ -150,7 +150,7 @@ struct LEHostAdvertisingTests {
     @Test("A failure in the middle ends the sequence and is reported", arguments: [0, 1, 2, 3, 4])
     func failure(_ step: Int) throws {
         var rig = try HostRig.ready(.rich)
-        rig.host.startAdvertising(Self.set())
+        rig.host.startAdvertising(Self.set(), at: rig.now)
         for (index, command) in Self.extendedStart.prefix(step + 1).enumerated() {
             #expect(rig.sent() == [command])
             rig.give(HostRig.commandComplete(String(command.dropFirst(2).prefix(4)), index == step ? "0c" : "00"))
@@ -159,16 +159,16 @@ struct LEHostAdvertisingTests {
         #expect(rig.events().descriptions == ["advertisingFailed(\(Self.first), \(HCIStatus.commandDisallowed))"])
         // It can be tried again; since the host does not know what the controller has made of it, it begins with taking it off
         // the air.
-        rig.host.startAdvertising(Self.set())
+        rig.host.startAdvertising(Self.set(), at: rig.now)
         #expect(rig.answerCommands() == [compact("01 3920 06 00 01 00 0000 00")] + Self.extendedStart)
     }
 
     @Test("Starting again before the first start is through replaces it")
     func overtaken() throws {
         var rig = try HostRig.ready(.minimal)
-        rig.host.startAdvertising(Self.set())
+        rig.host.startAdvertising(Self.set(), at: rig.now)
         #expect(rig.sent() == [Self.legacyStart[0]])
-        rig.host.startAdvertising(Self.set(slots: 0x40))
+        rig.host.startAdvertising(Self.set(slots: 0x40), at: rig.now)
         rig.give(HostRig.commandComplete("0620", "00"))
         let commands = rig.answerCommands()
         #expect(commands.map { $0.dropFirst(2).prefix(4) } == ["0a20", "0620", "0820", "0920", "0a20"])
@@ -179,24 +179,26 @@ struct LEHostAdvertisingTests {
     @Test("A legacy controller has one set at a time; an extended one as many as it says, idle ones making way")
     func limits() throws {
         var rig = try HostRig.ready(.minimal)
-        rig.host.startAdvertising(Self.set())
+        rig.host.startAdvertising(Self.set(), at: rig.now)
         rig.answerCommands()
         _ = rig.events()
-        rig.host.startAdvertising(Self.set(Self.second))
+        rig.host.startAdvertising(Self.set(Self.second), at: rig.now)
         #expect(rig.sent().isEmpty)
         #expect(rig.events().descriptions == ["advertisingFailed(\(Self.second), \(HCIStatus.limitReached))"])
-        rig.host.stopAdvertising(Self.first)
-        rig.host.startAdvertising(Self.set(Self.second))
+        rig.host.stopAdvertising(Self.first, at: rig.now)
+        rig.host.startAdvertising(Self.set(Self.second), at: rig.now)
         #expect(rig.answerCommands().count == 5)
 
         rig = try HostRig.ready(.rich)
-        for id: UInt8 in 1...3 { rig.host.startAdvertising(Self.set(AdvertisingSetID(rawValue: id), .nonConnectable)) }
+        for id: UInt8 in 1...3 {
+            rig.host.startAdvertising(Self.set(AdvertisingSetID(rawValue: id), .nonConnectable), at: rig.now)
+        }
         rig.answerCommands()
         let third = AdvertisingSetID(rawValue: 3)
         #expect(rig.events().descriptions.contains("advertisingFailed(\(third), \(HCIStatus.limitReached))"))
-        rig.host.stopAdvertising(Self.first)
+        rig.host.stopAdvertising(Self.first, at: rig.now)
         rig.answerCommands()
-        rig.host.startAdvertising(Self.set(third, .nonConnectable))
+        rig.host.startAdvertising(Self.set(third, .nonConnectable), at: rig.now)
         let commands = rig.answerCommands()
         #expect(commands.first == compact("01 3c20 01 00"))
         #expect(commands.last == compact("01 3920 06 01 01 02 0000 00"))
@@ -212,7 +214,7 @@ struct LEHostAdvertisingTests {
         backwards.intervalMaximum = AdvertisingInterval(rawValue: 0x20)
         sets.append(backwards)
         for set in sets {
-            rig.host.startAdvertising(set)
+            rig.host.startAdvertising(set, at: rig.now)
             #expect(rig.sent().isEmpty)
             #expect(
                 rig.events().descriptions
@@ -224,9 +226,9 @@ struct LEHostAdvertisingTests {
     @Test("Before the controller is ready, sets wait for it")
     func beforeReady() throws {
         var rig = try HostRig(.minimal)
-        rig.host.startAdvertising(Self.set())
-        rig.host.startAdvertising(Self.set(Self.second, .nonConnectable))
-        rig.host.stopAdvertising(Self.second)
+        rig.host.startAdvertising(Self.set(), at: rig.now)
+        rig.host.startAdvertising(Self.set(Self.second, .nonConnectable), at: rig.now)
+        rig.host.stopAdvertising(Self.second, at: rig.now)
         #expect(rig.sent().isEmpty)
         rig.host.start(at: rig.now)
         #expect(rig.answerCommands().suffix(4) == Self.legacyStart[...])
@@ -235,7 +237,7 @@ struct LEHostAdvertisingTests {
     @Test("Who connects ends the set, on a legacy controller without being told")
     func connectedLegacy() throws {
         var rig = try HostRig.ready(.minimal)
-        rig.host.startAdvertising(Self.set())
+        rig.host.startAdvertising(Self.set(), at: rig.now)
         rig.answerCommands()
         _ = rig.events()
         rig.give(HostRig.legacyConnected("4000"))
@@ -243,7 +245,7 @@ struct LEHostAdvertisingTests {
         #expect(events.descriptions.first == "advertisingEnded(\(Self.first), \(AdvertisingEnd.connected(0x40)))")
         #expect(events.connections.first?.ownAddress == HostRig.ownAddress)
         // A set that advertises again starts from the beginning: the controller is not advertising.
-        rig.host.startAdvertising(Self.set())
+        rig.host.startAdvertising(Self.set(), at: rig.now)
         #expect(rig.answerCommands() == Self.legacyStart)
     }
 
@@ -251,8 +253,8 @@ struct LEHostAdvertisingTests {
     func connectedExtended() throws {
         var rig = try HostRig.ready(.rich)
         let other = LEAddress.random(DeviceAddress(0xE0_00_00_00_00_01))
-        rig.host.startAdvertising(Self.set(Self.first))
-        rig.host.startAdvertising(Self.set(Self.second, address: other))
+        rig.host.startAdvertising(Self.set(Self.first), at: rig.now)
+        rig.host.startAdvertising(Self.set(Self.second, address: other), at: rig.now)
         rig.answerCommands()
         _ = rig.events()
         rig.give(HostRig.connected("4000"))
@@ -272,15 +274,15 @@ struct LEHostAdvertisingTests {
     @Test("A connection that ends, or is used, before it is clear where it came from")
     func unclear() throws {
         var rig = try HostRig.ready(.rich)
-        rig.host.startAdvertising(Self.set(Self.first))
-        rig.host.startAdvertising(Self.set(Self.second))
+        rig.host.startAdvertising(Self.set(Self.first), at: rig.now)
+        rig.host.startAdvertising(Self.set(Self.second), at: rig.now)
         rig.answerCommands()
         _ = rig.events()
         rig.give(HostRig.connected("4000"))
         rig.give(HostRig.event("05", "00 4000 3e"))
         rig.give(HostRig.le("12", "00 01 4000 00"))
         #expect(rig.events().descriptions == ["advertisingEnded(\(Self.second), \(AdvertisingEnd.connected(0x40)))"])
-        rig.host.startAdvertising(Self.set(Self.second))
+        rig.host.startAdvertising(Self.set(Self.second), at: rig.now)
         rig.answerCommands()
         rig.give(HostRig.connected("4000"))
         rig.give(HostRig.frame("4000", channel: "0400", "02 1700"))
@@ -293,11 +295,11 @@ struct LEHostAdvertisingTests {
     )
     func endsOnConnection(_ isStarting: Bool) throws {
         var rig = try HostRig.ready(.rich)
-        rig.host.startAdvertising(Self.set(Self.first))
+        rig.host.startAdvertising(Self.set(Self.first), at: rig.now)
         rig.answerCommands()
         var beacon = Self.set(Self.second, .nonConnectable)
         beacon.endsOnConnection = true
-        rig.host.startAdvertising(beacon)
+        rig.host.startAdvertising(beacon, at: rig.now)
         if isStarting { _ = rig.sent() } else { rig.answerCommands() }
         _ = rig.events()
         rig.give(HostRig.connected("4000"))
@@ -315,13 +317,13 @@ struct LEHostAdvertisingTests {
     func notEstablished() throws {
         for script in [ControllerScript.minimal, .rich] {
             var rig = try HostRig.ready(script)
-            rig.host.startAdvertising(Self.set())
+            rig.host.startAdvertising(Self.set(), at: rig.now)
             rig.answerCommands()
             _ = rig.events()
             rig.give(HostRig.le("01", "3e" + Self.zeros(17)))
             let end = AdvertisingEnd.controller(.connectionFailedToBeEstablished)
             #expect(rig.events().descriptions == ["advertisingEnded(\(Self.first), \(end))"])
-            rig.host.startAdvertising(Self.set())
+            rig.host.startAdvertising(Self.set(), at: rig.now)
             let commands = rig.answerCommands().map { String($0.dropFirst(2).prefix(4)) }
             #expect(commands.first == (script.answers == ControllerScript.rich.answers ? "3920" : "0a20"))
         }
@@ -330,9 +332,9 @@ struct LEHostAdvertisingTests {
     @Test("A phone that connects while a set is being changed leaves nothing on the air beside it")
     func connectedWhileChanging() throws {
         var rig = try HostRig.ready(.minimal)
-        rig.host.startAdvertising(Self.set())
+        rig.host.startAdvertising(Self.set(), at: rig.now)
         rig.answerCommands()
-        rig.host.startAdvertising(Self.set(slots: 0x40))
+        rig.host.startAdvertising(Self.set(slots: 0x40), at: rig.now)
         // The controller has turned advertising off, but the phone was faster.
         #expect(rig.sent() == [compact("01 0a20 01 00")])
         rig.give(HostRig.commandComplete("0a20", "00"))
@@ -346,7 +348,7 @@ struct LEHostAdvertisingTests {
     @Test("Directed advertising that nobody answers ends by itself", arguments: [false, true])
     func directed(_ isExtended: Bool) throws {
         var rig = try HostRig.ready(isExtended ? .rich : .minimal)
-        rig.host.startAdvertising(Self.set(Self.first, .directed(HostRig.peer, isHighDutyCycle: true)))
+        rig.host.startAdvertising(Self.set(Self.first, .directed(HostRig.peer, isHighDutyCycle: true)), at: rig.now)
         rig.answerCommands()
         _ = rig.events()
         if isExtended {

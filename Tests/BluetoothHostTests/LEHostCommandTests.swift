@@ -15,7 +15,7 @@ struct LEHostCommandTests {
     }
 
     func readAll(_ rig: inout HostRig) {
-        for handle: ConnectionHandle in [0x40, 0x41, 0x42, 0x43] { rig.host.readRSSI(handle) }
+        for handle: ConnectionHandle in [0x40, 0x41, 0x42, 0x43] { rig.host.readRSSI(handle, at: rig.now) }
     }
 
     @Test("With one credit, one command is unanswered at a time")
@@ -47,16 +47,16 @@ struct LEHostCommandTests {
     @Test("Without credits nothing goes out until an event brings some, and a controller that brings none is restarted")
     func none() throws {
         var rig = try makeRig()
-        rig.host.readRSSI(0x40)
+        rig.host.readRSSI(0x40, at: rig.now)
         _ = rig.sent()
         rig.give(HostRig.commandComplete("0514", "00 4000 c4", credits: "00"))
-        rig.host.readRSSI(0x41)
+        rig.host.readRSSI(0x41, at: rig.now)
         #expect(rig.sent().isEmpty)
         rig.advance(by: .seconds(1))
         rig.give(HostRig.commandStatus("00", "0000"))
         #expect(rig.sent() == ["010514024100"])
         rig.give(HostRig.commandComplete("0514", "00 4100 c4", credits: "00"))
-        rig.host.readRSSI(0x42)
+        rig.host.readRSSI(0x42, at: rig.now)
         #expect(rig.sent().isEmpty)
         #expect(rig.host.nextDeadline == rig.now + .seconds(2))
         rig.advance(by: .seconds(2))
@@ -66,11 +66,11 @@ struct LEHostCommandTests {
     @Test("Time-outs are told from answers by the command, the oldest first")
     func timeout() throws {
         var rig = try makeRig()
-        rig.host.readRSSI(0x40)
+        rig.host.readRSSI(0x40, at: rig.now)
         _ = rig.sent()
         rig.advance(by: .milliseconds(1900))
         rig.give(HostRig.commandComplete("0514", "00 4000 c4"))
-        rig.host.readRSSI(0x41)
+        rig.host.readRSSI(0x41, at: rig.now)
         _ = rig.sent()
         rig.advance(by: .milliseconds(1900))
         #expect(rig.host.isReady)
@@ -87,7 +87,7 @@ struct LEHostCommandTests {
     func limit() throws {
         var rig = try makeRig()
         _ = rig.events()
-        for _ in 0..<130 { rig.host.readRSSI(0x40) }
+        for _ in 0..<130 { rig.host.readRSSI(0x40, at: rig.now) }
         #expect(rig.events().diagnostics.count == 2)
         #expect(rig.answerCommands().count == 128)
     }
@@ -95,7 +95,7 @@ struct LEHostCommandTests {
     @Test("An answer without a status is dropped, with a warning")
     func noStatus() throws {
         var rig = try makeRig()
-        rig.host.readRSSI(0x40)
+        rig.host.readRSSI(0x40, at: rig.now)
         _ = rig.sent()
         rig.give(HostRig.commandComplete("0514", ""))
         #expect(rig.host.counters.malformedPackets == 1)

@@ -10,7 +10,7 @@ struct LEHostConnectionTests {
     @Test("A central connects, legacy and extended", arguments: [false, true])
     func central(_ isExtended: Bool) throws {
         var rig = try HostRig.ready(isExtended ? .rich : .minimal)
-        rig.host.connect(to: HostRig.peer, .test)
+        rig.host.connect(to: HostRig.peer, .test, at: rig.now)
         #expect(
             rig.answerCommands()
                 == [
@@ -32,7 +32,7 @@ struct LEHostConnectionTests {
         #expect(
             rig.events().descriptions == ["remoteFeaturesRead(0x0040, Optional(BluetoothHCI.LEFeatures(rawValue: 35)))"]
         )
-        rig.host.connect(to: HostRig.peer, .test)
+        rig.host.connect(to: HostRig.peer, .test, at: rig.now)
         #expect(
             rig.events().descriptions == ["connectionFailed(\(HostRig.peer), \(HCIStatus.connectionAlreadyExists))"]
         )
@@ -42,12 +42,12 @@ struct LEHostConnectionTests {
     func refused() throws {
         let other = LEAddress.random(DeviceAddress(0xE0_00_00_00_00_01))
         var rig = try HostRig.ready()
-        rig.host.connect(to: HostRig.peer, .test)
-        rig.host.connect(to: other, .test)
+        rig.host.connect(to: HostRig.peer, .test, at: rig.now)
+        rig.host.connect(to: other, .test, at: rig.now)
         #expect(rig.events().descriptions == ["connectionFailed(\(other), \(HCIStatus.commandDisallowed))"])
         var wrong = ConnectionParameters.test
         wrong.latency = 500
-        rig.host.connect(to: other, wrong)
+        rig.host.connect(to: other, wrong, at: rig.now)
         #expect(rig.events().descriptions == ["connectionFailed(\(other), \(HCIStatus.invalidHCICommandParameters))"])
         #expect(rig.sent().count == 1)
     }
@@ -55,12 +55,12 @@ struct LEHostConnectionTests {
     @Test("Before the controller is ready, connecting waits for it, and can be given up")
     func beforeReady() throws {
         var rig = try HostRig(.minimal)
-        rig.host.connect(to: HostRig.peer, .test)
+        rig.host.connect(to: HostRig.peer, .test, at: rig.now)
         rig.host.start(at: rig.now)
         #expect(rig.answerCommands().last?.hasPrefix("010d2019") == true)
         rig = try HostRig(.minimal)
-        rig.host.connect(to: HostRig.peer, .test)
-        rig.host.cancelConnecting()
+        rig.host.connect(to: HostRig.peer, .test, at: rig.now)
+        rig.host.cancelConnecting(at: rig.now)
         #expect(
             rig.events().descriptions == ["connectionFailed(\(HostRig.peer), \(HCIStatus.operationCancelledByHost))"]
         )
@@ -81,14 +81,16 @@ struct LEHostConnectionTests {
         )
         let useOther = compact("01 0520 06 0100000000e0")
         let useOwn = compact("01 0520 06 5544332211c0")
-        for request in [{ $0.connect(to: HostRig.peer, .test) }, { $0.startScanning(ScanParameters()) }]
-            as [(inout LEHost) -> Void]
+        for request in [
+            { $0.connect(to: HostRig.peer, .test, at: $1) }, { $0.startScanning(ScanParameters(), at: $1) },
+        ]
+            as [(inout LEHost, Duration) -> Void]
         {
-            rig.host.startAdvertising(set)
+            rig.host.startAdvertising(set, at: rig.now)
             #expect(rig.answerCommands().contains(useOther))
-            rig.host.stopAdvertising(set.id)
+            rig.host.stopAdvertising(set.id, at: rig.now)
             rig.answerCommands()
-            request(&rig.host)
+            request(&rig.host, rig.now)
             #expect(rig.answerCommands().first == useOwn)
         }
     }
@@ -96,12 +98,12 @@ struct LEHostConnectionTests {
     @Test("Connecting fails at once, later, or because it was cancelled")
     func failures() throws {
         var rig = try HostRig.ready()
-        rig.host.connect(to: HostRig.peer, .test)
+        rig.host.connect(to: HostRig.peer, .test, at: rig.now)
         _ = rig.sent()
         rig.give(HostRig.commandStatus("0c", "4320"))
         #expect(rig.events().descriptions == ["connectionFailed(\(HostRig.peer), \(HCIStatus.commandDisallowed))"])
 
-        rig.host.connect(to: HostRig.peer, .test)
+        rig.host.connect(to: HostRig.peer, .test, at: rig.now)
         rig.answerCommands()
         rig.give(HostRig.le("0a", "3e" + String(repeating: "ff", count: 29)))
         #expect(
@@ -109,11 +111,11 @@ struct LEHostConnectionTests {
                 == ["connectionFailed(\(HostRig.peer), \(HCIStatus.connectionFailedToBeEstablished))"]
         )
 
-        rig.host.cancelConnecting()
+        rig.host.cancelConnecting(at: rig.now)
         #expect(rig.sent().isEmpty)
-        rig.host.connect(to: HostRig.peer, .test)
+        rig.host.connect(to: HostRig.peer, .test, at: rig.now)
         rig.answerCommands()
-        rig.host.cancelConnecting()
+        rig.host.cancelConnecting(at: rig.now)
         #expect(rig.answerCommands() == [compact("01 0e20 00")])
         rig.give(HostRig.le("0a", "02" + String(repeating: "00", count: 29)))
         #expect(
@@ -124,9 +126,9 @@ struct LEHostConnectionTests {
     @Test("A cancellation that comes too late is no fault")
     func lateCancellation() throws {
         var rig = try HostRig.ready()
-        rig.host.connect(to: HostRig.peer, .test)
+        rig.host.connect(to: HostRig.peer, .test, at: rig.now)
         rig.answerCommands()
-        rig.host.cancelConnecting()
+        rig.host.cancelConnecting(at: rig.now)
         _ = rig.sent()
         rig.give(HostRig.connected("4000", role: "00"))
         rig.give(HostRig.commandComplete("0e20", "0c"))
@@ -163,9 +165,9 @@ struct LEHostConnectionTests {
     func disconnect() throws {
         var rig = try HostRig.ready()
         rig.connect("4000")
-        rig.host.disconnect(0x40, reason: .remoteDevicePowerOff)
-        rig.host.disconnect(0x40)
-        rig.host.disconnect(0x41)
+        rig.host.disconnect(0x40, reason: .remoteDevicePowerOff, at: rig.now)
+        rig.host.disconnect(0x40, at: rig.now)
+        rig.host.disconnect(0x41, at: rig.now)
         #expect(rig.answerCommands() == [compact("01 0604 03 4000 15")])
         rig.give(HostRig.event("05", "00 4000 16"))
         #expect(
@@ -182,13 +184,13 @@ struct LEHostConnectionTests {
     func refusedDisconnection() throws {
         var rig = try HostRig.ready()
         rig.connect("4000")
-        rig.host.disconnect(0x40)
+        rig.host.disconnect(0x40, at: rig.now)
         _ = rig.sent()
         rig.give(HostRig.commandStatus("1f", "0604"))
         #expect(rig.events().diagnostics.count == 1)
         rig.give(HostRig.event("05", "1f 4000 00"))
         #expect(rig.host.connections.count == 1)
-        rig.host.disconnect(0x40)
+        rig.host.disconnect(0x40, at: rig.now)
         #expect(rig.sent().count == 1)
     }
 
@@ -207,13 +209,13 @@ struct LEHostConnectionTests {
         var rig = try HostRig.ready()
         rig.connect("4000")
         rig.script.answers["0514"] = "00 4000 c4"
-        rig.host.readRSSI(0x40)
+        rig.host.readRSSI(0x40, at: rig.now)
         rig.answerCommands()
-        rig.host.readRSSI(0x40)
+        rig.host.readRSSI(0x40, at: rig.now)
         _ = rig.sent()
         rig.give(HostRig.commandComplete("0514", "02"))
-        rig.host.setDataLength(0x40, transmit: DataLength(octets: 251, timeMicroseconds: 2120))
-        rig.host.setPHY(0x40, PHYPreferences(transmit: .le2M, receive: nil))
+        rig.host.setDataLength(0x40, transmit: DataLength(octets: 251, timeMicroseconds: 2120), at: rig.now)
+        rig.host.setPHY(0x40, PHYPreferences(transmit: .le2M, receive: nil), at: rig.now)
         #expect(
             rig.answerCommands() == ["01 2220 06 4000 fb00 4808", "01 3220 07 4000 02 02 00 0000"].map(compact)
         )
@@ -226,10 +228,10 @@ struct LEHostConnectionTests {
         #expect(connection.transmitLength.octets == 251 && connection.receiveLength == .minimum)
         #expect(connection.phys == LinkPHYs(transmit: .le2M, receive: .le1M))
         for handle: ConnectionHandle in [0x41, 0x42] {
-            rig.host.readRSSI(handle)
-            rig.host.setDataLength(handle, transmit: .maximum)
-            rig.host.setPHY(handle, PHYPreferences(transmit: nil, receive: nil))
-            rig.host.requestParameters(handle, .test)
+            rig.host.readRSSI(handle, at: rig.now)
+            rig.host.setDataLength(handle, transmit: .maximum, at: rig.now)
+            rig.host.setPHY(handle, PHYPreferences(transmit: nil, receive: nil), at: rig.now)
+            rig.host.requestParameters(handle, .test, at: rig.now)
         }
         #expect(rig.sent().isEmpty)
     }
@@ -239,8 +241,8 @@ struct LEHostConnectionTests {
         var rig = try HostRig.ready(.minimal)
         rig.give(HostRig.legacyConnected("4000"))
         _ = rig.events()
-        rig.host.setDataLength(0x40, transmit: .maximum)
-        rig.host.setPHY(0x40, PHYPreferences(transmit: .le2M, receive: .le2M))
+        rig.host.setDataLength(0x40, transmit: .maximum, at: rig.now)
+        rig.host.setPHY(0x40, PHYPreferences(transmit: .le2M, receive: .le2M), at: rig.now)
         #expect(rig.sent().isEmpty)
         guard case .phyUpdated(0x40, .failure(.unsupportedFeatureOrParameterValue)) = rig.events().first else {
             Issue.record("no answer")
@@ -261,7 +263,7 @@ struct LEHostParameterTests {
     func central() throws {
         var rig = try HostRig.ready()
         rig.connect(role: "00")
-        rig.host.requestParameters(0x40, .test)
+        rig.host.requestParameters(0x40, .test, at: rig.now)
         #expect(rig.answerCommands() == [Self.linkLayerUpdate])
         rig.give(HostRig.le("03", Self.updated))
         #expect(rig.events().descriptions == ["parametersUpdated(\(ConnectionHandle(0x40)))"])
@@ -272,12 +274,12 @@ struct LEHostParameterTests {
     func peripheral() throws {
         var rig = try HostRig.ready()
         rig.connect(features: "0300000000000000")
-        rig.host.requestParameters(0x40, .test)
+        rig.host.requestParameters(0x40, .test, at: rig.now)
         #expect(rig.answerCommands() == [Self.linkLayerUpdate])
 
         rig = try HostRig.ready()
         rig.connect(features: "0100000000000000")
-        rig.host.requestParameters(0x40, .test)
+        rig.host.requestParameters(0x40, .test, at: rig.now)
         #expect(rig.sent() == [Self.signalingRequest])
         rig.give(HostRig.frame("4000", channel: "0500", "13 01 0200 0000"))
         #expect(rig.events().descriptions.isEmpty)
@@ -289,7 +291,7 @@ struct LEHostParameterTests {
     func early() throws {
         var rig = try HostRig.ready()
         rig.give(HostRig.connected("4000"))
-        rig.host.requestParameters(0x40, .test)
+        rig.host.requestParameters(0x40, .test, at: rig.now)
         #expect(rig.answerCommands() == [compact("01 1620 02 4000")])
         rig.give(HostRig.le("04", "00 4000 0300000000000000"))
         #expect(rig.answerCommands() == [Self.linkLayerUpdate])
@@ -299,7 +301,7 @@ struct LEHostParameterTests {
     func fallback(_ isAtOnce: Bool) throws {
         var rig = try HostRig.ready()
         rig.connect(features: "0300000000000000")
-        rig.host.requestParameters(0x40, .test)
+        rig.host.requestParameters(0x40, .test, at: rig.now)
         _ = rig.sent()
         if isAtOnce {
             rig.give(HostRig.commandStatus("1a", "1320"))
@@ -323,7 +325,7 @@ struct LEHostParameterTests {
         for (failure, features, cause) in causes {
             var rig = try HostRig.ready()
             rig.connect(features: features + "00000000000000")
-            rig.host.requestParameters(0x40, .test)
+            rig.host.requestParameters(0x40, .test, at: rig.now)
             rig.answerCommands()
             if failure == .notAnswered {
                 #expect(rig.host.nextDeadline == rig.now + .seconds(30))
@@ -338,7 +340,7 @@ struct LEHostParameterTests {
         rig.connect()
         var wrong = ConnectionParameters.test
         wrong.supervisionTimeout = SupervisionTimeout(rawValue: 20)
-        rig.host.requestParameters(0x40, wrong)
+        rig.host.requestParameters(0x40, wrong, at: rig.now)
         #expect(rig.sent().isEmpty)
         #expect(
             rig.events().descriptions
@@ -350,12 +352,12 @@ struct LEHostParameterTests {
     func waiting() throws {
         var rig = try HostRig.ready()
         rig.connect()
-        rig.host.requestParameters(0x40, .test)
+        rig.host.requestParameters(0x40, .test, at: rig.now)
         var other = ConnectionParameters.test
         other.latency = 1
-        rig.host.requestParameters(0x40, other)
+        rig.host.requestParameters(0x40, other, at: rig.now)
         other.latency = 2
-        rig.host.requestParameters(0x40, other)
+        rig.host.requestParameters(0x40, other, at: rig.now)
         #expect(rig.sent() == [Self.signalingRequest])
         rig.give(HostRig.completed("4000", "0100"))
         // An answer to something else is not an answer to this.

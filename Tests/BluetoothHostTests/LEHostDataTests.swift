@@ -29,7 +29,7 @@ struct LEHostDataTests {
 
     static func notify(_ rig: inout HostRig, _ handle: ConnectionHandle, _ value: [UInt8]) throws {
         let level = try #require(rig.host.gatt.database.handle(of: "level"))
-        try rig.host.gatt.notify(value[...], of: level, on: handle)
+        try rig.host.gatt.notify(value[...], of: level, on: handle, at: rig.now)
     }
 
     @Test("A request on the attribute channel is answered there")
@@ -147,7 +147,7 @@ struct LEHostDataTests {
     func order() throws {
         var rig = try Self.rig(["4000"])
         rig.give(HostRig.frame("4000", channel: "0400", "0a 0300"))
-        rig.host.readRSSI(0x40)
+        rig.host.readRSSI(0x40, at: rig.now)
         #expect(rig.sent().map { $0.prefix(2) } == ["01", "02"])
     }
 

@@ -243,6 +243,7 @@ struct SecurityRig {
 
     mutating func connect() {
         advertise()
+        let now = simulation.now
         _ = simulation.withHost(id(.central)) {
             $0.connect(
                 to: Self.watchAddress,
@@ -251,7 +252,8 @@ struct SecurityRig {
                     intervalMaximum: .milliseconds(30),
                     latency: 0,
                     supervisionTimeout: .milliseconds(4000)
-                )
+                ),
+                at: now
             )
         }
         run()
@@ -265,7 +267,8 @@ struct SecurityRig {
             ownAddress: address,
             data: [0x02, 0x01, 0x06]
         )
-        _ = simulation.withHost(id(.peripheral)) { $0.startAdvertising(set) }
+        let now = simulation.now
+        _ = simulation.withHost(id(.peripheral)) { $0.startAdvertising(set, at: now) }
         run()
     }
 

@@ -15,27 +15,27 @@ struct LEHostScanningTests {
     @Test("Legacy: parameters, enable; new parameters only while it stands still; stop")
     func legacy() throws {
         var rig = try HostRig.ready(.minimal)
-        rig.host.startScanning(Self.parameters)
+        rig.host.startScanning(Self.parameters, at: rig.now)
         #expect(rig.answerCommands() == ["01 0b20 07 01 6000 3000 01 00", "01 0c20 02 01 01"].map(compact))
         var passive = Self.parameters
         passive.type = .passive
         passive.filtersDuplicates = false
-        rig.host.startScanning(passive)
+        rig.host.startScanning(passive, at: rig.now)
         #expect(
             rig.answerCommands()
                 == ["01 0c20 02 00 00", "01 0b20 07 00 6000 3000 01 00", "01 0c20 02 01 00"].map(compact)
         )
-        rig.host.stopScanning()
+        rig.host.stopScanning(at: rig.now)
         #expect(rig.answerCommands() == [compact("01 0c20 02 00 00")])
         #expect(rig.events().descriptions == ["scanningStarted", "scanningStarted", "scanningEnded"])
-        rig.host.stopScanning()
+        rig.host.stopScanning(at: rig.now)
         #expect(rig.sent().isEmpty)
     }
 
     @Test("Extended: on LE 1M")
     func extended() throws {
         var rig = try HostRig.ready(.rich)
-        rig.host.startScanning(Self.parameters)
+        rig.host.startScanning(Self.parameters, at: rig.now)
         #expect(
             rig.answerCommands() == ["01 4120 08 01 00 01 01 6000 3000", "01 4220 06 01 01 0000 0000"].map(compact)
         )
@@ -46,7 +46,7 @@ struct LEHostScanningTests {
     @Test("Failures and parameters that no controller takes are reported")
     func failures() throws {
         var rig = try HostRig.ready(.minimal)
-        rig.host.startScanning(Self.parameters)
+        rig.host.startScanning(Self.parameters, at: rig.now)
         _ = rig.sent()
         rig.give(HostRig.commandComplete("0b20", "0c"))
         #expect(rig.sent().isEmpty)
@@ -55,7 +55,7 @@ struct LEHostScanningTests {
             var parameters = Self.parameters
             parameters.interval = ScanInterval(rawValue: interval)
             parameters.window = ScanInterval(rawValue: window)
-            rig.host.startScanning(parameters)
+            rig.host.startScanning(parameters, at: rig.now)
             #expect(rig.sent().isEmpty)
             #expect(rig.events().descriptions == ["scanningFailed(\(HCIStatus.invalidHCICommandParameters))"])
         }
@@ -64,12 +64,12 @@ struct LEHostScanningTests {
     @Test("Before the controller is ready, scanning waits for it")
     func beforeReady() throws {
         var rig = try HostRig(.minimal)
-        rig.host.startScanning(Self.parameters)
+        rig.host.startScanning(Self.parameters, at: rig.now)
         rig.host.start(at: rig.now)
         #expect(rig.answerCommands().last == compact("01 0c20 02 01 01"))
         rig = try HostRig(.minimal)
-        rig.host.startScanning(Self.parameters)
-        rig.host.stopScanning()
+        rig.host.startScanning(Self.parameters, at: rig.now)
+        rig.host.stopScanning(at: rig.now)
         rig.host.start(at: rig.now)
         #expect(rig.answerCommands().last?.hasPrefix("010c20") == false)
     }

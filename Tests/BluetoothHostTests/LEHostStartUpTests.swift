@@ -232,25 +232,26 @@ struct LEHostStartUpTests {
             { $0.give("04 10 01 42") },
             { $0.give(HostRig.commandComplete("030c", "00")) },
             { rig in
-                rig.host.readRSSI(0x40)
+                rig.host.readRSSI(0x40, at: rig.now)
                 #expect(rig.sent() == [compact("01 0514 02 4000")])
                 rig.advance(by: .seconds(2))
             },
         ]
         for cause in causes {
             var rig = try HostRig.ready()
-            rig.host.startScanning(ScanParameters())
+            rig.host.startScanning(ScanParameters(), at: rig.now)
             rig.host.startAdvertising(
                 AdvertisingSet(
                     id: .init(rawValue: 3),
                     kind: .nonConnectable,
                     interval: .milliseconds(100),
                     data: [2, 1, 6]
-                )
+                ),
+                at: rig.now
             )
             rig.answerCommands()
             rig.connect("4000")
-            rig.host.connect(to: .random(DeviceAddress(0xC1_00_00_00_00_01)), .test)
+            rig.host.connect(to: .random(DeviceAddress(0xC1_00_00_00_00_01)), .test, at: rig.now)
             rig.answerCommands()
             _ = rig.events()
             cause(&rig)

@@ -165,7 +165,7 @@ struct Central: HostOwner {
             case .security(.prompt(let prompt)): _ = host.security?.answer(prompt.id, with: .accept, at: now)
             case .channel(.opened(let opened)): channel = opened.id
             case .channel(.readable(let id)):
-                if isReading { host.read(from: id, into: &stream) }
+                if isReading { host.read(from: id, into: &stream, at: now) }
             default: break
             }
         }
@@ -198,7 +198,7 @@ struct Central: HostOwner {
         }
 
         mutating func connect() throws {
-            air.onPhone { phone, _ in
+            air.onPhone { phone, now in
                 phone.host.connect(
                     to: PeripheralTests.address,
                     ConnectionParameters(
@@ -206,7 +206,8 @@ struct Central: HostOwner {
                         intervalMaximum: .milliseconds(30),
                         latency: 0,
                         supervisionTimeout: .milliseconds(2000)
-                    )
+                    ),
+                    at: now
                 )
             }
             air.run(for: .seconds(2))
@@ -345,7 +346,7 @@ struct Central: HostOwner {
         pair.air.run(for: .seconds(4))
         let configuration = AttributeHandle(rawValue: text.rawValue + 1)
         #expect(try pair.perform(.subscribe(clientConfiguration: configuration, .notifications)) == .success(.written))
-        try pair.air.onPhone { phone, _ in phone.host.disconnect(try #require(phone.connection)) }
+        try pair.air.onPhone { phone, now in phone.host.disconnect(try #require(phone.connection), at: now) }
         pair.air.run(for: .seconds(2))
         try pair.connect()
         try pair.air.onPhone { phone, now in
@@ -370,7 +371,7 @@ struct Central: HostOwner {
         let spsm = SPSM(rawValue: UInt16(bytes[bytes.startIndex]) | UInt16(bytes[bytes.startIndex + 1]) << 8)
         try pair.air.onPhone { phone, now in
             phone.host.advance(to: now)
-            _ = try phone.host.openChannel(to: spsm, on: try #require(phone.connection))
+            _ = try phone.host.openChannel(to: spsm, on: try #require(phone.connection), at: now)
         }
         pair.air.run(for: .seconds(1))
         // More than fits into both sides' room, for a peer that does not read at first.
@@ -379,16 +380,16 @@ struct Central: HostOwner {
         pair.air.onPhone { phone, _ in phone.isReading = false }
         var rest = sent[...]
         for _ in 0..<100 {
-            let count = pair.air.onPhone { phone, _ in phone.host.write(rest, to: channel) }
+            let count = pair.air.onPhone { phone, now in phone.host.write(rest, to: channel, at: now) }
             rest = rest.dropFirst(count)
             pair.air.run(for: .seconds(1))
         }
         // It is held off: 64 KiB wait, as much as came in at once, and what both hosts have room for.
         let taken = sent.count - rest.count
         #expect((100_000..<300_000).contains(taken), "\(taken) bytes were taken of a peer that does not read")
-        pair.air.onPhone { phone, _ in
+        pair.air.onPhone { phone, now in
             phone.isReading = true
-            phone.host.read(from: channel, into: &phone.stream)
+            phone.host.read(from: channel, into: &phone.stream, at: now)
         }
         pair.air.run(for: .seconds(60))
         #expect(pair.air.onPhone { phone, _ in phone.stream } == sent.prefix(taken).map { $0 })

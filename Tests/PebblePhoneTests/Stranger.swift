@@ -96,7 +96,7 @@ struct Stranger: HCIHost {
         while let event = host.nextEvent() {
             switch event {
             case .ready, .connectionFailed:
-                connect()
+                connect(at: now)
             case .connected(let connection):
                 handle = connection.handle
                 linkCount += 1
@@ -125,7 +125,7 @@ struct Stranger: HCIHost {
         host.start(at: now)
     }
 
-    private mutating func connect() {
+    private mutating func connect(at now: Duration) {
         host.connect(
             to: watch,
             ConnectionParameters(
@@ -133,7 +133,8 @@ struct Stranger: HCIHost {
                 intervalMaximum: .milliseconds(15),
                 latency: 0,
                 supervisionTimeout: .milliseconds(32_000)
-            )
+            ),
+            at: now
         )
     }
 
@@ -154,7 +155,7 @@ struct Stranger: HCIHost {
     private mutating func perform(_ act: Act, at now: Duration) {
         guard let handle else { return }
         switch act {
-        case .drop: host.disconnect(handle)
+        case .drop: host.disconnect(handle, at: now)
         case .vanish: becomeSomebodyElse(at: now)
         case .pair: try? host.security?.pair(handle, at: now)
         case .answer:

@@ -99,11 +99,11 @@ import Testing
                 }
                 rig.simulation.run(for: .seconds(4))
                 rig.simulation.withHost(rig.phone) { phone in
-                    if let connection = phone.connection { phone.host.disconnect(connection) }
+                    phone.disconnect()
                 }
                 rig.simulation.run(for: .seconds(1))
             }
-            rig.simulation.withHost(rig.phone) { $0.host.cancelConnecting() }
+            rig.simulation.withHost(rig.phone) { $0.host.cancelConnecting(at: $0.now) }
             rig.simulation.air.cutLink(between: rig.watch.controller, and: rig.phone.controller)
             rig.simulation.run(for: .seconds(3))
             let isFound = rig.canBeConnectedTo(within: .seconds(5))
@@ -126,7 +126,7 @@ import Testing
             var onAir = try rig.onAir()
             #expect(onAir.silence == .connected)
             rig.simulation.withHost(phone) { phone in
-                if let connection = phone.connection { phone.host.disconnect(connection) }
+                phone.disconnect()
             }
             rig.simulation.run(until: start + .seconds(1))
             onAir = try rig.onAir()

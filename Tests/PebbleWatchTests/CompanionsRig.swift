@@ -176,7 +176,7 @@ struct CompanionsPhone: HostOwner {
             }
             var packet: [UInt8] = []
             while companions[index].transport?.nextPacket(into: &packet, at: now) == true {
-                try? host.host.gatt.notify(packet[...], of: companions[index].data, on: connection)
+                try? host.host.gatt.notify(packet[...], of: companions[index].data, on: connection, at: now)
                 packet = []
             }
         }
@@ -201,7 +201,7 @@ struct CompanionsPhone: HostOwner {
             }
         case .readRequested(let request):
             wakings += 1
-            host.host.gatt.respond(to: request, with: [])
+            host.host.gatt.respond(to: request, with: [], at: now)
         default:
             break
         }

@@ -136,12 +136,13 @@ struct RigPhone: HostOwner {
                 intervalMaximum: .milliseconds(30),
                 latency: 0,
                 supervisionTimeout: .milliseconds(2000)
-            )
+            ),
+            at: now
         )
     }
 
     mutating func disconnect() {
-        if let connection { host.disconnect(connection) }
+        if let connection { host.disconnect(connection, at: now) }
     }
 
     mutating func pair(at now: Duration) throws {
@@ -187,7 +188,7 @@ struct RigPhone: HostOwner {
             case .security(.pairingCompleted(_, let summary)): pairings.append(summary)
             case .security(.pairingFailed(_, let failure)): pairingFailures.append(failure)
             case .channel(.opened(let channel)): channels.append(channel)
-            case .channel(.readable(let id)): host.read(from: id, into: &streams[id, default: []])
+            case .channel(.readable(let id)): host.read(from: id, into: &streams[id, default: []], at: now)
             case .channel(.closed(let id, let closure, var unread)):
                 unread.read(into: &streams[id, default: []])
                 channels.removeAll { $0.id == id }

@@ -109,10 +109,11 @@ import Testing
         }
         rig.run(for: .milliseconds(100))
         #expect(rig.onPhone { phone, _ in phone.received.isEmpty })
-        try rig.onPhone { phone, _ in
+        try rig.onPhone { phone, now in
             let connection = try #require(phone.connection)
             let packet: [UInt8] = [0x02, 0x01]
-            try phone.host.gatt.writeWithoutResponse(packet[...], to: AttributeHandle(rawValue: 0x002E), on: connection)
+            let handle = AttributeHandle(rawValue: 0x002E)
+            try phone.host.writeWithoutResponse(packet[...], to: handle, on: connection, at: now)
         }
         rig.run(for: .milliseconds(120))
         #expect(rig.onPhone { phone, _ in phone.received.count } == 1)

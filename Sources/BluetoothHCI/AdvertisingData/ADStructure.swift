@@ -13,7 +13,7 @@ public struct AdvertisingFlags: OptionSet, Hashable, Sendable {
     /// Bit 2, BR/EDR Not Supported: the advertiser speaks LE only.
     public static let brEDRNotSupported = AdvertisingFlags(rawValue: 1 << 2)
     /// Bit 3: the controller can talk LE and BR/EDR to the same device at once.
-    public static let simultaneousLEAndBREDRController = AdvertisingFlags(rawValue: 1 << 3)
+    package static let simultaneousLEAndBREDRController = AdvertisingFlags(rawValue: 1 << 3)
 }
 
 /// Whether a list of services, or a name, is all there is.

@@ -8,10 +8,10 @@ public struct LinkPHYs: Hashable, Sendable {
     public var receive: PHY
 
     /// What every connection on LE 1M starts with.
-    public static let le1M = LinkPHYs(transmit: .le1M, receive: .le1M)
+    package static let le1M = LinkPHYs(transmit: .le1M, receive: .le1M)
 
     /// Makes the PHYs of the two directions, as this side of the connection sees them.
-    public init(transmit: PHY, receive: PHY) {
+    package init(transmit: PHY, receive: PHY) {
         self.transmit = transmit
         self.receive = receive
     }

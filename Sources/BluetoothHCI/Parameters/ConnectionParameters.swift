@@ -18,7 +18,7 @@ public struct ConnectionParameters: Hashable, Sendable {
     public var eventLengthMaximum: ConnectionEventLength
 
     /// The most connection events that a peripheral may skip.
-    public static let maximumLatency: UInt16 = 499
+    package static let maximumLatency: UInt16 = 499
 
     /// Makes parameters of any values: `areValid` says whether the Core allows them. Event lengths are 0 unless given.
     public init(

@@ -21,7 +21,7 @@ public struct PHYSet: OptionSet, Hashable, Sendable {
     /// Bit 2: LE Coded.
     public static let leCoded = PHYSet(rawValue: 1 << 2)
     /// All three PHYs: bits 0 to 2.
-    public static let all: PHYSet = [.le1M, .le2M, .leCoded]
+    package static let all: PHYSet = [.le1M, .le2M, .leCoded]
 }
 
 /// Which PHYs a host wants in each direction.

@@ -12,7 +12,7 @@ public struct LinkSecurity: Hashable, Sendable {
     public var keySize: Int
 
     /// A fresh link to a stranger, unless told otherwise. `keySize` is in bytes: 7 to 16, or 0 without encryption.
-    public init(
+    package init(
         isEncrypted: Bool = false,
         isAuthenticated: Bool = false,
         isBonded: Bool = false,
@@ -27,5 +27,5 @@ public struct LinkSecurity: Hashable, Sendable {
     }
 
     /// A fresh link to a stranger.
-    public static let none = LinkSecurity()
+    package static let none = LinkSecurity()
 }

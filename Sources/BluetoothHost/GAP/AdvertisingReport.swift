@@ -23,9 +23,9 @@ public struct AdvertisingReport: Hashable, Sendable {
     /// How strongly it was sent, in dBm, as the controller says; nil if that is not known.
     public var txPowerDBm: Int8?
     /// The PHY of the primary channel.
-    public var primaryPHY: PHY
+    package var primaryPHY: PHY
     /// The advertising set identifier; nil if there was none.
-    public var sid: UInt8?
+    package var sid: UInt8?
 
     init(_ report: LEAdvertisingReport.Report) {
         address = report.address

@@ -68,7 +68,7 @@ public struct AdvertisingSet: Hashable, Sendable {
     }
 
     /// Whether a connection may come of it.
-    public var isConnectable: Bool {
+    package var isConnectable: Bool {
         switch kind {
         case .connectable, .directed: true
         case .scannable, .nonConnectable: false

@@ -9,9 +9,9 @@ public struct Connection: Hashable, Sendable {
     /// The peer: its identity address, if the controller or a bond's key told it.
     public internal(set) var peer: LEAddress
     /// The peer's address as it was on the air.
-    public let peerAddressOnAir: LEAddress
+    package let peerAddressOnAir: LEAddress
     /// This device's address as it was on the air.
-    public internal(set) var ownAddress: LEAddress
+    package internal(set) var ownAddress: LEAddress
     /// The time between connection events.
     public internal(set) var interval: ConnectionInterval
     /// How many connection events the peripheral may skip.

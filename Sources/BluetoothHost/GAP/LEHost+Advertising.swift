@@ -7,7 +7,8 @@ extension LEHost {
     /// If only the data differ from what is on the air, advertising goes on without a gap. A controller without
     /// extended advertising has one set at a time. `advertisingStarted` or `advertisingFailed` follows; before the
     /// controller is ready, the set waits for it.
-    public mutating func startAdvertising(_ set: AdvertisingSet) {
+    public mutating func startAdvertising(_ set: AdvertisingSet, at now: Duration) {
+        self.now = max(self.now, now)
         guard set.isValid else { return emit(.advertisingFailed(set.id, .invalidHCICommandParameters)) }
         let index: Int
         if let known = advertiser(set.id) {
@@ -26,7 +27,8 @@ extension LEHost {
     }
 
     /// Takes a set off the air. `advertisingEnded` follows if it was there, or on its way there.
-    public mutating func stopAdvertising(_ id: AdvertisingSetID) {
+    public mutating func stopAdvertising(_ id: AdvertisingSetID, at now: Duration) {
+        self.now = max(self.now, now)
         guard let index = advertiser(id) else { return }
         let mayBeOnAir = advertisers[index].mayBeOnAir || advertisers[index].isDoubtful
         if case .starting(let sequence) = advertisers[index].phase { commands.cancel(sequence) }

@@ -12,7 +12,8 @@ struct Initiation: Sendable {
 extension LEHost {
     /// Connects to a peer as soon as it advertises. `connected` or `connectionFailed` follows; one peer at a time.
     /// Before the controller is ready, connecting waits for it; if the controller is restarted, it fails.
-    public mutating func connect(to peer: LEAddress, _ parameters: ConnectionParameters) {
+    public mutating func connect(to peer: LEAddress, _ parameters: ConnectionParameters, at now: Duration) {
+        self.now = max(self.now, now)
         guard parameters.areValid else { return emit(.connectionFailed(peer, .invalidHCICommandParameters)) }
         guard initiation == nil else { return emit(.connectionFailed(peer, .commandDisallowed)) }
         guard !links.contains(where: { $0.connection.peer == peer }) else {
@@ -52,7 +53,8 @@ extension LEHost {
     }
 
     /// Gives up connecting. `connectionFailed` follows, or `connected` if the peer was faster.
-    public mutating func cancelConnecting() {
+    public mutating func cancelConnecting(at now: Duration) {
+        self.now = max(self.now, now)
         guard let initiation else { return }
         guard initiation.isBegun else { return initiationFailed(.operationCancelledByHost) }
         send(LECreateConnectionCancel(), for: .cancelConnecting)
@@ -61,8 +63,10 @@ extension LEHost {
     /// Ends a connection. `disconnected` follows.
     public mutating func disconnect(
         _ handle: ConnectionHandle,
-        reason: HCIStatus = .remoteUserTerminatedConnection
+        reason: HCIStatus = .remoteUserTerminatedConnection,
+        at now: Duration
     ) {
+        self.now = max(self.now, now)
         guard let index = link(handle), !links[index].isDisconnecting else { return }
         links[index].isDisconnecting = true
         send(Disconnect(handle: handle, reason: reason), for: .disconnect(handle))
@@ -78,7 +82,8 @@ extension LEHost {
     }
 
     /// Reads how strongly a peer is received. `rssi` follows.
-    public mutating func readRSSI(_ handle: ConnectionHandle) {
+    public mutating func readRSSI(_ handle: ConnectionHandle, at now: Duration) {
+        self.now = max(self.now, now)
         guard link(handle) != nil else { return }
         send(ReadRSSI(handle: handle), for: .readRSSI(handle))
     }

@@ -5,7 +5,12 @@ extension LEHost {
     /// Changes the parameters of a connection: a central does, a peripheral asks, by the link layer if both sides can
     /// and by signaling if not. `parametersUpdated` or `parametersUpdateFailed` follows. While a change is under way,
     /// the last one wanted waits.
-    public mutating func requestParameters(_ handle: ConnectionHandle, _ parameters: ConnectionParameters) {
+    public mutating func requestParameters(
+        _ handle: ConnectionHandle,
+        _ parameters: ConnectionParameters,
+        at now: Duration
+    ) {
+        self.now = max(self.now, now)
         guard let index = link(handle) else { return }
         guard parameters.areValid else { return emit(.parametersUpdateFailed(handle, .invalid)) }
         links[index].wantedParameters = parameters
@@ -13,7 +18,8 @@ extension LEHost {
     }
 
     /// Suggests how much one link layer packet of a connection may carry. `dataLengthUpdated` follows if it changes.
-    public mutating func setDataLength(_ handle: ConnectionHandle, transmit: DataLength) {
+    public mutating func setDataLength(_ handle: ConnectionHandle, transmit: DataLength, at now: Duration) {
+        self.now = max(self.now, now)
         guard link(handle) != nil, capabilities.supportsDataLengthExtension else { return }
         send(LESetDataLength(handle: handle, transmit: transmit), for: .other)
     }
@@ -22,8 +28,10 @@ extension LEHost {
     public mutating func setPHY(
         _ handle: ConnectionHandle,
         _ preferences: PHYPreferences,
-        options: PHYOptions = []
+        options: PHYOptions = [],
+        at now: Duration
     ) {
+        self.now = max(self.now, now)
         guard link(handle) != nil else { return }
         guard capabilities.supportsPHYChange else {
             return emit(.phyUpdated(handle, .failure(.unsupportedFeatureOrParameterValue)))

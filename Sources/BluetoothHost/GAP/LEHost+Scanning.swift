@@ -22,7 +22,8 @@ enum Scanning: Hashable, Sendable {
 extension LEHost {
     /// Listens for advertisements, in the new way if it does already. `scanningStarted` or `scanningFailed` follows;
     /// before the controller is ready, it waits for it.
-    public mutating func startScanning(_ parameters: ScanParameters) {
+    public mutating func startScanning(_ parameters: ScanParameters, at now: Duration) {
+        self.now = max(self.now, now)
         guard parameters.areValid else { return emit(.scanningFailed(.invalidHCICommandParameters)) }
         if isReady {
             beginScanning(parameters)
@@ -36,7 +37,8 @@ extension LEHost {
     /// If scanning is on, or the controller is being told to begin, the controller is told to stop. `scanningEnded` follows
     /// when it answers, even if it refuses. No event follows in these cases: scanning is off; the controller is not ready yet;
     /// it is lost or restarted before it answers; the queue of commands is full.
-    public mutating func stopScanning() {
+    public mutating func stopScanning(at now: Duration) {
+        self.now = max(self.now, now)
         switch scanning {
         case .off: return
         case .wanted: scanning = .off

@@ -64,7 +64,7 @@ public struct AttributeOperations: OptionSet, Hashable, Sendable {
     /// Write Command.
     public static let writeWithoutResponse = AttributeOperations(rawValue: 0x04)
     /// Signed Write Command. The layer does not verify signatures and ignores every one.
-    public static let signedWrite = AttributeOperations(rawValue: 0x08)
+    package static let signedWrite = AttributeOperations(rawValue: 0x08)
 
     /// What changes the value.
     static let anyWrite: AttributeOperations = [.write, .writeWithoutResponse, .signedWrite]

@@ -8,7 +8,7 @@ public struct CharacteristicProperties: OptionSet, Hashable, Sendable {
     public init(rawValue: UInt16) { self.rawValue = rawValue }
 
     /// The value can be broadcast as the server characteristic configuration says. This layer does not broadcast.
-    public static let broadcast = CharacteristicProperties(rawValue: 0x0001)
+    package static let broadcast = CharacteristicProperties(rawValue: 0x0001)
     /// The value can be read.
     public static let read = CharacteristicProperties(rawValue: 0x0002)
     /// The value can be written with a Write Command, which gets no answer.
@@ -20,13 +20,13 @@ public struct CharacteristicProperties: OptionSet, Hashable, Sendable {
     /// The value can be sent and confirmed, with a client that has subscribed to `Subscription.indications`.
     public static let indicate = CharacteristicProperties(rawValue: 0x0020)
     /// The value can be written with a Signed Write Command. This layer ignores every one.
-    public static let authenticatedSignedWrites = CharacteristicProperties(rawValue: 0x0040)
+    package static let authenticatedSignedWrites = CharacteristicProperties(rawValue: 0x0040)
     /// The extended properties descriptor is there. With the two below, the layer sets this bit itself.
-    public static let extendedProperties = CharacteristicProperties(rawValue: 0x0080)
+    package static let extendedProperties = CharacteristicProperties(rawValue: 0x0080)
     /// Several values can be written in one reliable write.
     public static let reliableWrite = CharacteristicProperties(rawValue: 0x0100)
     /// The user description descriptor can be written.
-    public static let writableAuxiliaries = CharacteristicProperties(rawValue: 0x0200)
+    package static let writableAuxiliaries = CharacteristicProperties(rawValue: 0x0200)
 
     /// The properties field of the declaration.
     var declared: UInt8 {

@@ -34,7 +34,7 @@ public struct GATTDatabase: Sendable {
     private var handleByName: [AttributeName: AttributeHandle] = [:]
 
     /// A database without any attribute.
-    public init() {}
+    package init() {}
 
     /// In which order services may lie in the handle space.
     public enum ServiceOrder: Sendable {

@@ -217,7 +217,7 @@ public struct Descriptor: Sendable {
     }
 
     /// The extended properties, at this place among the descriptors. Their value follows from the properties.
-    public static func characteristicExtendedProperties(
+    package static func characteristicExtendedProperties(
         name: AttributeName? = nil,
         at handle: AttributeHandle? = nil
     ) -> Descriptor {
@@ -226,7 +226,7 @@ public struct Descriptor: Sendable {
 
     /// A descriptor that the layer gives no meaning to, whatever its UUID: all clients share one value, and nothing
     /// follows from it. For copies of other devices' databases.
-    public static func uninterpreted(
+    package static func uninterpreted(
         _ uuid: BluetoothUUID,
         name: AttributeName? = nil,
         at handle: AttributeHandle? = nil,

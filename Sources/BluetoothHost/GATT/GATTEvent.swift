@@ -204,7 +204,7 @@ public struct SubscriptionChange: GATTWriteRequest, Hashable {
     /// The characteristic value.
     public let handle: AttributeHandle
     /// What the client was subscribed to before; empty if to nothing.
-    public let previous: Subscription
+    package let previous: Subscription
     /// What the client is subscribed to now; empty if to nothing.
     public let current: Subscription
     /// Why the subscription changed. Only `requested` waits for an answer.

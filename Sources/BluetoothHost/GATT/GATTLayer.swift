@@ -198,15 +198,22 @@ extension GATTLayer {
         _ value: ArraySlice<UInt8>,
         of handle: AttributeHandle,
         on connection: ConnectionHandle,
-        evenIfNotSubscribed: Bool = false
+        evenIfNotSubscribed: Bool = false,
+        at now: Duration
     ) throws(GATTError) {
+        latest = max(latest, now)
         let index = try requireIndex(of: connection)
         try connections[index].notify(value, of: handle, evenIfNotSubscribed: evenIfNotSubscribed, database)
     }
 
     /// Queues one notification of two values or more, all of which must fit into the MTU, for a client that said
     /// that it takes such.
-    package mutating func notify(_ values: [HandleValue], on connection: ConnectionHandle) throws(GATTError) {
+    package mutating func notify(
+        _ values: [HandleValue],
+        on connection: ConnectionHandle,
+        at now: Duration
+    ) throws(GATTError) {
+        latest = max(latest, now)
         let index = try requireIndex(of: connection)
         try connections[index].notify(values, database)
     }
@@ -250,8 +257,9 @@ extension GATTLayer {
     /// Answers a read with the whole value, of which the client gets what it asked for.
     /// - Returns: false when the request has been answered, or its connection is gone.
     @discardableResult
-    package mutating func respond(to request: ReadRequest, with value: ArraySlice<UInt8>) -> Bool {
-        resume(request) { session, question, link, database, _ throws(ATTRefusal) in
+    package mutating func respond(to request: ReadRequest, with value: ArraySlice<UInt8>, at now: Duration) -> Bool {
+        latest = max(latest, now)
+        return resume(request) { session, question, link, database, _ throws(ATTRefusal) in
             try session.resume(question, with: value, link, database)
         }
     }
@@ -259,8 +267,9 @@ extension GATTLayer {
     /// Accepts a write.
     /// - Returns: false when the request has been answered, or its connection is gone.
     @discardableResult
-    package mutating func respond(to request: some GATTWriteRequest) -> Bool {
-        resume(request) { session, question, link, database, events throws(ATTRefusal) in
+    package mutating func respond(to request: some GATTWriteRequest, at now: Duration) -> Bool {
+        latest = max(latest, now)
+        return resume(request) { session, question, link, database, events throws(ATTRefusal) in
             try session.resumeAccepted(question, link, &database, &events)
         }
     }
@@ -268,8 +277,9 @@ extension GATTLayer {
     /// Refuses a request.
     /// - Returns: false when the request has been answered, or its connection is gone.
     @discardableResult
-    package mutating func refuse(_ request: some GATTRequest, with error: ATTError) -> Bool {
-        resume(request) { _, question, _, _, _ throws(ATTRefusal) in
+    package mutating func refuse(_ request: some GATTRequest, with error: ATTError, at now: Duration) -> Bool {
+        latest = max(latest, now)
+        return resume(request) { _, question, _, _, _ throws(ATTRefusal) in
             throw ATTRefusal(error, at: question.handle)
         }
     }
@@ -396,8 +406,10 @@ extension GATTLayer {
     package mutating func writeWithoutResponse(
         _ value: ArraySlice<UInt8>,
         to handle: AttributeHandle,
-        on connection: ConnectionHandle
+        on connection: ConnectionHandle,
+        at now: Duration
     ) throws(GATTError) {
+        latest = max(latest, now)
         let index = try requireIndex(of: connection)
         try connections[index].writeWithoutResponse(value, to: handle)
     }

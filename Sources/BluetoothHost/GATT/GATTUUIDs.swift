@@ -17,27 +17,27 @@ extension BluetoothUUID {
     /// Properties that the declaration has no room for: 2 bytes (Core 5.4, Vol 3, Part G, 3.3.3.1).
     package static let characteristicExtendedProperties = uuid16(0x2900)
     /// What the characteristic is, in UTF-8 for people to read (Core 5.4, Vol 3, Part G, 3.3.3.2).
-    public static let characteristicUserDescription = uuid16(0x2901)
+    package static let characteristicUserDescription = uuid16(0x2901)
     /// What a client has subscribed to: 2 bytes, which each client has for itself (Core 5.4, Vol 3, Part G, 3.3.3.3).
-    public static let clientCharacteristicConfiguration = uuid16(0x2902)
+    package static let clientCharacteristicConfiguration = uuid16(0x2902)
     /// Whether the server broadcasts the value: 2 bytes, the same for all clients (Core 5.4, Vol 3, Part G, 3.3.3.4).
     package static let serverCharacteristicConfiguration = uuid16(0x2903)
     /// How to show the value: its format, exponent and unit, 7 bytes in all (Core 5.4, Vol 3, Part G, 3.3.3.5).
-    public static let characteristicPresentationFormat = uuid16(0x2904)
+    package static let characteristicPresentationFormat = uuid16(0x2904)
     /// The handles of the presentation formats of a value that has several parts (Core 5.4, Vol 3, Part G, 3.3.3.6).
     package static let characteristicAggregateFormat = uuid16(0x2905)
 
     // The services that every GATT server has, and their characteristics.
     /// The service that says what a device is called and looks like (Core 5.4, Vol 3, Part C, 12).
-    public static let genericAccess = uuid16(0x1800)
+    package static let genericAccess = uuid16(0x1800)
     /// What the device is called, in UTF-8 (Core 5.4, Vol 3, Part C, 12.1).
-    public static let deviceName = uuid16(0x2A00)
+    package static let deviceName = uuid16(0x2A00)
     /// What kind of device it is: 2 bytes (Core 5.4, Vol 3, Part C, 12.2; Bluetooth Assigned Numbers, 2.6).
-    public static let appearance = uuid16(0x2A01)
+    package static let appearance = uuid16(0x2A01)
     /// The service that tells clients about the database (Core 5.4, Vol 3, Part G, 7).
-    public static let genericAttribute = uuid16(0x1801)
+    package static let genericAttribute = uuid16(0x1801)
     /// The range of handles that has changed, first and last (2 bytes each). It is indicated (Core 5.4, Vol 3, Part G, 7.1).
-    public static let serviceChanged = uuid16(0x2A05)
+    package static let serviceChanged = uuid16(0x2A05)
     /// Bits that a client sets for what it can do; each client has them for itself (Core 5.4, Vol 3, Part G, 7.2).
     package static let clientSupportedFeatures = uuid16(0x2B29)
     /// 16 bytes that change with the database: see `GATTDatabase.hash(_:)` (Core 5.4, Vol 3, Part G, 7.3).

@@ -17,7 +17,7 @@ public struct Channel: Hashable, Sendable {
     /// What it was opened to.
     public let spsm: SPSM
     /// Whether this side asked for it.
-    public let isInitiator: Bool
+    package let isInitiator: Bool
     /// Whether it was opened by an enhanced request, so that it can be reconfigured.
     package let isEnhanced: Bool
     /// This side's end.

@@ -16,7 +16,8 @@ extension LEHost {
     }
 
     /// Closes the channels that peers opened to a service, and lets them open no more.
-    public mutating func stopListening(_ spsm: SPSM) {
+    public mutating func stopListening(_ spsm: SPSM, at now: Duration) {
+        self.now = max(self.now, now)
         channels.stopListening(spsm)
         for channel in openChannels where channel.spsm == spsm && !channel.isInitiator {
             close(channel.id, .withdrawn)
@@ -29,8 +30,10 @@ extension LEHost {
     public mutating func openChannel(
         to spsm: SPSM,
         on connection: ConnectionHandle,
-        _ parameters: ChannelParameters = ChannelParameters()
+        _ parameters: ChannelParameters = ChannelParameters(),
+        at now: Duration
     ) throws(ChannelError) -> Channel.ID {
+        self.now = max(self.now, now)
         let channels = try open(1, to: spsm, on: connection, parameters, isEnhanced: false)
         guard let channel = channels.first else { throw .noCIDLeft }
         return channel
@@ -38,13 +41,15 @@ extension LEHost {
 
     /// Asks a peer to open up to five channels at once, in enhanced credit-based flow control mode. `opened` or
     /// `closed` follows for each.
-    public mutating func openEnhancedChannels(
+    package mutating func openEnhancedChannels(
         _ count: Int,
         to spsm: SPSM,
         on connection: ConnectionHandle,
-        _ parameters: ChannelParameters = ChannelParameters()
+        _ parameters: ChannelParameters = ChannelParameters(),
+        at now: Duration
     ) throws(ChannelError) -> [Channel.ID] {
-        try open(count, to: spsm, on: connection, parameters, isEnhanced: true)
+        self.now = max(self.now, now)
+        return try open(count, to: spsm, on: connection, parameters, isEnhanced: true)
     }
 
     private mutating func open(
@@ -72,13 +77,22 @@ extension LEHost {
     /// - Parameters:
     ///   - mtu: the longest SDU, not less than it was.
     ///   - mps: the longest payload of a K-frame, not less than it was unless there is only one channel.
-    public mutating func reconfigure(_ channels: [Channel.ID], mtu: Int, mps: Int) throws(ChannelError) {
+    package mutating func reconfigure(
+        _ channels: [Channel.ID],
+        mtu: Int,
+        mps: Int,
+        at now: Duration
+    ) throws(ChannelError) {
+        self.now = max(self.now, now)
         guard let connection = channels.first?.connection, let index = link(connection) else { throw .notOpen }
-        try self.channels.reconfigure(channels, mtu: mtu, mps: mps, &links[index].signaling, at: now)
+        try self.channels.reconfigure(channels, mtu: mtu, mps: mps, &links[index].signaling, at: self.now)
     }
 
     /// Closes a channel. What was written and has not been sent is lost; `closed` follows.
-    public mutating func close(_ channel: Channel.ID) { close(channel, .byOwner) }
+    public mutating func close(_ channel: Channel.ID, at now: Duration) {
+        self.now = max(self.now, now)
+        close(channel, .byOwner)
+    }
 
     private mutating func close(_ channel: Channel.ID, _ closure: ChannelClosure) {
         guard let index = link(channel.connection), let place = channels.place(channel) else { return }
@@ -99,7 +113,8 @@ extension LEHost {
     /// Writes bytes to a stream.
     /// - Returns: how many were taken. If not all were, `writable` follows when there is room again; a channel that is
     ///   not open takes none.
-    public mutating func write(_ bytes: ArraySlice<UInt8>, to channel: Channel.ID) -> Int {
+    public mutating func write(_ bytes: ArraySlice<UInt8>, to channel: Channel.ID, at now: Duration) -> Int {
+        self.now = max(self.now, now)
         guard let place = channels.place(channel) else { return 0 }
         return channels.connections[place.connection].open[place.channel].outbound.write(bytes)
     }
@@ -123,7 +138,12 @@ extension LEHost {
     }
 
     /// Writes one SDU.
-    public mutating func writeSDU(_ sdu: ArraySlice<UInt8>, to channel: Channel.ID) throws(ChannelError) {
+    public mutating func writeSDU(
+        _ sdu: ArraySlice<UInt8>,
+        to channel: Channel.ID,
+        at now: Duration
+    ) throws(ChannelError) {
+        self.now = max(self.now, now)
         guard let place = channels.place(channel) else { throw .notOpen }
         try channels.connections[place.connection].open[place.channel].outbound.writeSDU(sdu)
     }
@@ -131,14 +151,21 @@ extension LEHost {
     /// Moves bytes that have come in to the end of `buffer`; of a channel that is used as a stream.
     /// - Returns: how many there were, `maximum` at most; none of a channel that is not open.
     @discardableResult
-    public mutating func read(_ maximum: Int = .max, from channel: Channel.ID, into buffer: inout [UInt8]) -> Int {
+    public mutating func read(
+        _ maximum: Int = .max,
+        from channel: Channel.ID,
+        into buffer: inout [UInt8],
+        at now: Duration
+    ) -> Int {
+        self.now = max(self.now, now)
         guard let place = channels.place(channel) else { return 0 }
         return channels.connections[place.connection].open[place.channel].inbound.data.read(maximum, into: &buffer)
     }
 
     /// Moves the oldest SDU, if it is whole, to the end of `buffer`; of a channel that is used as a sequence of SDUs.
     /// - Returns: whether there was one.
-    public mutating func readSDU(from channel: Channel.ID, into buffer: inout [UInt8]) -> Bool {
+    public mutating func readSDU(from channel: Channel.ID, into buffer: inout [UInt8], at now: Duration) -> Bool {
+        self.now = max(self.now, now)
         guard let place = channels.place(channel) else { return false }
         return channels.connections[place.connection].open[place.channel].inbound.data.readSDU(into: &buffer)
     }

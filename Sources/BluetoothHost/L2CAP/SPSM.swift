@@ -9,9 +9,9 @@ public struct SPSM: RawRepresentable, Hashable, Sendable {
     public init(rawValue: UInt16) { self.rawValue = rawValue }
 
     /// Those that the Bluetooth SIG assigns.
-    public static let fixedRange: ClosedRange<UInt16> = 0x0001...0x007F
+    package static let fixedRange: ClosedRange<UInt16> = 0x0001...0x007F
     /// Those that a device gives to its services as it likes, and clients learn from the service.
-    public static let dynamicRange: ClosedRange<UInt16> = 0x0080...0x00FF
+    package static let dynamicRange: ClosedRange<UInt16> = 0x0080...0x00FF
 
     /// Whether a service can have it.
     var isValid: Bool { Self.fixedRange.contains(rawValue) || Self.dynamicRange.contains(rawValue) }

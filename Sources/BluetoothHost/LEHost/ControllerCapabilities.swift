@@ -19,15 +19,15 @@ public struct ControllerCapabilities: Hashable, Sendable {
     /// Which combinations of link layer states are possible; empty if it did not say.
     package internal(set) var states = LEStates(rawValue: 0)
     /// How much it can send in one link layer packet.
-    public internal(set) var maximumTransmitLength = DataLength.minimum
+    package internal(set) var maximumTransmitLength = DataLength.minimum
     /// How much data an advertising set can hold, in octets.
     public internal(set) var maximumAdvertisingDataLength = AdvertisingBytes.capacity
     /// How many advertising sets there can be.
     public internal(set) var advertisingSetCount = 1
     /// How many devices its filter accept list can hold.
-    public internal(set) var filterAcceptListSize = 0
+    package internal(set) var filterAcceptListSize = 0
     /// How many devices its resolving list can hold.
-    public internal(set) var resolvingListSize = 0
+    package internal(set) var resolvingListSize = 0
 
     /// Whether advertising, scanning and connecting use the extended commands. The Core forbids to mix them with the
     /// legacy ones, so they are used when none of the three would be lost.
@@ -54,17 +54,17 @@ public struct ControllerCapabilities: Hashable, Sendable {
     public var canAdvertiseWhileConnected: Bool { states.contains(.connectableAdvertisingAsPeripheral) }
 
     /// Whether link layer packets can be longer than 27 octets.
-    public var supportsDataLengthExtension: Bool {
+    package var supportsDataLengthExtension: Bool {
         features.contains(.dataPacketLengthExtension) && commands.contains(LESetDataLength.id)
     }
 
     /// Whether the PHY of a connection can be changed.
-    public var supportsPHYChange: Bool {
+    package var supportsPHYChange: Bool {
         !features.isDisjoint(with: [.le2MPHY, .leCodedPHY]) && commands.contains(LESetPHY.id)
     }
 
     /// Whether a peripheral can ask for connection parameters by the link layer.
-    public var supportsParameterRequest: Bool {
+    package var supportsParameterRequest: Bool {
         features.contains(.connectionParametersRequest) && commands.contains(LEConnectionUpdate.id)
     }
 

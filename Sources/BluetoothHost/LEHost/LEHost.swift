@@ -5,8 +5,11 @@ import DequeModule
 /// A Bluetooth LE host: everything between a controller and a profile.
 ///
 /// It does no I/O. Packets from the controller and the time come in; packets for the controller, events for the owner
-/// and the next deadline are asked for. What the owner calls counts from the time that was handed in last, so it hands
-/// in the time first, with `advance(to:)`, if some has passed.
+/// and the next deadline are asked for. Every call that may send something or start a timer takes the time; one that is
+/// earlier than a time that was handed in before counts as that one.
+///
+/// This is the only face of the host: `GATTLayer` and `SecurityManager` are public for what can be configured of them.
+/// `LEHostEvent` says which events are requests, how each is answered, and what happens to one that is not.
 ///
 /// What is wanted on the air (advertising sets, scanning) survives a restart of the controller; connections do not.
 public struct LEHost: HCIHost, Sendable {
@@ -23,11 +26,10 @@ public struct LEHost: HCIHost, Sendable {
     public let configuration: Configuration
     /// What encrypts, authenticates and agrees on keys.
     package let cryptography: LECryptography
-    /// The Generic Attribute Profile on all connections. The owner uses what is meant for it: values, answers and
-    /// procedures; connections, PDUs and time come from the host.
+    /// The Generic Attribute Profile on all connections. Connections, PDUs and time come from the host.
     package var gatt: GATTLayer
-    /// Pairing, bonds and encryption on all connections; nil if this host does not pair. The owner uses what is meant
-    /// for it: pairing, answers and bonds; connections, commands and the controller's events come from the host.
+    /// Pairing, bonds and encryption on all connections; nil if this host does not pair. Connections, commands and the
+    /// controller's events come from the host.
     package var security: SecurityManager?
     /// The credit-based channels on all connections.
     var channels: ChannelManager
@@ -36,7 +38,7 @@ public struct LEHost: HCIHost, Sendable {
     /// The address that the host is known by; certain from `ready` on.
     public internal(set) var ownAddress: LEAddress
     /// How often something went wrong.
-    public internal(set) var counters = LEHostCounters()
+    package internal(set) var counters = LEHostCounters()
 
     var state = State.off
     var commands = CommandQueue()

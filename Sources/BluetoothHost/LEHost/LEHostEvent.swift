@@ -2,6 +2,26 @@ import BluetoothHCI
 import ByteCoding
 
 /// What a host has to tell its owner.
+///
+/// Some events are requests. Each can be answered and refused by a call of `LEHost`, and each is refused when the owner
+/// does not answer in time:
+///
+/// | request | answered by | refused by |
+/// |---|---|---|
+/// | `GATTEvent.readRequested` | `respond(to:with:at:)` | `refuse(_:with:at:)` |
+/// | `GATTEvent.writeRequested` | `respond(to:at:)` | `refuse(_:with:at:)` |
+/// | `GATTEvent.subscriptionChanged`, of the cause `requested` | `respond(to:at:)` | `refuse(_:with:at:)` |
+/// | `SecurityEvent.prompt` | `answer(_:with:at:)` | the same with `reject`; `cancelPairing(_:at:)` |
+/// | `SecurityEvent.securityRequested` | `pair(_:at:)`, `encrypt(_:at:)` | `rejectSecurityRequest(_:at:)` |
+///
+/// What the owner does not answer within `GATTLayer.OwnerAnswers`, 10 s, of a client's requests, the host refuses with
+/// Unlikely Error, and `GATTEvent.requestNotAnswered` follows. A pairing that the owner does not answer for fails after
+/// 30 s on both sides, without another command to the peer (Core 5.4, Vol 3, Part H, 3.4); `SecurityEvent.pairingFailed`
+/// follows.
+///
+/// The host answers all other requests of peers and of the controller by itself: for channels by the `ChannelListener`, for
+/// connection parameters by `AcceptableParameters`, for keys by the bonds, for pairing by the configuration of the
+/// Security Manager.
 public enum LEHostEvent: Sendable {
     /// The controller has been started, or started again: what was wanted on the air is going there.
     case ready(ControllerCapabilities)
@@ -101,21 +121,21 @@ extension RestartReason: CustomStringConvertible {
 }
 
 /// How often something went wrong that was dealt with; what notices tell one by one, as numbers.
-public struct LEHostCounters: Hashable, Sendable {
+package struct LEHostCounters: Hashable, Sendable {
     /// Packets from the controller that could not be read.
-    public internal(set) var malformedPackets = 0
+    package internal(set) var malformedPackets = 0
     /// Events that this host does not know, beyond the first of each kind, which it tells of.
-    public internal(set) var unknownEvents = 0
+    package internal(set) var unknownEvents = 0
     /// ACL packets of connections that do not exist.
-    public internal(set) var unknownConnectionPackets = 0
+    package internal(set) var unknownConnectionPackets = 0
     /// L2CAP frames that were dropped because their packets did not fit together.
-    public internal(set) var droppedFrames = 0
+    package internal(set) var droppedFrames = 0
     /// L2CAP frames on channels that are not open.
-    public internal(set) var unknownChannelFrames = 0
+    package internal(set) var unknownChannelFrames = 0
     /// Packets that the controller says it sent, but that were not sent to it.
-    public internal(set) var excessCompletedPackets = 0
+    package internal(set) var excessCompletedPackets = 0
     /// Reports and notices that were lost because the owner did not take them.
-    public internal(set) var lostEvents = 0
+    package internal(set) var lostEvents = 0
 
     /// Nothing has gone wrong.
     package init() {}

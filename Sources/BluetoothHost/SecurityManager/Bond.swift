@@ -62,24 +62,24 @@ public struct Bond: Hashable, Sendable {
 
     /// What the owner of the bond keeps with it. The Security Manager only carries it along, also into the bond that
     /// replaces this one when the same device pairs again.
-    public struct Metadata: Hashable, Sendable {
+    package struct Metadata: Hashable, Sendable {
         /// The peer's name, to show to people.
-        public var name: String
+        package var name: String
         /// Bits that mean something to the owner.
-        public var flags: OwnerFlags
+        package var flags: OwnerFlags
 
         /// No name and no flags, unless told otherwise. Of a name, at most `maximumNameSize` octets of UTF-8 are
         /// stored.
-        public init(name: String = "", flags: OwnerFlags = []) {
+        package init(name: String = "", flags: OwnerFlags = []) {
             self.name = name
             self.flags = flags
         }
     }
 
     /// Bits that mean something to the owner of a bond alone, who gives them names in an extension.
-    public struct OwnerFlags: OptionSet, Hashable, Sendable {
-        public let rawValue: UInt32
-        public init(rawValue: UInt32) { self.rawValue = rawValue }
+    package struct OwnerFlags: OptionSet, Hashable, Sendable {
+        package let rawValue: UInt32
+        package init(rawValue: UInt32) { self.rawValue = rawValue }
     }
 
     /// Who the peer is: its public or static random address.
@@ -97,7 +97,7 @@ public struct Bond: Hashable, Sendable {
     /// Which keys of this device the peer was given.
     package var distributedKeys: DistributedKeys
     /// What the owner keeps with the bond.
-    public var metadata: Metadata
+    package var metadata: Metadata
 
     /// A bond, whose `identity` must be a public or static random address: with another one, `init(reading:)` refuses
     /// what `encode(to:)` makes of it. That the controller resolved the address is not kept.
@@ -122,7 +122,7 @@ public struct Bond: Hashable, Sendable {
     }
 
     /// Whether the keys came from LE Secure Connections.
-    public var usesSecureConnections: Bool {
+    package var usesSecureConnections: Bool {
         switch keys {
         case .secureConnections: true
         case .legacy: false

@@ -85,7 +85,7 @@ public struct EncryptionKeySize: Hashable, Comparable, Sendable, CustomStringCon
     package static let maximum = EncryptionKeySize(unchecked: 16)
 
     /// Nil unless the size is 7...16.
-    public init?(octets: Int) {
+    package init?(octets: Int) {
         guard (7...16).contains(octets) else { return nil }
         self.octets = octets
     }

@@ -13,7 +13,7 @@ public struct AppMessageTransactionID: RawRepresentable, Hashable, Sendable, Exp
     public init(integerLiteral value: UInt8) { rawValue = value }
 
     /// The number after this one; 0 follows 255.
-    public var next: AppMessageTransactionID { AppMessageTransactionID(rawValue: rawValue &+ 1) }
+    package var next: AppMessageTransactionID { AppMessageTransactionID(rawValue: rawValue &+ 1) }
 
     public var description: String { "\(rawValue)" }
 }

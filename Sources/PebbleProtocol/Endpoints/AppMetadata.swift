@@ -10,7 +10,7 @@ public struct AppMetadata: Equatable, Sendable {
     /// What kind of app it is.
     public var flags: AppFlags
     /// A resource.
-    public var iconResourceID: UInt32
+    package var iconResourceID: UInt32
     /// The app's own version.
     public var majorVersion: UInt8
     /// The minor number of the app's own version.
@@ -18,9 +18,9 @@ public struct AppMetadata: Equatable, Sendable {
     /// What it was built with.
     public var sdk: SDKVersion
     /// `argb2222`.
-    public var faceBackgroundColor: UInt8
+    package var faceBackgroundColor: UInt8
     /// A built-in template; 0 for none.
-    public var faceTemplateID: UInt8
+    package var faceTemplateID: UInt8
     /// At most 96 bytes.
     public var name: String
 

@@ -8,7 +8,7 @@ public struct BlobDBToken: RawRepresentable, Hashable, Sendable {
     public init(rawValue: UInt16) { self.rawValue = rawValue }
 
     /// What the answer names when a message was too short to have a token.
-    public static let none = BlobDBToken(rawValue: 0)
+    package static let none = BlobDBToken(rawValue: 0)
 }
 
 /// One of the watch's databases.

@@ -14,9 +14,9 @@ public struct Capabilities: OptionSet, Hashable, Sendable {
     /// More than four generations of logs, and an answer for "no such logs".
     public static let infiniteLogDump = Capabilities(bit: 1)
     /// Play state, volume and player messages.
-    public static let extendedMusic = Capabilities(bit: 2)
+    package static let extendedMusic = Capabilities(bit: 2)
     /// Dismissals of notifications are mirrored.
-    public static let extendedNotifications = Capabilities(bit: 3)
+    package static let extendedNotifications = Capabilities(bit: 3)
     /// Watch: accepts a language pack as a file upload.
     package static let languagePack = Capabilities(bit: 4)
     /// AppMessages of up to ``AppMessageLimits/extendedSize`` bytes, if both sides have it.

@@ -12,17 +12,17 @@ public struct FirmwareMetadata: Equatable, Sendable {
     /// At most seven characters.
     public var shortGitHash: String
     /// What kind of image this is.
-    public var flags: Flags
+    package var flags: Flags
     /// The board that it is for.
     public var hardwarePlatform: HardwarePlatform
     /// The version of this layout.
     package var metadataVersion: UInt8
 
     /// What kind of image this is.
-    public struct Flags: OptionSet, Hashable, Sendable {
-        public let rawValue: UInt8
+    package struct Flags: OptionSet, Hashable, Sendable {
+        package let rawValue: UInt8
 
-        public init(rawValue: UInt8) { self.rawValue = rawValue }
+        package init(rawValue: UInt8) { self.rawValue = rawValue }
 
         /// Bit 0: the image is recovery firmware.
         package static let recovery = Flags(rawValue: 1 << 0)

@@ -1,5 +1,5 @@
 /// The kind of watch that an app binary is built for.
-public enum AppPlatform: String, Hashable, Sendable, CaseIterable {
+package enum AppPlatform: String, Hashable, Sendable, CaseIterable {
     /// The kinds of watches by the SDK's names: aplite is Pebble and Pebble Steel, basalt Pebble Time and Time Steel, chalk
     /// Pebble Time Round, diorite Pebble 2, emery Pebble Time 2, flint Pebble 2 Duo, gabbro Pebble Round 2. The raw value is
     /// also the name of the folder in a `.pbw` bundle that holds the kind's binary.
@@ -41,7 +41,7 @@ public struct HardwarePlatform: RawRepresentable, Hashable, Sendable {
     package static let getafixDVT = HardwarePlatform(20)
 
     /// The kind of app that it runs; nil if the number has no meaning.
-    public var appPlatform: AppPlatform? {
+    package var appPlatform: AppPlatform? {
         switch rawValue {
         case 1...6, 0xFE, 0xFF: .aplite
         case 7, 8, 10, 0xFC, 0xFD: .basalt

@@ -10,7 +10,7 @@ public struct LegacyChecksum: Sendable {
     private var tailLength = 0
 
     /// Of no bytes.
-    public init() {}
+    package init() {}
 
     /// The checksum of all of some bytes.
     public static func checksum(of bytes: some Sequence<UInt8>) -> UInt32 {
@@ -20,7 +20,7 @@ public struct LegacyChecksum: Sendable {
     }
 
     /// Adds bytes at the end; pieces of any length give what the whole gives.
-    public mutating func update(_ bytes: some Sequence<UInt8>) {
+    package mutating func update(_ bytes: some Sequence<UInt8>) {
         for byte in bytes {
             tail = tail << 8 | UInt32(byte)
             tailLength += 1
@@ -32,7 +32,7 @@ public struct LegacyChecksum: Sendable {
     }
 
     /// The checksum of everything so far.
-    public var value: UInt32 { tailLength == 0 ? remainder : Self.shifted(remainder ^ tail) }
+    package var value: UInt32 { tailLength == 0 ? remainder : Self.shifted(remainder ^ tail) }
 
     /// 32 steps of the shift register, a byte at a time.
     private static func shifted(_ word: UInt32) -> UInt32 {

@@ -11,7 +11,7 @@ public struct PhonePlatform: RawRepresentable, Hashable, Sendable {
     }
 
     /// The systems that have a number.
-    public enum OperatingSystem: UInt32, Sendable {
+    package enum OperatingSystem: UInt32, Sendable {
         /// The system is not known. Numbers without a name are read as this, too.
         case unknown = 0
         /// Apple's iOS.
@@ -53,7 +53,7 @@ public struct PhonePlatform: RawRepresentable, Hashable, Sendable {
     private static let operatingSystemMask: UInt32 = 0x7
 
     /// The system; a number without a name is ``OperatingSystem/unknown``.
-    public var operatingSystem: OperatingSystem {
+    package var operatingSystem: OperatingSystem {
         OperatingSystem(rawValue: rawValue & Self.operatingSystemMask) ?? .unknown
     }
 

@@ -39,13 +39,13 @@ public struct PhoneVersion: Equatable, Sendable {
     /// Unused since firmware 3.0.
     public var protocolVersion: UInt32
     /// Ignored since firmware 3.0: 0x80000000 gamma ray, 1 geolocation.
-    public var sessionCapabilities: UInt32
+    package var sessionCapabilities: UInt32
     /// Operating system and hardware.
     public var platform: PhonePlatform
     /// From V2 on: the companion's version.
     public var appVersion: AppVersion?
     /// From V3 on: what the phone can do.
-    public var announcedCapabilities: Capabilities?
+    package var announcedCapabilities: Capabilities?
 
     /// What every companion puts into ``protocolVersion``.
     public static let unusedProtocolVersion: UInt32 = 0xFFFF_FFFF

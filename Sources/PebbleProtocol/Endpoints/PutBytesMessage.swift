@@ -8,7 +8,7 @@ public struct PutBytesToken: RawRepresentable, Hashable, Sendable {
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
     /// What a refusal names when there is no upload.
-    public static let none = PutBytesToken(rawValue: 0)
+    package static let none = PutBytesToken(rawValue: 0)
 }
 
 /// Endpoint 0xBEEF, phone to watch: uploads an object. Big-endian throughout.
@@ -100,7 +100,7 @@ public struct PutBytesPiece: Equatable, Sendable {
     public var data: ArraySlice<UInt8>
 
     /// A piece as it was received.
-    public init(token: PutBytesToken, declaredLength: UInt32, data: ArraySlice<UInt8>) {
+    package init(token: PutBytesToken, declaredLength: UInt32, data: ArraySlice<UInt8>) {
         self.token = token
         self.declaredLength = declaredLength
         self.data = data

@@ -1,42 +1,42 @@
 import ByteCoding
 
 /// Endpoint 0x1F40, phone to watch: `00`, asks for the frame buffer.
-public struct ScreenshotRequest: EndpointMessage {
+package struct ScreenshotRequest: EndpointMessage {
     private static let command: UInt8 = 0x00
 
     /// A request.
-    public init() {}
+    package init() {}
 
-    public static var endpoint: Endpoint { .screenshot }
+    package static var endpoint: Endpoint { .screenshot }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         let command = try reader.readUInt8("screenshot.command")
         guard command == Self.command else {
             throw ByteDecodingError("screenshot.command", .invalidValue(UInt64(command)))
         }
     }
 
-    public func encodePayload(to payload: inout [UInt8]) { payload.append(Self.command) }
+    package func encodePayload(to payload: inout [UInt8]) { payload.append(Self.command) }
 }
 
 /// Endpoint 0x1F40, watch to phone, the first message: what follows, and its first pixels. Later messages are pixels
 /// only (``ScreenshotContinuation``); the phone counts them by this header.
 ///
 /// Layout: status, format, width, height (UInt32 each, big-endian), pixels.
-public struct ScreenshotHeader: EndpointMessage {
+package struct ScreenshotHeader: EndpointMessage {
     /// Whether there is a picture.
-    public var status: Status
+    package var status: Status
     /// How pixels are packed.
-    public var format: Format
+    package var format: Format
     /// In pixels; for one bit a pixel a multiple of 8.
-    public var width: UInt32
+    package var width: UInt32
     /// In pixels.
-    public var height: UInt32
+    package var height: UInt32
     /// As many as fit into this message.
-    public var pixels: ArraySlice<UInt8>
+    package var pixels: ArraySlice<UInt8>
 
     /// Whether there is a picture.
-    public enum Status: UInt8, Sendable {
+    package enum Status: UInt8, Sendable {
         /// The picture follows, as large as the header says.
         case ok = 0
         /// The request cannot be read.
@@ -48,7 +48,7 @@ public struct ScreenshotHeader: EndpointMessage {
     }
 
     /// How pixels are packed.
-    public enum Format: UInt32, Sendable {
+    package enum Format: UInt32, Sendable {
         /// One bit a pixel, bit 0 leftmost, 1 is white.
         case oneBit = 1
         /// One byte a pixel, `aarrggbb`.
@@ -56,7 +56,7 @@ public struct ScreenshotHeader: EndpointMessage {
     }
 
     /// A header.
-    public init(status: Status, format: Format, width: UInt32, height: UInt32, pixels: ArraySlice<UInt8>) {
+    package init(status: Status, format: Format, width: UInt32, height: UInt32, pixels: ArraySlice<UInt8>) {
         self.status = status
         self.format = format
         self.width = width
@@ -65,13 +65,13 @@ public struct ScreenshotHeader: EndpointMessage {
     }
 
     /// A refusal.
-    public init(failure: Status) {
+    package init(failure: Status) {
         self.init(status: failure, format: .oneBit, width: 0, height: 0, pixels: [])
     }
 
-    public static var endpoint: Endpoint { .screenshot }
+    package static var endpoint: Endpoint { .screenshot }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         let code = try reader.readUInt8("screenshot.status")
         guard let status = Status(rawValue: code) else {
             throw ByteDecodingError("screenshot.status", .invalidValue(UInt64(code)))
@@ -87,7 +87,7 @@ public struct ScreenshotHeader: EndpointMessage {
         pixels = reader.readRemaining()
     }
 
-    public func encodePayload(to payload: inout [UInt8]) {
+    package func encodePayload(to payload: inout [UInt8]) {
         payload.append(status.rawValue)
         payload.appendBigEndian(format.rawValue)
         payload.appendBigEndian(width)
@@ -97,16 +97,16 @@ public struct ScreenshotHeader: EndpointMessage {
 }
 
 /// Endpoint 0x1F40, watch to phone, every message but the first: pixels.
-public struct ScreenshotContinuation: EndpointMessage {
+package struct ScreenshotContinuation: EndpointMessage {
     /// The next ones.
-    public var pixels: ArraySlice<UInt8>
+    package var pixels: ArraySlice<UInt8>
 
     /// More pixels.
-    public init(pixels: ArraySlice<UInt8>) { self.pixels = pixels }
+    package init(pixels: ArraySlice<UInt8>) { self.pixels = pixels }
 
-    public static var endpoint: Endpoint { .screenshot }
+    package static var endpoint: Endpoint { .screenshot }
 
-    public init(reading reader: inout ByteReader) throws(ByteDecodingError) { pixels = reader.readRemaining() }
+    package init(reading reader: inout ByteReader) throws(ByteDecodingError) { pixels = reader.readRemaining() }
 
-    public func encodePayload(to payload: inout [UInt8]) { payload += pixels }
+    package func encodePayload(to payload: inout [UInt8]) { payload += pixels }
 }

@@ -24,7 +24,7 @@ public struct TimelineAttribute: Equatable, Sendable {
         /// A text: what the item says at length.
         public static let body = ID(rawValue: 3)
         /// An icon, UInt32: for the status bar, of 25 pixels.
-        public static let tinyIcon = ID(rawValue: 4)
+        package static let tinyIcon = ID(rawValue: 4)
         /// An icon, UInt32: for the item's view, of 50 pixels.
         package static let smallIcon = ID(rawValue: 5)
         /// An icon, UInt32: shown when an action has been done, of 80 pixels.
@@ -40,7 +40,7 @@ public struct TimelineAttribute: Equatable, Sendable {
         /// A text: the name of a place.
         package static let location = ID(rawValue: 11)
         /// A text: who sent the message, or who invites to the event.
-        public static let sender = ID(rawValue: 12)
+        package static let sender = ID(rawValue: 12)
         /// UInt32, of an action: what the watchapp that it opens is told.
         package static let launchCode = ID(rawValue: 13)
         /// UInt32, seconds since 1970: when the item last changed, as that of a weather forecast.
@@ -56,7 +56,7 @@ public struct TimelineAttribute: Equatable, Sendable {
         /// UInt8, `argb2222`: the second colour of what the item is from.
         package static let secondaryColor = ID(rawValue: 29)
         /// A text: the name of the phone's app that the notification is from.
-        public static let appName = ID(rawValue: 30)
+        package static let appName = ID(rawValue: 30)
         /// A text: the identifier of the iPhone's app that the notification is from, such as `com.apple.MobileSMS`.
         package static let iOSAppIdentifier = ID(rawValue: 32)
         /// UInt32: the notification's UID in ANCS.
@@ -140,7 +140,7 @@ public struct TimelineItemAction: Equatable, Sendable {
         /// 6: the item is to come back later.
         package static let snooze = Kind(rawValue: 6)
         /// 7: the watch opens the watchapp that the item is from, and tells it the ``TimelineAttribute/ID/launchCode``.
-        public static let openWatchApp = Kind(rawValue: 7)
+        package static let openWatchApp = Kind(rawValue: 7)
         /// 8: an action that does nothing.
         package static let empty = Kind(rawValue: 8)
         /// 9: the pin is removed.

@@ -45,17 +45,17 @@ public struct WatchVersion: Equatable, Sendable {
     /// The recovery firmware in store; nil encodes as zeros.
     public var recovery: FirmwareMetadata?
     /// Seconds since 1970.
-    public var bootLoaderVersion: UInt32
+    package var bootLoaderVersion: UInt32
     /// The board's name, such as `snowy_s3`: at most 9 bytes.
-    public var board: String
+    package var board: String
     /// 12 ASCII characters.
     public var serialNumber: String
     /// The address, as six bytes in the order in which it is printed.
     public var bluetoothAddress: BluetoothAddress
     /// Of the system resource pack.
-    public var resourcesCRC: UInt32
+    package var resourcesCRC: UInt32
     /// Of the system resource pack, in seconds since 1970.
-    public var resourcesTimestamp: UInt32
+    package var resourcesTimestamp: UInt32
     /// Such as `en_US`: at most 5 bytes.
     public var locale: String
     /// Of the language pack.

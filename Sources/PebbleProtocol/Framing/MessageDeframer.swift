@@ -89,7 +89,7 @@ public struct MessageDeframer: Sendable {
     }
 
     /// Forgets the unfinished message: for a session that closes.
-    public mutating func reset() { self = MessageDeframer() }
+    package mutating func reset() { self = MessageDeframer() }
 
     private mutating func endSkippedMessageIfComplete() {
         if missingByteCount == 0 { headerByteCount = 0 }

@@ -12,9 +12,9 @@ public struct PebbleUUID: Hashable, Sendable {
     package static let encodedLength = 16
 
     /// The "system" UUID, 16 zero bytes: the Pebble app itself, no watchapp.
-    public static let system = PebbleUUID(upperHalf: 0, lowerHalf: 0)
+    package static let system = PebbleUUID(upperHalf: 0, lowerHalf: 0)
     /// The "invalid" UUID, 16 bytes of 0xFF: nothing at all.
-    public static let invalid = PebbleUUID(upperHalf: .max, lowerHalf: .max)
+    package static let invalid = PebbleUUID(upperHalf: .max, lowerHalf: .max)
 
     /// Joins the two halves, most significant byte first in each.
     public init(upperHalf: UInt64, lowerHalf: UInt64) {

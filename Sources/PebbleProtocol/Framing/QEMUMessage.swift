@@ -2,13 +2,13 @@ import ByteCoding
 
 /// What an emulator's frames say, apart from the Pebble Protocol's stream: what happens to the watch, and what the
 /// watch does. Big-endian.
-public enum QEMUMessage: Equatable, Sendable {
+package enum QEMUMessage: Equatable, Sendable {
     /// Somebody tapped the watch along an axis; the direction is 1 or -1. Layout: axis, direction (Int8).
-    case tap(Axis, direction: Int8)
+    case tap(SensorAxis, direction: Int8)
     /// Seen by apps only; the stream goes on.
     case bluetoothConnection(isConnected: Bool)
     /// 0x10000 is a full turn.
-    case compass(heading: UInt32, Calibration)
+    case compass(heading: UInt32, CompassCalibration)
     /// The battery's charge, 0 to 100 percent, and whether the charger is connected. Layout: one byte each.
     case battery(percent: UInt8, isCharging: Bool)
     /// What the accelerometer measured; at most 255 samples are sent. Layout: count (UInt8), then x, y and z (Int16) of each.
@@ -31,75 +31,20 @@ public enum QEMUMessage: Equatable, Sendable {
     /// not worn. Layout: one byte each.
     case heartRate(beatsPerMinute: UInt8, quality: Int8)
 
-    /// Of the accelerometer.
-    public enum Axis: UInt8, Sendable {
-        /// Across the face, to the right.
-        case x = 0
-        /// Along the face, to the top.
-        case y = 1
-        /// Out of the face.
-        case z = 2
-    }
-
-    /// How far the compass is calibrated.
-    public enum Calibration: UInt8, Sendable {
-        /// The heading means nothing yet.
-        case uncalibrated = 0
-        /// The heading can be used, and gets better.
-        case refining = 1
-        /// The heading is as good as it gets.
-        case calibrated = 2
-    }
-
-    /// In thousandths of the earth's gravity.
-    public struct AccelerometerSample: Equatable, Sendable {
-        /// Across the face, to the right.
-        public var x: Int16
-        /// Along the face, to the top.
-        public var y: Int16
-        /// Out of the face.
-        public var z: Int16
-
-        /// A sample.
-        public init(x: Int16, y: Int16, z: Int16) {
-            self.x = x
-            self.y = y
-            self.z = z
-        }
-    }
-
     /// The watch's buttons.
-    public struct Buttons: OptionSet, Hashable, Sendable {
-        public let rawValue: UInt8
+    package struct Buttons: OptionSet, Hashable, Sendable {
+        package let rawValue: UInt8
 
-        public init(rawValue: UInt8) { self.rawValue = rawValue }
+        package init(rawValue: UInt8) { self.rawValue = rawValue }
 
         /// Bit 0: the button on the left.
-        public static let back = Buttons(rawValue: 1)
+        package static let back = Buttons(rawValue: 1)
         /// Bit 1: the upper button on the right.
-        public static let up = Buttons(rawValue: 2)
+        package static let up = Buttons(rawValue: 2)
         /// Bit 2: the middle button on the right.
-        public static let select = Buttons(rawValue: 4)
+        package static let select = Buttons(rawValue: 4)
         /// Bit 3: the lower button on the right.
-        public static let down = Buttons(rawValue: 8)
-    }
-
-    /// What is counted.
-    public enum HealthMetric: UInt8, Sendable {
-        /// How many steps the user took.
-        case steps = 0
-        /// The time in which the user was active, in seconds.
-        case activeSeconds = 1
-        /// The energy that the body burned at rest, in kilocalories.
-        case restingKilocalories = 2
-        /// The energy that the user burned by being active, in kilocalories.
-        case activeKilocalories = 3
-        /// The distance that the user has gone, in metres.
-        case distanceMeters = 4
-        /// The time that the user slept, in seconds.
-        case sleepSeconds = 5
-        /// The part of that time in which sleep was restful, in seconds.
-        case restfulSleepSeconds = 6
+        package static let down = Buttons(rawValue: 8)
     }
 
     private static let accelerometerSpaceLength = 2
@@ -109,7 +54,7 @@ public enum QEMUMessage: Equatable, Sendable {
         var reader = ByteReader(frame.data)
         switch frame.protocolID {
         case .tap:
-            let axis: Axis = try Self.readEnumeration(&reader, "qemu.axis")
+            let axis: SensorAxis = try Self.readEnumeration(&reader, "qemu.axis")
             self = .tap(axis, direction: try reader.readInt8("qemu.direction"))
         case .bluetoothConnection:
             self = .bluetoothConnection(isConnected: try reader.readUInt8("qemu.connected") != 0)

@@ -39,7 +39,7 @@ public struct ConnectivityStatus: Equatable, Sendable {
     }
 
     /// The characteristic's value.
-    public var encoded: [UInt8] {
+    package var encoded: [UInt8] {
         var flags: UInt8 = 0b0001_0001
         if isBonded { flags |= 0b0000_0010 }
         if isEncrypted { flags |= 0b0000_0100 }
@@ -81,11 +81,11 @@ public struct PairingTrigger: OptionSet, Sendable {
     /// The phone compares addresses: keep using the one that it sees now.
     public static let shouldPinAddress = PairingTrigger(rawValue: 1 << 0)
     /// The phone starts pairing itself: a Security Request would only get in its way.
-    public static let noSecurityRequest = PairingTrigger(rawValue: 1 << 1)
+    package static let noSecurityRequest = PairingTrigger(rawValue: 1 << 1)
     /// Send a Security Request even on an encrypted link.
-    public static let forceSecurityRequest = PairingTrigger(rawValue: 1 << 2)
+    package static let forceSecurityRequest = PairingTrigger(rawValue: 1 << 2)
     /// Accept this phone's later pairing requests without asking.
-    public static let autoAcceptRepairing = PairingTrigger(rawValue: 1 << 3)
+    package static let autoAcceptRepairing = PairingTrigger(rawValue: 1 << 3)
     /// The phone wants reversed PPoGATT of the first form.
     public static let reversedPPoGATT = PairingTrigger(rawValue: 1 << 4)
 

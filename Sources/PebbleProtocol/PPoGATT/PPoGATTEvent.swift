@@ -26,9 +26,9 @@ public struct PPoGATTSession: Equatable, Sendable {
     /// The version in force.
     public var version: PPoGATTVersion
     /// How many packets this side may have on their way.
-    public var transmitWindow: Int
+    package var transmitWindow: Int
     /// How many packets the other side may have on their way.
-    public var receiveWindow: Int
+    package var receiveWindow: Int
     /// What the session may ask for.
     public var destination: PPoGATTDestination
 

@@ -16,7 +16,7 @@ extension PPoGATTLink {
     ///
     /// One that is not known to be the same still is asked for again, beside the rest; no session opens before it has
     /// come, and the link fails if it is another: ``PPoGATTFailure/metaChanged``.
-    public mutating func start(at now: Duration, rememberedMeta: [UInt8], isConfirmed: Bool) {
+    package mutating func start(at now: Duration, rememberedMeta: [UInt8], isConfirmed: Bool) {
         guard state == .idle else { return }
         state = .readingMeta
         receiveMeta(rememberedMeta[...], at: now)

@@ -5,7 +5,7 @@ import DequeModule
 
 extension PPoGATTLink {
     /// Ends the session, if there is one, and starts another with a reset.
-    public mutating func reset(at now: Duration) {
+    package mutating func reset(at now: Duration) {
         switch state {
         case .open, .awaitingResetRequest, .awaitingResetComplete: beginReset(.localReset, at: now)
         case .idle, .readingMeta, .awaitingMetaRetry, .subscribing, .stalled, .ended: break

@@ -60,7 +60,7 @@ public struct PPoGATTLink: Sendable {
     /// What was seen and done.
     package internal(set) var statistics = PPoGATTStatistics()
     /// How often this watch has given up a connection. Take it along to the next link.
-    public var disconnectHistory: PPoGATTDisconnectHistory
+    package var disconnectHistory: PPoGATTDisconnectHistory
     /// The ATT MTU in force on the connection; nothing below 23 exists.
     public var attMTU: Int {
         didSet {
@@ -249,7 +249,7 @@ public struct PPoGATTLink: Sendable {
     public var writableByteCount: Int { state == .open ? sender.writableByteCount : 0 }
 
     /// How many bytes of the outbound stream have not been acknowledged.
-    public var undeliveredByteCount: Int { sender.byteCount }
+    package var undeliveredByteCount: Int { sender.byteCount }
 
     /// Adds bytes to the outbound stream, as many as there is room for.
     /// - Returns: how many that was. If it was not all, ``PPoGATTEvent/spaceAvailable`` will tell when to go on.

@@ -98,7 +98,7 @@ struct Presence: Sendable {
         switch tenure.connected(connection.handle, connection.peer, isKnown: isKnown, at: now) {
         case .admitted: return true
         case .turnedAway:
-            core.host.disconnect(connection.handle, reason: .remoteDeviceLowResources)
+            core.host.disconnect(connection.handle, reason: .remoteDeviceLowResources, at: now)
             return false
         }
     }

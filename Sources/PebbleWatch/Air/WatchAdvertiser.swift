@@ -165,7 +165,7 @@ struct WatchAdvertiser: Sendable {
         for id in [AdvertisingSetID.watch, .beacon] where wanted(id) == nil {
             let isOverdue = overdue[id].map { $0.retryTime <= now } ?? false
             guard told[id] != nil || isOverdue else { continue }
-            host.stopAdvertising(id)
+            host.stopAdvertising(id, at: now)
             // Until the controller has answered, there is no other time to look at it.
             overdue[id]?.retryTime = now + Self.retryDelay
             told[id] = nil
@@ -177,7 +177,7 @@ struct WatchAdvertiser: Sendable {
             told[id] = set
             confirmed.remove(id)
             overdue[id] = nil
-            host.startAdvertising(set)
+            host.startAdvertising(set, at: now)
         }
     }
 

@@ -5,11 +5,11 @@ public enum SensorReading: Sendable, Equatable {
     /// Charge, in percent, and whether the charger is connected.
     case battery(percent: UInt8, isCharging: Bool)
     /// Somebody tapped the watch along an axis, in a direction: 1 or -1.
-    case tap(QEMUMessage.Axis, direction: Int8)
+    case tap(SensorAxis, direction: Int8)
     /// A full turn is 0x10000.
-    case compass(heading: UInt32, QEMUMessage.Calibration)
+    case compass(heading: UInt32, CompassCalibration)
     /// Samples, the newest last; an empty list changes nothing.
-    case accelerometer([QEMUMessage.AccelerometerSample])
+    case accelerometer([AccelerometerSample])
     /// What apps are told of the link to the phone; the link itself stays as it is.
     case phoneConnection(isConnected: Bool)
     /// Whether the time is to be shown with 24 hours, or with 12.
@@ -19,7 +19,7 @@ public enum SensorReading: Sendable, Equatable {
     /// 0 small to 3 extra large.
     case contentSize(UInt8)
     /// The latest count of one metric, in the unit of its name.
-    case health(QEMUMessage.HealthMetric, value: Int32)
+    case health(HealthMetric, value: Int32)
     /// Beats a minute, and how good the measurement is, as the emulator's tools number it: the number is passed on as it is.
     case heartRate(beatsPerMinute: UInt8, quality: Int8)
 }
@@ -29,7 +29,7 @@ public struct WatchSensors: Sendable, Equatable {
     /// A tap on the watch.
     public struct Tap: Sendable, Equatable {
         /// The axis along which the watch was tapped.
-        public let axis: QEMUMessage.Axis
+        public let axis: SensorAxis
         /// 1 or -1.
         public let direction: Int8
     }
@@ -39,7 +39,7 @@ public struct WatchSensors: Sendable, Equatable {
         /// A full turn is 0x10000.
         public let angle: UInt32
         /// How far the angle can be trusted.
-        public let calibration: QEMUMessage.Calibration
+        public let calibration: CompassCalibration
     }
 
     /// What a heart rate monitor measured.
@@ -61,7 +61,7 @@ public struct WatchSensors: Sendable, Equatable {
     /// The latest heading; nil if the compass has said nothing.
     public internal(set) var heading: Heading?
     /// The newest sample.
-    public internal(set) var acceleration: QEMUMessage.AccelerometerSample?
+    public internal(set) var acceleration: AccelerometerSample?
     /// What apps are told of the link to the phone, if somebody has said so; nil means the truth.
     public internal(set) var phoneConnectionOverride: Bool?
     /// Whether the time is to be shown with 24 hours; false until a reading says so.
@@ -71,7 +71,7 @@ public struct WatchSensors: Sendable, Equatable {
     /// 0 small to 3 extra large; the real watch starts at 1, medium.
     public internal(set) var contentSize: UInt8 = 1
     /// The latest count of each metric, in the unit of its name; a metric without a reading is not there.
-    public internal(set) var health: [QEMUMessage.HealthMetric: Int32] = [:]
+    public internal(set) var health: [HealthMetric: Int32] = [:]
     /// The latest measurement; nil if there was none.
     public internal(set) var heartRate: HeartRate?
 

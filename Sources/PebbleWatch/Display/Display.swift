@@ -19,7 +19,7 @@ public struct Display: Hashable, Sendable {
     }
 
     /// The screen of the watches that run a kind of app.
-    public init(of platform: AppPlatform) {
+    package init(of platform: AppPlatform) {
         self =
             switch platform {
             case .aplite, .diorite, .flint: Display(144, 168, hasColor: false)

@@ -20,7 +20,7 @@ public struct FrameBuffer: Sendable, Equatable {
     }
 
     /// How the pixels are packed.
-    public var format: ScreenshotHeader.Format { display.hasColor ? .eightBits : .oneBit }
+    package var format: ScreenshotHeader.Format { display.hasColor ? .eightBits : .oneBit }
 
     /// A pixel; reading outside of the screen is black, and writing there does nothing.
     public subscript(x: Int, y: Int) -> PebbleColor {

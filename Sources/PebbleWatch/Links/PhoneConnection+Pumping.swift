@@ -83,7 +83,7 @@ extension PhoneConnection {
             abandon(carrier, reason: "\(reason)", &core, at: now)
         } else {
             core.log(.warning, .ppogatt, "\(handle): \(reason); disconnecting")
-            end(because: .transport(reason), &core.host)
+            end(because: .transport(reason), &core.host, at: now)
         }
     }
 
@@ -123,8 +123,10 @@ extension PhoneConnection {
             }
             do {
                 switch carrier {
-                case .forward(let value): try core.host.gatt.writeWithoutResponse(packet[...], to: value, on: handle)
-                case .reversed: try core.host.gatt.notify(packet[...], of: core.handles.reversedData, on: handle)
+                case .forward(let value):
+                    try core.host.writeWithoutResponse(packet[...], to: value, on: handle, at: now)
+                case .reversed:
+                    try core.host.notify(packet[...], of: core.handles.reversedData, on: handle, at: now)
                 }
                 transports[carrier]?.unsentPacket = []
             } catch .queueFull {

@@ -101,7 +101,7 @@ extension PhoneConnection {
         clients.advance(to: now)
         for id in channels.strangers(at: now) {
             core.log(.warning, .session, "\(handle): a stream is closed, since nobody introduced himself on it")
-            core.host.close(id)
+            core.host.close(id, at: now)
         }
         policy.advance(to: now)
     }
@@ -134,11 +134,12 @@ extension PhoneConnection {
     mutating func end(
         because cause: Disconnection.Cause,
         reason: HCIStatus = .remoteUserTerminatedConnection,
-        _ host: inout LEHost
+        _ host: inout LEHost,
+        at now: Duration
     ) {
         // The first cause counts.
         if record.endCause == nil { record.endCause = cause }
-        host.disconnect(handle, reason: reason)
+        host.disconnect(handle, reason: reason, at: now)
     }
 
     /// The MTU of the link's ATT bearer has changed.
@@ -157,9 +158,9 @@ extension PhoneConnection {
             moved = true
             core.host.advance(to: now)
             switch action {
-            case .setDataLength(let length): core.host.setDataLength(handle, transmit: length)
-            case .setPHY(let preferences): core.host.setPHY(handle, preferences)
-            case .requestParameters(let parameters): core.host.requestParameters(handle, parameters)
+            case .setDataLength(let length): core.host.setDataLength(handle, transmit: length, at: now)
+            case .setPHY(let preferences): core.host.setPHY(handle, preferences, at: now)
+            case .requestParameters(let parameters): core.host.requestParameters(handle, parameters, at: now)
             }
         }
         return moved
@@ -194,7 +195,9 @@ extension PhoneConnection {
             policy.need(.phone, responseTime, at: now)
         case .lengthenPackets(let isWanted):
             guard core.host.capabilities.supportsDataLengthExtension else { throw .longPacketsNotSupported }
-            if isWanted { core.host.setDataLength(handle, transmit: core.host.capabilities.maximumTransmitLength) }
+            guard isWanted else { return }
+            let length = core.host.capabilities.maximumTransmitLength
+            core.host.setDataLength(handle, transmit: length, at: now)
         case .stayAwake:
             // This controller decides itself when it sleeps, and that costs no speed.
             break

@@ -72,22 +72,22 @@ extension Watch {
         switch request {
         case .security(let connection, let token):
             requestSecurity(on: connection, at: now)
-            profiles.accept(token, &core.host)
+            profiles.accept(token, &core.host, at: now)
         case .exchangeMTU(let connection, let token):
             // That can be done once in a connection, and is done by itself sooner or later.
             do {
-                _ = try core.host.gatt.start(.exchangeMTU, on: connection, at: now)
+                _ = try core.host.start(.exchangeMTU, on: connection, at: now)
             } catch {
                 core.log(.debug, .gatt, "\(connection): the MTU is not exchanged once more: \(error)")
             }
-            profiles.accept(token, &core.host)
+            profiles.accept(token, &core.host, at: now)
         case .parameters(let command, let connection, let token):
             do throws(ConnectionParametersCommand.Refusal) {
                 try links[connection]?.carryOut(command, &core, at: now)
-                profiles.accept(token, &core.host)
+                profiles.accept(token, &core.host, at: now)
             } catch {
                 core.log(.info, .gatt, "\(connection): connection parameters refused: \(error)")
-                profiles.refuse(token, with: ATTError(rawValue: error.rawValue), &core.host)
+                profiles.refuse(token, with: ATTError(rawValue: error.rawValue), &core.host, at: now)
             }
         case .badParameters(let refusal, let connection):
             core.log(.info, .gatt, "\(connection): connection parameters refused: \(refusal)")
@@ -103,7 +103,7 @@ extension Watch {
     /// Asks the phone to encrypt or to pair; a refusal to ask is logged, and the phone is never told.
     private mutating func requestSecurity(on connection: ConnectionHandle, at now: Duration) {
         do throws(SecurityRefusal) {
-            try core.host.security?.sendSecurityRequest(connection, at: now)
+            try core.host.sendSecurityRequest(connection, at: now)
         } catch {
             if error == .notPairable { return pairingFailed(on: connection, .notPairable, at: now) }
             core.log(.info, .smp, "\(connection): no Security Request was sent: \(error)")
@@ -128,7 +128,7 @@ extension Watch {
             }
         } else {
             guard let published else { return }
-            core.host.stopListening(published)
+            core.host.stopListening(published, at: now)
         }
         updateServices(at: now) { $0.streams[index].publish(spsm) }
         core.emit(.streamPublished(stream, spsm))
@@ -160,7 +160,7 @@ extension Watch {
             }
             do {
                 let handle = core.handles.serviceChanged
-                try core.host.gatt.indicate(indication.value[...], of: handle, on: connection, at: now)
+                try core.host.indicate(indication.value[...], of: handle, on: connection, at: now)
                 core.log(.info, .gatt, "\(connection): told that handles \(indication.range) changed")
             } catch {
                 database.changes.wasNotSent(indication)

@@ -67,7 +67,7 @@ struct ChannelReceiveWorkload: Workload {
         for _ in 0..<count {
             host.deliver(bytes, to: local)
             buffer.removeAll(keepingCapacity: true)
-            total += host.driver.host.read(from: host.channel, into: &buffer)
+            total += host.driver.host.read(from: host.channel, into: &buffer, at: host.driver.now)
             _ = host.driver.takePackets { _ in }
         }
         guard total == count * bytes.count else { throw WorkloadFailure("\(total) bytes of \(count) frames came") }
@@ -93,7 +93,9 @@ struct ChannelSendWorkload: Workload {
                 untilGrant = Self.grant
                 host.grant(UInt16(Self.grant))
             }
-            guard host.driver.host.write(bytes[...], to: host.channel) == bytes.count else { break }
+            guard host.driver.host.write(bytes[...], to: host.channel, at: host.driver.now) == bytes.count else {
+                break
+            }
             _ = host.driver.takePackets { if $0.count == 2 + ChannelHost.byteCount { good += 1 } }
         }
         guard good == count else { throw WorkloadFailure("\(good) of \(count) frames were sent") }

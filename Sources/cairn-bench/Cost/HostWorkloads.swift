@@ -49,7 +49,7 @@ enum ServerHost {
             interval: .milliseconds(20),
             data: []
         )
-        _ = simulation.withHost(server) { $0.startAdvertising(advertising) }
+        _ = simulation.withHost(server) { $0.startAdvertising(advertising, at: .zero) }
         _ = simulation.withHost(client) {
             $0.connect(
                 to: .random(address),
@@ -58,7 +58,8 @@ enum ServerHost {
                     intervalMaximum: .milliseconds(30),
                     latency: 0,
                     supervisionTimeout: .milliseconds(5000)
-                )
+                ),
+                at: .zero
             )
         }
         // The host asks the peer's controller some questions of its own, which are to be over.
@@ -197,7 +198,7 @@ struct NotificationWorkload: Workload {
         var good = 0
         for _ in 0..<count {
             do {
-                try driver.host.gatt.notify(value[...], of: handle, on: connection)
+                try driver.host.notify(value[...], of: handle, on: connection, at: driver.now)
             } catch {
                 throw WorkloadFailure("\(error)")
             }

@@ -68,6 +68,8 @@ struct FootprintPhone: LoopHost {
 /// The witness of a ``FootprintTrial``: it listens without a pause, and says when it hears somebody advertise.
 struct FootprintScanner: LoopHost {
     private var host: LEHost
+    /// The latest time that was handed in.
+    private var now = Duration.zero
 
     init() throws {
         let database = try GATTDatabase {
@@ -84,11 +86,20 @@ struct FootprintScanner: LoopHost {
         )
     }
 
-    mutating func start(at now: Duration) { host.start(at: now) }
+    mutating func start(at now: Duration) {
+        self.now = now
+        host.start(at: now)
+    }
 
-    mutating func receive(_ packet: ArraySlice<UInt8>, at now: Duration) { host.receive(packet, at: now) }
+    mutating func receive(_ packet: ArraySlice<UInt8>, at now: Duration) {
+        self.now = now
+        host.receive(packet, at: now)
+    }
 
-    mutating func advance(to now: Duration) { host.advance(to: now) }
+    mutating func advance(to now: Duration) {
+        self.now = now
+        host.advance(to: now)
+    }
 
     var nextDeadline: Duration? { host.nextDeadline }
 
@@ -98,7 +109,7 @@ struct FootprintScanner: LoopHost {
     mutating func nextEvent() -> AdvertisingReport? {
         while let event = host.nextEvent() {
             switch event {
-            case .ready: host.startScanning(ScanParameters(type: .passive))
+            case .ready: host.startScanning(ScanParameters(type: .passive), at: now)
             case .advertisingReport(let report): return report
             default: break
             }

@@ -45,7 +45,8 @@ struct LadderWatch: HostOwner {
                 kind: .connectable,
                 interval: .milliseconds(20),
                 data: []
-            )
+            ),
+            at: .zero
         )
     }
 
@@ -55,10 +56,10 @@ struct LadderWatch: HostOwner {
             case .gatt(.written(let write)): received += write.value.count
             case .gatt(.writeRequested(let request)):
                 received += request.value.count
-                host.gatt.respond(to: request)
+                host.respond(to: request, at: now)
             case .channel(.readable(let channel)):
                 buffer.removeAll(keepingCapacity: true)
-                received += host.read(from: channel, into: &buffer)
+                received += host.read(from: channel, into: &buffer, at: now)
             default: break
             }
         }
@@ -111,7 +112,8 @@ struct LadderPhone: HostOwner {
                 intervalMaximum: rung.interval,
                 latency: 0,
                 supervisionTimeout: .milliseconds(5000)
-            )
+            ),
+            at: .zero
         )
     }
 
@@ -124,7 +126,7 @@ struct LadderPhone: HostOwner {
         host.advance(to: now)
         if let due = nextMessage, due <= now {
             nextMessage = due + rung.interval.duration
-            _ = sendCommand()
+            _ = sendCommand(at: now)
         }
         settle(at: now)
     }
@@ -137,9 +139,9 @@ struct LadderPhone: HostOwner {
                 stage = .exchangingMTU
                 start(.exchangeMTU, at: now)
             case .gatt(.procedureEnded(let ended)): procedureEnded(ended, at: now)
-            case .gatt(.roomToSend) where rung.method == .writeCommands: fillQueue()
-            case .channel(.opened): fillChannel()
-            case .channel(.writable): fillChannel()
+            case .gatt(.roomToSend) where rung.method == .writeCommands: fillQueue(at: now)
+            case .channel(.opened): fillChannel(at: now)
+            case .channel(.writable): fillChannel(at: now)
             case .channel(.closed(_, let why, _)): failure = "the channel was closed: \(why)"
             case .phyUpdated(_, let outcome):
                 if outcome.value?.transmit != phy { failure = "the PHY did not change: \(outcome)" }
@@ -157,7 +159,7 @@ struct LadderPhone: HostOwner {
             guard phy != .le1M, let connection else { return beginSending(at: now) }
             stage = .changingPHY
             let set: PHYSet = phy == .le2M ? .le2M : .leCoded
-            host.setPHY(connection, PHYPreferences(transmit: set, receive: set))
+            host.setPHY(connection, PHYPreferences(transmit: set, receive: set), at: now)
         case (.sending, .success): sendRequest(at: now)
         case (_, .failure(let error)): failure = "\(error)"
         default: break
@@ -166,7 +168,7 @@ struct LadderPhone: HostOwner {
 
     private mutating func start(_ procedure: GATTProcedure, at now: Duration) {
         guard let connection else { return }
-        do { try host.gatt.start(procedure, on: connection, at: now) } catch { failure = "\(error)" }
+        do { try host.start(procedure, on: connection, at: now) } catch { failure = "\(error)" }
     }
 
     // MARK: Sending
@@ -176,27 +178,27 @@ struct LadderPhone: HostOwner {
         switch rung.method {
         case .writeRequests: sendRequest(at: now)
         case .writeCommandEachInterval: nextMessage = now + rung.interval.duration
-        case .writeCommands: fillQueue()
-        case .channel: openChannel()
+        case .writeCommands: fillQueue(at: now)
+        case .channel: openChannel(at: now)
         }
     }
 
-    private mutating func openChannel() {
+    private mutating func openChannel(at now: Duration) {
         guard let connection else { return }
         stage = .openingChannel
         do {
             let parameters = ChannelParameters(face: .sdus)
-            channel = try host.openChannel(to: LadderDatabase.spsm, on: connection, parameters)
+            channel = try host.openChannel(to: LadderDatabase.spsm, on: connection, parameters, at: now)
         } catch {
             failure = "\(error)"
         }
     }
 
-    private mutating func fillChannel() {
+    private mutating func fillChannel(at now: Duration) {
         guard let channel else { return }
         stage = .sending
         do {
-            while true { try host.writeSDU(message[...], to: channel) }
+            while true { try host.writeSDU(message[...], to: channel, at: now) }
         } catch .full {
             // `writable` follows.
         } catch {
@@ -206,13 +208,13 @@ struct LadderPhone: HostOwner {
 
     private mutating func sendRequest(at now: Duration) { start(.write(target, message[...]), at: now) }
 
-    private mutating func fillQueue() { while sendCommand() {} }
+    private mutating func fillQueue(at now: Duration) { while sendCommand(at: now) {} }
 
     /// - Returns: false if there is no room for it now.
-    private mutating func sendCommand() -> Bool {
+    private mutating func sendCommand(at now: Duration) -> Bool {
         guard let connection else { return false }
         do {
-            try host.gatt.writeWithoutResponse(message[...], to: target, on: connection)
+            try host.writeWithoutResponse(message[...], to: target, on: connection, at: now)
             return true
         } catch .queueFull {
             return false

@@ -48,6 +48,8 @@ struct BenchPeripheral: LoopHost {
     private let filler = (0..<65535).map { UInt8(truncatingIfNeeded: $0 &* 31) }
     private var buffer: [UInt8] = []
     private var events: [Event] = []
+    /// The latest time that was handed in.
+    private var latest = Duration.zero
     private var isLeaving = false
 
     init(address: DeviceAddress) throws {
@@ -75,7 +77,7 @@ struct BenchPeripheral: LoopHost {
         let parameters = ChannelParameters(face: .sdus, mtu: Self.mtu, receiveLimit: 65536, transmitLimit: 65536)
         let spsm = try host.listen(ChannelListener(requirement: .open, parameters: parameters))
         if let handle = database.handle(of: Self.psm) {
-            try host.gatt.setValue(
+            try host.setValue(
                 [UInt8(truncatingIfNeeded: spsm.rawValue), UInt8(spsm.rawValue >> 8)],
                 of: handle
             )
@@ -104,7 +106,7 @@ struct BenchPeripheral: LoopHost {
     mutating func nextPacket(into buffer: inout [UInt8]) -> Bool {
         if host.nextPacket(into: &buffer) { return true }
         // What has left may have made room for more.
-        fill()
+        fill(at: latest)
         return host.nextPacket(into: &buffer)
     }
 
@@ -113,8 +115,8 @@ struct BenchPeripheral: LoopHost {
     mutating func beginShutdown(at now: Duration) {
         isLeaving = true
         host.advance(to: now)
-        host.stopAdvertising(Self.set)
-        for connection in host.connections { host.disconnect(connection.handle) }
+        host.stopAdvertising(Self.set, at: now)
+        for connection in host.connections { host.disconnect(connection.handle, at: now) }
     }
 
     var isShutDown: Bool { isLeaving && host.connections.isEmpty }
@@ -122,8 +124,9 @@ struct BenchPeripheral: LoopHost {
     // MARK: Work
 
     private mutating func work(at now: Duration) {
+        latest = now
         while let event = host.nextEvent() { handle(event, at: now) }
-        fill()
+        fill(at: now)
     }
 
     private mutating func handle(_ event: LEHostEvent, at now: Duration) {
@@ -136,11 +139,11 @@ struct BenchPeripheral: LoopHost {
                 interval: .milliseconds(20),
                 data: [0x02, 0x01, 0x06]
             )
-            if !isLeaving { host.startAdvertising(set) }
+            if !isLeaving { host.startAdvertising(set, at: now) }
         case .advertisingStarted: events.append(.advertising)
         case .failed(let failure): events.append(.failed("\(failure)"))
         case .gatt(let event): handle(event, at: now)
-        case .channel(let event): handle(event)
+        case .channel(let event): handle(event, at: now)
         default: break
         }
     }
@@ -148,14 +151,14 @@ struct BenchPeripheral: LoopHost {
     private mutating func handle(_ event: GATTEvent, at now: Duration) {
         switch event {
         case .written(let write): counters.took(write.value.count, at: now)
-        case .readRequested(let request): host.gatt.respond(to: request, with: counters.value[...])
+        case .readRequested(let request): host.respond(to: request, with: counters.value[...], at: now)
         case .writeRequested(let request):
             if request.handle == host.gatt.database.handle(of: Self.sink) {
                 counters.took(request.value.count, at: now)
             } else {
                 obey(request.value, from: request.connection)
             }
-            host.gatt.respond(to: request)
+            host.respond(to: request, at: now)
         default: break
         }
     }
@@ -169,35 +172,35 @@ struct BenchPeripheral: LoopHost {
         }
     }
 
-    private mutating func handle(_ event: ChannelEvent) {
+    private mutating func handle(_ event: ChannelEvent, at now: Duration) {
         switch event {
         case .closed(let id, _, _):
             expected[id] = nil
             gifts.removeAll { $0.channel == id }
-        case .readable(let id): read(id)
+        case .readable(let id): read(id, at: now)
         default: break
         }
     }
 
-    private mutating func read(_ id: Channel.ID) {
+    private mutating func read(_ id: Channel.ID, at now: Duration) {
         while true {
             buffer.removeAll(keepingCapacity: true)
-            guard host.readSDU(from: id, into: &buffer) else { return }
+            guard host.readSDU(from: id, into: &buffer, at: now) else { return }
             guard let left = expected[id] else {
-                begin(id)
+                begin(id, at: now)
                 continue
             }
             if left > buffer.count {
                 expected[id] = left - buffer.count
             } else {
                 expected[id] = nil
-                try? host.writeSDU([UInt8](repeating: 0, count: 12)[...], to: id)
+                try? host.writeSDU([UInt8](repeating: 0, count: 12)[...], to: id, at: now)
             }
         }
     }
 
     /// A channel begins with what `buffer` says.
-    private mutating func begin(_ id: Channel.ID) {
+    private mutating func begin(_ id: Channel.ID, at now: Duration) {
         var reader = ByteReader(buffer)
         let command = try? reader.readUInt8("command")
         switch command {
@@ -207,36 +210,36 @@ struct BenchPeripheral: LoopHost {
             let count = (try? reader.readLittleEndian("count", as: UInt32.self)) ?? 0
             let length = (try? reader.readLittleEndian("length", as: UInt16.self)) ?? 0
             gifts.append(Gift(channel: id, left: Int(count), length: max(1, Int(length))))
-        case UInt8(ascii: "E"): try? host.writeSDU(buffer[...], to: id)
+        case UInt8(ascii: "E"): try? host.writeSDU(buffer[...], to: id, at: now)
         default: break
         }
     }
 
     /// Gives the host what it has room for.
-    private mutating func fill() {
-        if let notifying { notify(notifying.left, notifying.connection) }
+    private mutating func fill(at now: Duration) {
+        if let notifying { notify(notifying.left, notifying.connection, at: now) }
         guard !gifts.isEmpty else { return }
-        for index in gifts.indices { give(index) }
+        for index in gifts.indices { give(index, at: now) }
         gifts.removeAll { $0.left == 0 }
     }
 
-    private mutating func notify(_ count: Int, _ connection: ConnectionHandle) {
+    private mutating func notify(_ count: Int, _ connection: ConnectionHandle, at now: Duration) {
         guard let handle = host.gatt.database.handle(of: Self.stream), let mtu = host.gatt.mtu(of: connection) else {
             return
         }
         var left = count
         while left > 0 {
             let length = min(left, mtu - 3)
-            guard (try? host.gatt.notify(filler.prefix(length), of: handle, on: connection)) != nil else { break }
+            guard (try? host.notify(filler.prefix(length), of: handle, on: connection, at: now)) != nil else { break }
             left -= length
         }
         notifying = left > 0 ? (connection, left) : nil
     }
 
-    private mutating func give(_ index: Int) {
+    private mutating func give(_ index: Int, at now: Duration) {
         while gifts[index].left > 0 {
             let portion = min(gifts[index].left, gifts[index].length)
-            guard (try? host.writeSDU(filler.prefix(portion), to: gifts[index].channel)) != nil else { return }
+            guard (try? host.writeSDU(filler.prefix(portion), to: gifts[index].channel, at: now)) != nil else { return }
             gifts[index].left -= portion
         }
     }
