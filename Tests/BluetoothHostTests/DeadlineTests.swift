@@ -206,7 +206,11 @@ private struct DeadlineTraffic {
 
     private mutating func connect(_ handle: ConnectionHandle) {
         if !rig.host.isReady { rig.answerCommands() }
-        rig.give(HostRig.connected(Self.hexadecimal(handle), role: random.chance(1, in: 2) ? "00" : "01"))
+        let name = Self.hexadecimal(handle)
+        rig.give(HostRig.connected(name, role: random.chance(1, in: 2) ? "00" : "01"))
+        rig.answerCommands()
+        // The peer's link layer cannot change parameters, so that a peripheral asks by signaling.
+        rig.give(HostRig.le("04", "1a\(name)0000000000000000"))
     }
 
     /// The owner calls something that waits for an answer, or ends such a wait.
@@ -250,6 +254,8 @@ private struct DeadlineTraffic {
 
     /// Mostly a little, often to the next deadline, and seldom far beyond.
     private mutating func passTime() {
+        // A controller that does not answer is reset, and has no connections then.
+        if random.chance(3, in: 4) { rig.answerCommands() }
         switch Int.random(in: 0..<8, using: &random) {
         case 0: rig.advance(by: .seconds(Int.random(in: 1..<60, using: &random)))
         case 1, 2: if let next = rig.host.nextDeadline { rig.advance(by: max(.zero, next - rig.now)) }

@@ -9,7 +9,7 @@ struct HostNoticeTests {
     static let samples: [(packet: String, notice: HostNotice, line: String)] = [
         (
             "020f20 0700 0300 0400 0a0300", .packetOfUnknownConnection(0x000F),
-            "warning l2cap: dropped a packet of connection 0x000f, which does not exist"
+            "warning l2cap: dropped a packet of connection 0x000F, which does not exist"
         ),
         (
             HostRig.frame("4000", channel: "7000", "0a0300"),

@@ -45,11 +45,11 @@ public enum ParameterUpdateFailure: Hashable, Sendable {
 /// Which connection parameters a peer gets that asks for them.
 public struct AcceptableParameters: Hashable, Sendable {
     /// The shortest interval that is accepted.
-    public var intervalMinimum: ConnectionInterval
+    package var intervalMinimum: ConnectionInterval
     /// The longest interval that is accepted.
-    public var intervalMaximum: ConnectionInterval
+    package var intervalMaximum: ConnectionInterval
     /// The most connection events that the peripheral may skip.
-    public var maximumLatency: UInt16
+    package var maximumLatency: UInt16
 
     /// All that the Core allows.
     public static let all = AcceptableParameters(

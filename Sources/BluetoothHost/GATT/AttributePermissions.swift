@@ -73,15 +73,15 @@ public struct AttributeOperations: OptionSet, Hashable, Sendable {
 /// What clients may do with a characteristic's value and its configuration, and what each use requires of the link.
 public struct AttributePermissions: Hashable, Sendable {
     /// What reading the value requires.
-    public var read: AccessRequirement
+    package var read: AccessRequirement
     /// What writing the value requires.
-    public var write: AccessRequirement
+    package var write: AccessRequirement
     /// What writing the client characteristic configuration requires, and so what must hold again before a value
     /// is sent to a client that subscribed earlier (Core 5.4, Vol 3, Part C, 10.3.1.1).
-    public var subscribe: AccessRequirement
+    package var subscribe: AccessRequirement
     /// What clients may do with the value; nil for what the characteristic's properties say. The properties are only
     /// what clients are told (Core 5.4, Vol 3, Part G, 3.3.1.1).
-    public var operations: AttributeOperations?
+    package var operations: AttributeOperations?
 
     /// A requirement for each use, of which none asks for anything unless told otherwise.
     public init(

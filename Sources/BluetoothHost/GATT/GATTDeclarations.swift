@@ -13,16 +13,16 @@ public struct Service: Sendable {
     /// The service's UUID.
     public var uuid: BluetoothUUID
     /// The name that finds the service declaration's handle.
-    public var name: AttributeName?
+    package var name: AttributeName?
     /// Whether the service is primary; secondary ones only make sense when included by another.
-    public var isPrimary: Bool
+    package var isPrimary: Bool
     /// The handle of the service declaration; nil for the one behind the range of the service that is declared before.
-    public var handle: AttributeHandle?
+    package var handle: AttributeHandle?
     /// The last handle that is the service's own, so that attributes can be added in a later version without moving
     /// others: clients see it as the end of the service. Nil for the handle of the service's last attribute.
-    public var end: AttributeHandle?
+    package var end: AttributeHandle?
     /// Whether clients see the service from the start. Its handles are reserved either way.
-    public var isPublished: Bool
+    package var isPublished: Bool
     var members: [ServiceMember]
 
     /// A service that is primary, published, and lies behind the service that is declared before, unless told otherwise.
@@ -80,9 +80,9 @@ public enum ServiceMember: Sendable {
 /// A reference from one service to another, which must have a name.
 public struct Include: Sendable {
     /// The included service's name.
-    public var service: AttributeName
+    package var service: AttributeName
     /// The handle of the include declaration; nil for the next one in the service.
-    public var handle: AttributeHandle?
+    package var handle: AttributeHandle?
 
     /// An include of the service of this name. `GATTDatabase` throws `unknownService` if none is declared with it.
     public init(_ service: AttributeName, at handle: AttributeHandle? = nil) {
@@ -97,25 +97,25 @@ public struct Include: Sendable {
 /// among the descriptors are declared by themselves, in front of the others.
 public struct Characteristic: Sendable {
     /// The characteristic's UUID.
-    public var uuid: BluetoothUUID
+    package var uuid: BluetoothUUID
     /// What clients are told that they can do with the value.
-    public var properties: CharacteristicProperties
+    package var properties: CharacteristicProperties
     /// The name that finds the value's handle.
-    public var name: AttributeName?
+    package var name: AttributeName?
     /// The handle of the characteristic declaration; nil for the next one in the service.
-    public var handle: AttributeHandle?
+    package var handle: AttributeHandle?
     /// The handle of the value; nil for the one behind the declaration.
-    public var valueHandle: AttributeHandle?
+    package var valueHandle: AttributeHandle?
     /// What clients can do with the value, and what each use requires of the link.
-    public var permissions: AttributePermissions
+    package var permissions: AttributePermissions
     /// The value, or who knows it.
-    public var value: AttributeValue
+    package var value: AttributeValue
     /// Whether a client's subscription is answered by the owner and not at once, so that the owner can send a
     /// first notification in front of the answer or refuse.
-    public var ownerAnswersSubscriptions: Bool
+    package var ownerAnswersSubscriptions: Bool
     /// Whether the descriptors that follow from the properties are declared by themselves. Without, there are only
     /// those that are written down.
-    public var addsDescriptors: Bool
+    package var addsDescriptors: Bool
     var descriptors: [Descriptor]
 
     /// A characteristic with an empty value that the database keeps, and that asks nothing of the link, unless told otherwise.
@@ -161,18 +161,18 @@ public struct Descriptor: Sendable {
     }
 
     /// The descriptor's UUID.
-    public var uuid: BluetoothUUID
+    package var uuid: BluetoothUUID
     /// The name that finds the descriptor's handle.
-    public var name: AttributeName?
+    package var name: AttributeName?
     /// The descriptor's handle; nil for the next one in the service.
-    public var handle: AttributeHandle?
+    package var handle: AttributeHandle?
     /// What reading requires; nil when the descriptor cannot be read.
-    public var read: AccessRequirement?
+    package var read: AccessRequirement?
     /// What writing requires; nil when the descriptor cannot be written. A client characteristic configuration is
     /// written as the characteristic's `permissions.subscribe` says.
-    public var write: AccessRequirement?
+    package var write: AccessRequirement?
     /// The value, or who knows it.
-    public var value: AttributeValue
+    package var value: AttributeValue
     let kind: Kind
 
     /// A descriptor other than the two that follow from the properties.

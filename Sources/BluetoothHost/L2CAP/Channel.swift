@@ -105,11 +105,11 @@ public struct ChannelParameters: Hashable, Sendable {
 /// What a service that peers open channels to asks of them, and offers.
 public struct ChannelListener: Hashable, Sendable {
     /// What the link must offer.
-    public var requirement: AccessRequirement
+    package var requirement: AccessRequirement
     /// What this side offers on each channel.
-    public var parameters: ChannelParameters
+    package var parameters: ChannelParameters
     /// How many channels to the service one connection may have.
-    public var maximumChannels: Int
+    package var maximumChannels: Int
 
     /// A service that needs an encrypted link and takes 8 channels a connection, unless told otherwise.
     public init(

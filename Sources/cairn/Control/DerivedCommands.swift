@@ -26,9 +26,11 @@ struct FieldSubcommand<Command: ControlCommand>: ParsableCommand {
     private static var field: ControlField? { Command.fields.first }
 
     private static var help: ArgumentHelp {
-        ArgumentHelp(
-            field.map { "\($0.help.prefix(1).uppercased())\($0.help.dropFirst())." } ?? "",
-            valueName: field?.name
+        guard let field else { return "" }
+        let words = field.words.map { ": \($0.joined(separator: ", "))" } ?? ""
+        return ArgumentHelp(
+            "\(field.help.prefix(1).uppercased())\(field.help.dropFirst())\(words).",
+            valueName: field.name
         )
     }
 
