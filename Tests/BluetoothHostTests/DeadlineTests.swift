@@ -223,11 +223,11 @@ private struct DeadlineTraffic {
         case 3: try? rig.host.security?.pair(handle, at: rig.now)
         case 4: try? rig.host.security?.sendSecurityRequest(handle, at: rig.now)
         case 5: rig.host.security?.cancelPairing(handle, at: rig.now)
-        case 6: _ = try? rig.host.openChannel(to: SPSM(rawValue: 0x80), on: handle)
-        case 7: _ = try? rig.host.openEnhancedChannels(2, to: SPSM(rawValue: 0x80), on: handle)
-        case 8: if let channel { rig.host.close(channel.id) }
-        case 9: if let channel { try? rig.host.reconfigure([channel.id], mtu: 9000, mps: 1024) }
-        default: rig.host.requestParameters(handle, Self.parameters)
+        case 6: _ = try? rig.host.openChannel(to: SPSM(rawValue: 0x80), on: handle, at: rig.now)
+        case 7: _ = try? rig.host.openEnhancedChannels(2, to: SPSM(rawValue: 0x80), on: handle, at: rig.now)
+        case 8: if let channel { rig.host.close(channel.id, at: rig.now) }
+        case 9: if let channel { try? rig.host.reconfigure([channel.id], mtu: 9000, mps: 1024, at: rig.now) }
+        default: rig.host.requestParameters(handle, Self.parameters, at: rig.now)
         }
     }
 
@@ -241,11 +241,11 @@ private struct DeadlineTraffic {
     private mutating func answerEvents() {
         for event in rig.events() {
             switch event {
-            case .gatt(.readRequested(let request)): rig.host.gatt.respond(to: request, with: [1])
+            case .gatt(.readRequested(let request)): rig.host.respond(to: request, with: [1], at: rig.now)
             case .gatt(.writeRequested(let request)):
-                if random.chance(1, in: 2) { rig.host.gatt.respond(to: request) }
+                if random.chance(1, in: 2) { rig.host.respond(to: request, at: rig.now) }
             case .gatt(.subscriptionChanged(let change)):
-                if random.chance(1, in: 2) { rig.host.gatt.respond(to: change) }
+                if random.chance(1, in: 2) { rig.host.respond(to: change, at: rig.now) }
             case .security(.prompt(let prompt)): rig.host.security?.answer(prompt.id, with: .accept, at: rig.now)
             default: break
             }

@@ -52,7 +52,7 @@ private struct Opener: HostOwner {
             switch event {
             case .connected(let new): connection = new.handle
             case .channel(.opened): isOpen = true
-            case .channel(.readable(let id)): host.read(from: id, into: &stream)
+            case .channel(.readable(let id)): host.read(from: id, into: &stream, at: now)
             default: break
             }
         }
@@ -76,18 +76,20 @@ private struct Opener: HostOwner {
         var simulation = Simulation(seed: 1)
         let echo = simulation.add(try Peripheral(Echo(), Self.configuration))
         let opener = simulation.add(Opener())
+        let start = simulation.now
         simulation.withHost(opener) {
-            $0.host.connect(to: .staticRandom(2), CentralConfiguration().connection)
+            $0.host.connect(to: .staticRandom(2), CentralConfiguration().connection, at: start)
         }
         simulation.run(for: .seconds(2))
         let now = simulation.now
         let spsm = try #require(simulation.withHost(echo) { $0.update(at: now) { $0.spsm } } ?? nil)
         let connection = try #require(simulation.withHost(opener) { $0.connection } ?? nil)
-        let opened = try simulation.withHost(opener) { try $0.host.openChannel(to: spsm, on: connection) }
+        let opened = try simulation.withHost(opener) { try $0.host.openChannel(to: spsm, on: connection, at: now) }
         let channel = try #require(opened)
         simulation.run(for: .seconds(1))
         #expect(simulation.withHost(opener) { $0.isOpen } == true)
-        _ = simulation.withHost(opener) { $0.host.write([1, 2, 3], to: channel) }
+        let later = simulation.now
+        _ = simulation.withHost(opener) { $0.host.write([1, 2, 3], to: channel, at: later) }
         simulation.run(for: .seconds(1))
         #expect(simulation.withHost(opener) { $0.stream } == [1, 2, 3])
     }

@@ -78,7 +78,7 @@ extension ControlCommands {
 
     /// `tap`
     package struct Tap: ControlCommand {
-        package var axis = QEMUMessage.Axis.x
+        package var axis = SensorAxis.x
         package var direction: Int8 = 1
 
         package static let name = "tap"
@@ -154,7 +154,7 @@ extension ControlCommands {
         }
 
         package func request() -> ControlRequest {
-            .perform(.sense(.accelerometer([QEMUMessage.AccelerometerSample(x: x, y: y, z: z)])))
+            .perform(.sense(.accelerometer([AccelerometerSample(x: x, y: y, z: z)])))
         }
     }
 
