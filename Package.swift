@@ -178,6 +178,7 @@ let package = Package(
                 "PebblePhone", "PebbleProtocol", "PebbleWatch", logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
+            exclude: ["Settings/generate"],
             swiftSettings: strict
         ),
         .target(name: "CAllocationCounter"),

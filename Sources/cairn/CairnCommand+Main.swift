@@ -30,6 +30,8 @@ extension CairnCommand {
 
     /// Ends the process as an error says: help and versions on standard output, mistakes in our words.
     private static func end(_ error: any Error, _ words: [String]) -> Never {
+        // A command has told already what is wrong; its status may be that of a mistake that ArgumentParser finds.
+        if let status = error as? ExitCode { exit(withError: status) }
         guard exitCode(for: error) == .validationFailure else {
             let text = fullMessage(for: error)
             guard exitCode(for: error) == .success, !text.isEmpty else { exit(withError: error) }

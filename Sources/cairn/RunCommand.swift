@@ -3,9 +3,12 @@ import BluetoothHost
 import Daemon
 import HCIRuntime
 import LinuxBluetooth
+import Settings
 
 /// `cairn run`: the daemon.
-struct RunCommand: ParsableCommand {
+struct RunCommand: SettingCommand {
+    typealias Catalog = RunSettings
+
     static let configuration = CommandConfiguration(
         commandName: "run",
         abstract: "Run a watch until Ctrl-C.",
@@ -53,10 +56,25 @@ struct RunCommand: ParsableCommand {
             """
     )
 
-    @OptionGroup var options: RunOptions
+    @Option(
+        help: ArgumentHelp(
+            "A file that describes the board: any of the options here, and its advertising. (default: $CAIRN_BOARD, else none)",
+            valueName: "file"
+        ),
+        transform: pathArgument
+    )
+    var board: String?
+
+    var typed: [SettingKey: [String]] = [:]
+
+    var otherOptions: [Mirror.Child] { [("_board", _board)] }
+
+    mutating func takeOtherOptions(of container: KeyedDecodingContainer<SettingOptionKey>) throws {
+        _board = try container.decode(Option<String?>.self, forKey: SettingOptionKey(stringValue: "board"))
+    }
 
     func run() throws {
-        let plan = try Console.value { () throws(ProgramError) in try RunConfiguration(options).plan }
+        let plan = try Console.value { () throws(ProgramError) in try RunConfiguration(self).plan }
         guard let controller = plan.controller else {
             throw Console.ended(
                 by: ProgramError(

@@ -77,6 +77,7 @@ import Testing
         #expect(try process.wait() == .exited(64))
         #expect(process.errorText.contains(beginning), "\(process.errorText)")
         #expect(process.outputText.isEmpty)
+        #expect(process.errorText.split(separator: "cairn: ").count == 1, "it is told once: \(process.errorText)")
     }
 
     @Test(arguments: [

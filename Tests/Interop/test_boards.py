@@ -160,6 +160,17 @@ def test_every_option_is_a_setting_and_has_a_line_in_the_reference() -> None:
             assert settings[name][0] == default, name
 
 
+def test_the_table_of_settings_is_what_the_program_says() -> None:
+    check = subprocess.run(
+        [REPOSITORY / "Sources/cairn/Settings/generate", "--check"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=CLEAN | {"CAIRN_BINARY": str(cairn.binary())},
+    )
+    assert check.returncode == 0, check.stderr
+
+
 # The service
 
 

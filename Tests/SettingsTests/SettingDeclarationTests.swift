@@ -100,9 +100,16 @@ import Testing
         }
     }
 
-    struct LampCommand: ParsableCommand {
+    struct LampCommand: SettingCommand {
+        typealias Catalog = LampSettings
         static let configuration = CommandConfiguration(commandName: "lamp")
-        @OptionGroup var options: SettingOptions<LampSettings>
+        var typed: [SettingKey: [String]] = [:]
+        @Option var house: String?
+        var otherOptions: [Mirror.Child] { [("_house", _house)] }
+
+        mutating func takeOtherOptions(of container: KeyedDecodingContainer<SettingOptionKey>) throws {
+            _house = try container.decode(Option<String?>.self, forKey: SettingOptionKey(stringValue: "house"))
+        }
     }
 
     private func values(
@@ -110,7 +117,7 @@ import Testing
         environment: [String: String] = [:],
         file text: String? = nil
     ) throws -> [SettingValue] {
-        let typed = try LampCommand.parse(words).options.typed
+        let typed = try LampCommand.parse(words).typed
         let file = try text.map { try BoardFile(text: $0, path: "board.yaml") }
         let layers = SettingLayers(of: LampSettings.settings, typed: typed, environment: environment, file: file)
         return layers.settings(LampSettings.settings.map(\.key))
@@ -156,6 +163,13 @@ import Testing
         #expect(try self.lamp(["--owner=Ada", "--port", "8"]).target?.port == 8)
         #expect(try self.lamp(["--owner=Ada", "--port=9"]).target?.port == 9)
         #expect(try self.lamp(["--fade", "1", "--fade", "3"]).target?.fade == .seconds(3), "the last one counts")
+    }
+
+    @Test func optionsThatAreNoSettingsStandBesideIt() throws {
+        let command = try LampCommand.parse(["--house", "blue", "--brightness", "3"])
+        #expect(command.house == "blue")
+        #expect(command.typed == [SettingKey("lamp.brightness"): ["3"]])
+        #expect(try LampCommand.parse([]).house == nil)
     }
 
     @Test func theEnvironmentAndAFileSetIt() throws {

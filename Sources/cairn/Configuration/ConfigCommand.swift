@@ -68,10 +68,10 @@ struct ConfigCommand: ParsableCommand {
                 """
         )
 
-        @OptionGroup(visibility: .hidden) var options: RunOptions
+        @OptionGroup(visibility: .hidden) var command: RunCommand
 
         func run() throws {
-            let configuration = try Console.value { () throws(ProgramError) in try RunConfiguration(options) }
+            let configuration = try Console.value { () throws(ProgramError) in try RunConfiguration(command) }
             let lines = SettingsTable.lines(configuration.values, of: RunSettings.settings, printable: \.printable)
             for line in lines { Console.print(line) }
         }

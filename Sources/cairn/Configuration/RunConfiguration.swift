@@ -10,18 +10,18 @@ struct RunConfiguration {
     let plan: RunPlan
 
     /// Puts the layers together.
-    init(_ options: RunOptions) throws(ProgramError) {
+    init(_ command: RunCommand) throws(ProgramError) {
         // The command line is looked at first: what is wrong with it is in front of the person's eyes.
-        try Self.check(options.settings.typed)
+        try Self.check(command.typed)
         let environment = [String: String].cairnEnvironment
         let keys = RunSettings.settings.map(\.key)
         let strangers = SettingKey.problems(inEnvironment: environment, against: keys, besides: Environment.others)
         guard strangers.isEmpty else { throw ProgramError(strangers) }
         var file: BoardFile?
-        if let path = options.board ?? environment["CAIRN_BOARD"] { file = try Self.read(path) }
+        if let path = command.board ?? environment["CAIRN_BOARD"] { file = try Self.read(path) }
         let layers = SettingLayers(
             of: RunSettings.settings,
-            typed: options.settings.typed,
+            typed: command.typed,
             environment: environment,
             file: file
         )

@@ -1,29 +1,40 @@
 import ArgumentParser
 
-/// The options of every setting of a command.
+/// A command that has an option for every setting.
 ///
 /// ArgumentParser finds out by reflection which options a type has. So this type says that it has one for each setting, and
-/// finds what was typed by the setting's name. Values are looked at where the other places are known in which
-/// a setting can be made.
-public struct SettingOptions<Catalog: SettingCatalog>: ParsableArguments, CustomReflectable {
+/// finds what was typed by the setting's name. Values are not looked at: other places may say something about them too.
+///
+/// The command itself says so, and not a group of options in it, because ArgumentParser's debug builds check each option
+/// four times as often for each group that it is in.
+public protocol SettingCommand: ParsableCommand, CustomReflectable {
+    /// The settings.
+    associatedtype Catalog: SettingCatalog
     /// For each setting that was typed, its words.
-    public private(set) var typed: [SettingKey: [String]] = [:]
+    var typed: [SettingKey: [String]] { get set }
+    /// Options besides those of settings, as reflection shows them: the name of the property wrapper, and the wrapper.
+    var otherOptions: [Mirror.Child] { get }
+    /// Takes what ArgumentParser has parsed of the other options, by the names of their properties.
+    mutating func takeOtherOptions(of container: KeyedDecodingContainer<SettingOptionKey>) throws
+}
 
-    /// Defines the options.
-    public init() {}
-
+extension SettingCommand {
     /// Takes what ArgumentParser has parsed.
     public init(from decoder: any Decoder) throws {
+        self.init()
         let container = try decoder.container(keyedBy: SettingOptionKey.self)
+        try takeOtherOptions(of: container)
         for (index, group) in Catalog.groups.enumerated() {
             typed.merge(try group.typed(container, SettingOptionKey(group: index))) { first, _ in first }
         }
     }
 
-    /// A child for each group, as ArgumentParser looks for option groups.
+    /// The other options, and a child for each group of settings, as ArgumentParser looks for options and their groups.
     public var customMirror: Mirror {
-        let groups = Catalog.groups.enumerated()
-        return Mirror(self, children: groups.map { ("_\(SettingOptionKey(group: $0).stringValue)", $1.definition()) })
+        let groups = Catalog.groups.enumerated().map { index, group -> Mirror.Child in
+            ("_\(SettingOptionKey(group: index).stringValue)", group.definition())
+        }
+        return Mirror(self, children: otherOptions + groups)
     }
 }
 
@@ -48,13 +59,17 @@ public struct SettingGroupOptions<Group: SettingGroup>: ParsableArguments, Custo
 }
 
 /// The name that ArgumentParser keeps an option or a group under.
-struct SettingOptionKey: CodingKey {
-    let stringValue: String
-    let intValue: Int? = nil
+public struct SettingOptionKey: CodingKey {
+    /// The name of a property.
+    public let stringValue: String
+    /// There are no numbers for options.
+    public let intValue: Int? = nil
 
-    init(stringValue: String) { self.stringValue = stringValue }
+    /// Names a property.
+    public init(stringValue: String) { self.stringValue = stringValue }
 
-    init?(intValue: Int) { return nil }
+    /// Makes none: there are no numbers for options.
+    public init?(intValue: Int) { return nil }
 
     init(group index: Int) { stringValue = "group\(index)" }
 }
