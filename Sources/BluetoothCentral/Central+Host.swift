@@ -1,5 +1,6 @@
 import BluetoothHCI
 import BluetoothHost
+import DequeModule
 
 /// What the host does, and what follows from it.
 extension Central {

@@ -60,7 +60,7 @@ import Testing
 
     @Test func ofTooManyAdvertisersTheLatestAreRemembered() throws {
         var rig = try CentralRig(lamps: 270)
-        guard case .success(.scanned(let all))? = try rig.perform({ $0.scan(for: .seconds(3), at: $1) }) else {
+        guard case .success(.scanned(let all))? = try rig.perform({ $0.scan(for: .seconds(10), at: $1) }) else {
             Issue.record("no scan")
             return
         }

@@ -63,9 +63,9 @@ private struct Battery: GATTService {
         let central = try RunningCentral(on: air.transport)
         let peripheral = try await central.connect(to: .staticRandom(12), within: .seconds(30))
         let beating = Task {
-            for rate in UInt8(60)... {
+            for rate in UInt8(60)...250 {
                 try await heart.update { $0.beatsPerMinute = rate }
-                try await Task.sleep(for: .milliseconds(20))
+                try await Task.sleep(for: .milliseconds(50))
             }
         }
         let rates = try await followRate(of: peripheral)

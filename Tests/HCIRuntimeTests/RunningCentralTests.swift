@@ -16,9 +16,8 @@ import Testing
             try await central.connect(to: .random(.zero), within: .milliseconds(300))
         }
         #expect(try await central.scan(for: .milliseconds(100)).isEmpty)
-        guard case .ready? = await events.next() else {
-            Issue.record("the controller was not ready")
-            return
+        while let event = await events.next() {
+            if case .ready = event { break }
         }
         #expect(try await central.stop() == .stopped)
         while await events.next() != nil {}
