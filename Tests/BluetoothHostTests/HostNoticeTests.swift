@@ -6,7 +6,7 @@ import Testing
 @Suite("LE host: notices")
 struct HostNoticeTests {
     /// One of each kind that a packet of the controller's causes on a host with connection 0x0040.
-    static let samples: [(packet: String, notice: HostNotice, line: String)] = [
+    static let samples: [(packet: String, notice: HostNews, line: String)] = [
         (
             "020f20 0700 0300 0400 0a0300", .packetOfUnknownConnection(0x000F),
             "warning l2cap: dropped a packet of connection 0x000F, which does not exist"
@@ -62,15 +62,15 @@ struct HostNoticeTests {
     ]
 
     @Test("What the controller and peers do wrong becomes a value, which has the words of the log", arguments: samples)
-    func values(_ sample: (packet: String, notice: HostNotice, line: String)) throws {
+    func values(_ sample: (packet: String, notice: HostNews, line: String)) throws {
         var rig = try HostRig.ready()
         rig.connect()
         rig.give(compact(sample.packet))
         let notices = rig.events().compactMap { event in
-            if case .notice(let notice) = event { notice } else { nil }
+            if case .notice(let notice) = event { notice.what } else { nil }
         }
         #expect(notices == [sample.notice])
-        #expect(Diagnostic.notice(sample.notice).description == sample.line)
+        #expect(Diagnostic.notice(HostNotice(sample.notice)).description == sample.line)
         // The words begin with the connection, or have it further on.
         let words = sample.notice.description
         if let connection = sample.notice.connection { #expect(words.contains("\(connection)")) }
@@ -81,7 +81,7 @@ struct HostNoticeTests {
         var rig = try HostRig.ready()
         rig.give("09 0102030405060708090a")
         let notices = rig.events().compactMap { event in
-            if case .notice(let notice) = event { notice } else { nil }
+            if case .notice(let notice) = event { notice.what } else { nil }
         }
         let error = ByteDecodingError("h4.type", .invalidValue(9))
         #expect(notices == [.malformedPacket(error, PacketBeginning([9, 1, 2, 3, 4, 5, 6, 7]))])

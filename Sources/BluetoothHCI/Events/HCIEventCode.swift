@@ -1,11 +1,11 @@
 import ByteCoding
 
 /// The number of an event.
-public struct HCIEventCode: RawRepresentable, Hashable, Sendable {
+package struct HCIEventCode: RawRepresentable, Hashable, Sendable {
     /// The number on the wire.
-    public let rawValue: UInt8
+    package let rawValue: UInt8
     /// Any code, known or not.
-    public init(rawValue: UInt8) { self.rawValue = rawValue }
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
 
     /// The event that wraps all LE events.
     package static let leMeta = HCIEventCode(rawValue: 0x3E)
@@ -14,11 +14,11 @@ public struct HCIEventCode: RawRepresentable, Hashable, Sendable {
 }
 
 /// The number of an LE event inside of the LE Meta event.
-public struct LESubevent: RawRepresentable, Hashable, Sendable {
+package struct LESubevent: RawRepresentable, Hashable, Sendable {
     /// The number on the wire.
-    public let rawValue: UInt8
+    package let rawValue: UInt8
     /// Any code, known or not.
-    public init(rawValue: UInt8) { self.rawValue = rawValue }
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
 }
 
 /// An event's parameters.

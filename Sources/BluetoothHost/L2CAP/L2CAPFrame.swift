@@ -3,12 +3,12 @@ import ByteCoding
 /// The number of an L2CAP channel.
 ///
 /// Source: Core 5.4, Vol 3, Part A, 2.1.
-public struct ChannelID: RawRepresentable, Hashable, Sendable {
+package struct ChannelID: RawRepresentable, Hashable, Sendable {
     /// The number on the wire.
-    public let rawValue: UInt16
+    package let rawValue: UInt16
 
     /// Any channel, fixed or dynamic.
-    public init(rawValue: UInt16) { self.rawValue = rawValue }
+    package init(rawValue: UInt16) { self.rawValue = rawValue }
 
     /// The Attribute Protocol.
     package static let attribute = ChannelID(rawValue: 0x0004)
@@ -19,7 +19,7 @@ public struct ChannelID: RawRepresentable, Hashable, Sendable {
 }
 
 extension ChannelID: CustomStringConvertible {
-    public var description: String { "0x" + [UInt8(rawValue >> 8), UInt8(truncatingIfNeeded: rawValue)].hexadecimal }
+    package var description: String { "0x" + [UInt8(rawValue >> 8), UInt8(truncatingIfNeeded: rawValue)].hexadecimal }
 }
 
 /// An L2CAP PDU: what one side of a channel says to the other at once.

@@ -2,7 +2,7 @@ import BluetoothHCI
 import ByteCoding
 
 /// Why a signaling command was ignored or refused. What the Core wants answered has been answered.
-public enum SignalingProblem: Equatable, Sendable {
+package enum SignalingProblem: Equatable, Sendable {
     /// A command could not be read.
     case malformed(ByteDecodingError)
     /// A command is longer than the MTU of the channel: so many bytes.
@@ -42,7 +42,7 @@ public enum SignalingProblem: Equatable, Sendable {
 }
 
 extension SignalingProblem: CustomStringConvertible {
-    public var description: String {
+    package var description: String {
         switch self {
         case .malformed(let error): "malformed signaling command: \(error)"
         case .mtuExceeded(let count): "a signaling command of \(count) bytes exceeds the MTU of \(SignalingPDU.mtu)"

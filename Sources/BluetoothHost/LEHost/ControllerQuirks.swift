@@ -82,7 +82,7 @@ package struct ControllerQuirks: Sendable {
     func correct(
         _ commands: inout SupportedCommands,
         of version: ReadLocalVersionInformation.ReturnParameters?
-    ) -> HostNotice? {
+    ) -> HostNews? {
         guard let version, let entry = entries.first(where: { $0.concerns(version) }) else { return nil }
         let claimed = entry.missingCommands.filter { commands.contains($0) }
         for command in claimed { commands.remove(command) }

@@ -3,7 +3,28 @@ import ByteCoding
 
 /// Something that a host wants a person to know. It is a value: making it costs neither text nor memory, so that one that is
 /// not read costs next to nothing. `description` has the words, for a log.
-public enum HostNotice: Equatable, Sendable {
+public struct HostNotice: Equatable, Sendable {
+    package let what: HostNews
+
+    package init(_ what: HostNews) { self.what = what }
+
+    /// How much it matters.
+    public var severity: Diagnostic.Severity { what.severity }
+
+    /// Where it comes from.
+    public var layer: Layer { what.layer }
+
+    /// The connection that it is about, which need not exist; nil if it is about the host or its controller.
+    public var connection: ConnectionHandle? { what.connection }
+}
+
+extension HostNotice: CustomStringConvertible {
+    /// One line for a log.
+    public var description: String { what.description }
+}
+
+/// What a ``HostNotice`` says.
+package enum HostNews: Equatable, Sendable {
     // MARK: The controller
 
     /// A packet of the controller's could not be read and was dropped: why, and its first octets.
@@ -85,9 +106,8 @@ public enum HostNotice: Equatable, Sendable {
     case pairingFailed(ConnectionHandle, PairingFailure)
 }
 
-extension HostNotice {
-    /// How much it matters.
-    public var severity: Diagnostic.Severity {
+extension HostNews {
+    package var severity: Diagnostic.Severity {
         switch self {
         case .restarting, .startUpFailed, .commandNotSent, .dataBufferOverflow, .connectionMadeTwice: .error
         case .malformedPacket, .optionalCommandFailed, .commandsNotCarriedOut, .notAnsweredWhileStarting,
@@ -103,8 +123,7 @@ extension HostNotice {
         }
     }
 
-    /// Where it comes from.
-    public var layer: Layer {
+    package var layer: Layer {
         switch self {
         case .malformedPacket, .optionalCommandFailed, .commandsNotCarriedOut, .restarting, .notAnsweredWhileStarting,
             .hardwareErrorWhileStarting, .startUpFailed, .commandNotSent, .commandFailed, .advertisingCommandFailed,
@@ -119,8 +138,7 @@ extension HostNotice {
         }
     }
 
-    /// The connection that it is about, which need not exist; nil if it is about the host or its controller.
-    public var connection: ConnectionHandle? {
+    package var connection: ConnectionHandle? {
         switch self {
         case .malformedPacket, .optionalCommandFailed, .commandsNotCarriedOut, .restarting, .notAnsweredWhileStarting,
             .hardwareErrorWhileStarting, .startUpFailed, .commandNotSent, .commandFailed, .advertisingCommandFailed,
@@ -138,9 +156,8 @@ extension HostNotice {
     }
 }
 
-extension HostNotice: CustomStringConvertible {
-    /// One line for a log.
-    public var description: String {
+extension HostNews: CustomStringConvertible {
+    package var description: String {
         switch self {
         case .malformedPacket(let error, let beginning): "dropped a malformed packet: \(error): \(beginning)"
         case .optionalCommandFailed(let failure): "\(failure); going on without"
@@ -195,14 +212,14 @@ extension HostNotice: CustomStringConvertible {
 }
 
 /// The first octets of a packet, 8 at most, without the packet's storage.
-public struct PacketBeginning: Hashable, Sendable {
+package struct PacketBeginning: Hashable, Sendable {
     /// The octets, the first one in the least significant bits.
     private let octets: UInt64
     /// How many there are.
     private let count: Int
 
     /// Copies the beginning of a packet.
-    public init(_ packet: ArraySlice<UInt8>) {
+    package init(_ packet: ArraySlice<UInt8>) {
         var octets: UInt64 = 0
         var count = 0
         for octet in packet.prefix(8) {
@@ -216,7 +233,7 @@ public struct PacketBeginning: Hashable, Sendable {
 
 extension PacketBeginning: CustomStringConvertible {
     /// In hexadecimal, as in the packet.
-    public var description: String {
+    package var description: String {
         (0..<count).map { UInt8(truncatingIfNeeded: octets >> (8 * $0)) }.hexadecimal
     }
 }

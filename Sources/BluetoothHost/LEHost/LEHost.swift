@@ -222,7 +222,7 @@ extension LEHost {
     }
 
     /// Queues something for the log.
-    mutating func report(_ notice: HostNotice) { emit(.notice(notice)) }
+    mutating func report(_ what: HostNews) { emit(.notice(HostNotice(what))) }
 }
 
 // MARK: - Starting and starting again

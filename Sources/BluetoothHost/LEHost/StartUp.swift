@@ -132,9 +132,9 @@ struct StartUp: Sendable {
 
     /// Takes the answer to the last command and goes on to the next step.
     /// - Returns: what is worth a warning, if anything is.
-    mutating func receive(_ answer: CommandComplete) throws(StartUpFailure) -> HostNotice? {
+    mutating func receive(_ answer: CommandComplete) throws(StartUpFailure) -> HostNews? {
         guard let step else { return nil }
-        var warning: HostNotice?
+        var warning: HostNews?
         do throws(StartUpFailure) {
             try take(answer, for: step)
             if step == .commands { warning = quirks.correct(&capabilities.commands, of: capabilities.version) }

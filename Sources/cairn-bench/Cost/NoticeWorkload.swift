@@ -18,7 +18,7 @@ struct NoticeWorkload: Workload {
         for _ in 0..<count {
             host.receive(packet[...], at: now)
             while let event = host.nextEvent() {
-                if case .notice(.packetOfUnknownConnection) = event { notices += 1 }
+                if case .notice(let notice) = event, case .packetOfUnknownConnection = notice.what { notices += 1 }
             }
         }
         guard notices == count else { throw WorkloadFailure("\(notices) notices of \(count) packets") }
