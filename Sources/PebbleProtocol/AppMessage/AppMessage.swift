@@ -38,7 +38,7 @@ public enum AppMessage: EndpointMessage {
         static let acknowledgement: UInt8 = 0xFF
     }
 
-    /// A push shorter than ``AppMessageLimits/minimumPushLength`` is an error: a watch drops it without any answer.
+    /// A push shorter than `AppMessageLimits.minimumPushLength` is an error: a watch drops it without any answer.
     public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         let command = try reader.readUInt8("app_message.command")
         let transaction = AppMessageTransactionID(rawValue: try reader.readUInt8("app_message.transaction_id"))

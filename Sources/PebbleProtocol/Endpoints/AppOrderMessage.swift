@@ -14,14 +14,14 @@ package struct AppOrderRequest: EndpointMessage {
 
     /// What is wrong with an order, and how the firmware takes it.
     package enum Problem: Equatable, Sendable {
-        /// The count is not the number of UUIDs: answered with ``AppOrderResponse/invalid``, and then done as far as it goes.
+        /// The count is not the number of UUIDs: answered with `AppOrderResponse.invalid`, and then done as far as it goes.
         case wrongCount
     }
 
     /// Nil for an order whose count is right.
     package private(set) var problem: Problem?
 
-    /// A length that leaves a part of a UUID is an error, answered with ``AppOrderResponse/invalid``; so is another command,
+    /// A length that leaves a part of a UUID is an error, answered with `AppOrderResponse.invalid`; so is another command,
     /// answered with ``AppOrderResponse/failure``.
     package init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         let command = try reader.readUInt8("app_order.command")

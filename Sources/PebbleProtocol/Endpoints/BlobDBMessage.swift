@@ -66,7 +66,7 @@ public enum BlobDBStatus: UInt8, Sendable {
     case databaseFull = 0x07
     /// The record is too old, or the database does not do what was asked. libpebble3 takes it for a success.
     case dataStale = 0x08
-    /// The command is not for this database: only ``BlobDBDatabase/settings`` can count as changed, for example.
+    /// The command is not for this database: only `BlobDBDatabase.settings` can count as changed, for example.
     case notSupported = 0x09
     /// The database cannot be changed now. The firmware knows the number, and does not send it.
     case locked = 0x0A
@@ -163,7 +163,7 @@ public struct BlobDBRequest: EndpointMessage {
 
     public static var endpoint: Endpoint { .blobDB }
 
-    /// What is too short for a token is an error; it is answered with ``BlobDBStatus/invalidData`` and ``BlobDBToken/none``.
+    /// What is too short for a token is an error; it is answered with ``BlobDBStatus/invalidData`` and `BlobDBToken.none`.
     /// Anything else that is wrong makes a ``Command/malformed(_:)``, so that the answer has the token.
     public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         let code = try reader.readUInt8("blob_db.command")

@@ -9,7 +9,7 @@ public struct Capabilities: OptionSet, Hashable, Sendable {
 
     private init(bit: UInt64) { rawValue = 1 << bit }
 
-    /// ``Endpoint/appRunState`` is used; towards a phone without it the watch falls back to ``Endpoint/launcher``.
+    /// `Endpoint.appRunState` is used; towards a phone without it the watch falls back to `Endpoint.launcher`.
     public static let appRunState = Capabilities(bit: 0)
     /// More than four generations of logs, and an answer for "no such logs".
     public static let infiniteLogDump = Capabilities(bit: 1)
@@ -19,7 +19,7 @@ public struct Capabilities: OptionSet, Hashable, Sendable {
     package static let extendedNotifications = Capabilities(bit: 3)
     /// Watch: accepts a language pack as a file upload.
     package static let languagePack = Capabilities(bit: 4)
-    /// AppMessages of up to ``AppMessageLimits/extendedSize`` bytes, if both sides have it.
+    /// AppMessages of up to `AppMessageLimits.extendedSize` bytes, if both sides have it.
     public static let appMessage8K = Capabilities(bit: 5)
     /// Watch: accepts health settings.
     package static let healthInsights = Capabilities(bit: 6)

@@ -31,7 +31,7 @@ public struct LogLine: Equatable, Sendable {
     public var line: UInt16
     /// Only the last 15 characters are sent.
     public var file: String
-    /// Without NUL; cut to ``maximumMessageLength`` when sent.
+    /// Without NUL; cut to `maximumMessageLength` when sent.
     public var message: String
 
     private static let fileWidth = 16

@@ -1,6 +1,6 @@
 /// The phone's operating system and hardware, as one word of the phone version response.
 public struct PhonePlatform: RawRepresentable, Hashable, Sendable {
-    /// The operating system in the low three bits, ``Features`` above.
+    /// The operating system in the low three bits, `Features` above.
     public let rawValue: UInt32
 
     public init(rawValue: UInt32) { self.rawValue = rawValue }

@@ -132,11 +132,11 @@ public struct PutBytesObject: Equatable, Sendable {
         case firmware = 1
         /// The recovery firmware.
         case recoveryFirmware = 2
-        /// The resources of the firmware, a pack of the kind ``ResourcePack/Kind/system``.
+        /// The resources of the firmware, a pack of the kind `ResourcePack.Kind.system`.
         case systemResources = 3
-        /// The resources of an app, a pack of the kind ``ResourcePack/Kind/app``.
+        /// The resources of an app, a pack of the kind `ResourcePack.Kind.app`.
         case appResources = 4
-        /// The executable of an app; its first bytes are a ``ProcessHeader``.
+        /// The executable of an app; its first bytes are a `ProcessHeader`.
         case appBinary = 5
         /// A file of the name that the target gives, such as `lang` for a language pack.
         case file = 6

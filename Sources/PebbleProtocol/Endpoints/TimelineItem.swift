@@ -322,7 +322,7 @@ public struct TimelineItem: Equatable, Sendable {
     ///
     /// Attributes and actions are counted. They have to fit into the length that the item declares for them; what it declares
     /// beyond the last one is ignored, since Gadgetbridge declares the length of a text of which it sends a part.
-    /// - Throws: `ByteDecodingError` for a value without whole header (``headerLength`` bytes), and for one whose attributes
+    /// - Throws: `ByteDecodingError` for a value without whole header (`headerLength` bytes), and for one whose attributes
     ///   and actions do not fit.
     public init(_ value: ArraySlice<UInt8>, reading: Reading = .whole) throws(ByteDecodingError) {
         var reader = ByteReader(value)

@@ -1,6 +1,6 @@
 /// The number in a Pebble Protocol header that says which service a message is for.
 ///
-/// Any 16-bit value can arrive, so this is not a closed enumeration; ``definition`` is nil for a number that no
+/// Any 16-bit value can arrive, so this is not a closed enumeration; `definition` is nil for a number that no
 /// watch knows.
 public struct Endpoint: RawRepresentable, Hashable, Sendable {
     /// The number on the wire.

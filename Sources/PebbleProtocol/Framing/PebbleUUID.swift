@@ -35,7 +35,7 @@ public struct PebbleUUID: Hashable, Sendable {
         bytes.appendBigEndian(lowerHalf)
     }
 
-    /// Whether this can name an app: neither ``system`` nor ``invalid``.
+    /// Whether this can name an app: neither ``system`` nor `invalid`.
     package var isLaunchable: Bool { self != .system && self != .invalid }
 }
 

@@ -108,7 +108,7 @@ package struct PPoGATTMeta: Equatable, Sendable {
 public struct PPoGATTDestination: Equatable, Sendable {
     /// What it may ask for.
     public var kind: SessionKind
-    /// The Pebble app, a watchapp, or ``PebbleUUID/invalid`` if the value does not say.
+    /// The Pebble app, a watchapp, or `PebbleUUID.invalid` if the value does not say.
     public var application: PebbleUUID
 
     /// A destination.
