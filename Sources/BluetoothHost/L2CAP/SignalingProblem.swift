@@ -5,7 +5,7 @@ import ByteCoding
 package enum SignalingProblem: Equatable, Sendable {
     /// A command could not be read.
     case malformed(ByteDecodingError)
-    /// A command is longer than the MTU of the channel: so many bytes.
+    /// A command is longer than the MTU of the channel. The value is its length in bytes.
     case mtuExceeded(Int)
     /// A command with a code that is not known.
     case unknownCommand(code: UInt8)

@@ -85,7 +85,7 @@ package enum HostNews: Equatable, Sendable {
     case packetOfUnknownConnection(ConnectionHandle)
     /// A frame was dropped because its packets did not fit together.
     case frameDropped(ConnectionHandle, FrameProblem)
-    /// A frame came on a channel that is not open, and was ignored: so many bytes.
+    /// A frame came on a channel that is not open, and was ignored. `count` is its length in bytes.
     case frameOnUnknownChannel(ConnectionHandle, ChannelID, count: Int)
     /// A signaling command was ignored or refused.
     case signaling(ConnectionHandle, SignalingProblem)

@@ -194,13 +194,7 @@ extension ControlEvents {
                 .amount.in(.milliseconds),
                 "the interval"
             )
-            try fields.required("latency", &latency, .count.in(.connectionEvents), "the peripheral latency")
-            try fields.required(
-                "supervisionTimeoutMilliseconds",
-                &supervisionTimeoutMilliseconds,
-                .amount.in(.milliseconds),
-                "the supervision timeout"
-            )
+            try fields.latency(&latency, timeoutMilliseconds: &supervisionTimeoutMilliseconds)
         }
     }
 
@@ -225,13 +219,7 @@ extension ControlEvents {
                 .amount.in(.milliseconds),
                 "the longest"
             )
-            try fields.required("latency", &latency, .count.in(.connectionEvents), "the peripheral latency")
-            try fields.required(
-                "supervisionTimeoutMilliseconds",
-                &supervisionTimeoutMilliseconds,
-                .amount.in(.milliseconds),
-                "the supervision timeout"
-            )
+            try fields.latency(&latency, timeoutMilliseconds: &supervisionTimeoutMilliseconds)
         }
     }
 
@@ -309,5 +297,18 @@ extension ControlEvents {
 extension FieldVisitor {
     fileprivate mutating func responseTime(_ value: inout String) throws(Failure) {
         try required("responseTime", &value, .word("slow", "middle", "fast"), "the class of the link's parameters")
+    }
+}
+
+extension FieldVisitor {
+    /// The connection parameters besides the interval.
+    fileprivate mutating func latency(_ latency: inout Int, timeoutMilliseconds: inout Double) throws(Failure) {
+        try required("latency", &latency, .count.in(.connectionEvents), "the peripheral latency")
+        try required(
+            "supervisionTimeoutMilliseconds",
+            &timeoutMilliseconds,
+            .amount.in(.milliseconds),
+            "the supervision timeout"
+        )
     }
 }

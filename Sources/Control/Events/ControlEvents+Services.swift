@@ -184,16 +184,7 @@ extension ControlEvents {
         package static var blank: Self { Self() }
         package mutating func declare<Visitor: FieldVisitor>(_ fields: inout Visitor) throws(Visitor.Failure) {
             try fields.item(&item)
-            try fields.optional("app", &app, .text, "the app that it is from, as the phone calls it")
-            try fields.optional("title", &title, .text, "its title")
-            try fields.optional("subtitle", &subtitle, .text, "its subtitle")
-            try fields.optional("body", &body, .text, "its text")
-            try fields.required(
-                "actions",
-                &actions,
-                .dictionary(of: .text),
-                "the numbers of what can be done with it, and what that is called"
-            )
+            try fields.content(&app, &title, &subtitle, &body, &actions)
         }
     }
 

@@ -32,16 +32,7 @@ package struct ControlServices: ControlObject {
         package static var blank: Self { Self() }
         package mutating func declare<Visitor: FieldVisitor>(_ fields: inout Visitor) throws(Visitor.Failure) {
             try fields.required("id", &id, .uuid, "its UUID")
-            try fields.optional("app", &app, .text, "the app that it is from, as the phone calls it")
-            try fields.optional("title", &title, .text, "its title")
-            try fields.optional("subtitle", &subtitle, .text, "its subtitle")
-            try fields.optional("body", &body, .text, "its text")
-            try fields.required(
-                "actions",
-                &actions,
-                .dictionary(of: .text),
-                "the numbers of what can be done with it, and what that is called"
-            )
+            try fields.content(&app, &title, &subtitle, &body, &actions)
         }
     }
 
@@ -212,5 +203,27 @@ extension ControlServices.Notification {
         actions = Dictionary(
             item.actions.map { ("\($0.id)", text(.title, of: $0.attributes) ?? "") }
         ) { first, _ in first }
+    }
+}
+
+extension FieldVisitor {
+    /// What a notification says, the same in the status and in an event.
+    mutating func content(
+        _ app: inout String?,
+        _ title: inout String?,
+        _ subtitle: inout String?,
+        _ body: inout String?,
+        _ actions: inout [String: String]
+    ) throws(Failure) {
+        try optional("app", &app, .text, "the app that it is from, as the phone calls it")
+        try optional("title", &title, .text, "its title")
+        try optional("subtitle", &subtitle, .text, "its subtitle")
+        try optional("body", &body, .text, "its text")
+        try required(
+            "actions",
+            &actions,
+            .dictionary(of: .text),
+            "the numbers of what can be done with it, and what that is called"
+        )
     }
 }

@@ -64,9 +64,9 @@ enum DiagnosticSettings: SettingGroup {
             placeholder: "count",
             default: 0,
             help: """
-                Publish so many L2CAP streams that send every byte back. Each has a service \
-                51000000-328E-0FBB-C642-1AA6699BDADA, in which the characteristic \
-                ABDD3056-28FA-441D-A470-55A75A52553A says the PSM.
+                The number of L2CAP streams that send every byte back. Each has a service \
+                51000000-328E-0FBB-C642-1AA6699BDADA. Its characteristic \
+                ABDD3056-28FA-441D-A470-55A75A52553A holds the PSM.
                 """,
             page: "channels.md"
         ) { $0.watch.streams.formUnion(WatchStream.loopbacks.prefix($1)) }

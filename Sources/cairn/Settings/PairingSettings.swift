@@ -42,7 +42,7 @@ enum PairingSettings: SettingGroup {
             .flag,
             into: \.watch.pairing.allowsLegacyPairing,
             help:
-                "Pair with phones that lack LE Secure Connections too. Whoever listens to such a pairing has the keys."
+                "Pair with phones that lack LE Secure Connections too. Anyone who records such a pairing can read the link."
         ),
         // What the watch shows, cairn events and the log show; what it takes, cairn passkey takes.
         Setting(
@@ -57,7 +57,7 @@ enum PairingSettings: SettingGroup {
             option: "private-address",
             .duration(1...60, .minutes),
             otherwise: "the static address, always",
-            help: "Show a resolvable private address and change it after so many minutes."
+            help: "Advertise with a resolvable private address, and change it after this time."
         ) { $0.watch.privacy = .resolvablePrivateAddress(lifetime: $1) },
         Setting(
             "pairing.battery",
