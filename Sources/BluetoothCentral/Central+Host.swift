@@ -59,7 +59,7 @@ extension Central {
         case .gatt(let event): handle(event, at: now)
         case .channel(let event):
             // Nothing listens here, so no peer can open one.
-            if case .opened(let channel) = event { host.close(channel.id, at: now) }
+            if case .opened(let channel) = event { host.channels.close(channel.id, at: now) }
         case .notice(let notice): events.append(.notice(notice))
         case .restarting, .controllerLost, .advertisingStarted, .advertisingFailed, .advertisingEnded,
             .advertisingNotStopped, .scanningStarted, .scanningEnded, .clientStateToKeep, .remoteFeaturesRead,
@@ -114,7 +114,7 @@ extension Central {
     private mutating func explore(_ connection: ConnectionHandle, at now: Duration) {
         guard let procedure = links[connection]?.exploration.nextProcedure() else { return explored(connection) }
         do throws(GATTError) {
-            links[connection]?.step = try host.start(procedure, on: connection, at: now)
+            links[connection]?.step = try host.gatt.start(procedure, on: connection, at: now)
         } catch {
             notExplored(connection, .notStarted(error), at: now)
         }
@@ -179,9 +179,9 @@ extension Central {
         guard host.security != nil else { throw .doesNotPair }
         do throws(SecurityRefusal) {
             do throws(SecurityRefusal) {
-                try host.encrypt(connection, at: now)
+                try host.security?.encrypt(connection)
             } catch .noKey {
-                try host.pair(connection, at: now)
+                try host.security?.pair(connection, at: now)
             }
         } catch {
             throw .pairingNotStarted(error)
@@ -195,7 +195,7 @@ extension Central {
             do throws(CentralError) {
                 try encrypt(connection, at: now)
             } catch {
-                host.rejectSecurityRequest(connection, at: now)
+                host.security?.rejectSecurityRequest(connection, at: now)
             }
         case .pairingFailed(let connection, let failure):
             // The end of the connection follows, and says why.
@@ -203,7 +203,7 @@ extension Central {
             endAll(.failure(.pairingFailed(failure))) { $0.isSecuring(connection) }
         case .bonded(_, let bond):
             events.append(.bonded(bond))
-            if !configuration.storesBonds { host.bondStored(bond.identity) }
+            if !configuration.storesBonds { host.security?.bondStored(bond.identity) }
         case .encryptionFailed(let connection, let status):
             endAll(.failure(.encryptionFailed(status))) { $0.isSecuring(connection) }
         case .pairingCompleted, .securityChanged: break

@@ -153,7 +153,7 @@ public struct Central: HCIHost, Sendable {
         of peripheral: RemotePeripheral.ID,
         at now: Duration
     ) -> CentralRequestID {
-        let mtu = connection(of: peripheral).flatMap { host.mtu(of: $0) } ?? 0
+        let mtu = connection(of: peripheral).flatMap { host.gatt.mtu(of: $0) } ?? 0
         // A Write Request has three bytes in front of the value (Core 5.4, Vol 3, Part F, 3.4.5.1).
         let procedure: GATTProcedure =
             bytes.count + 3 <= mtu
@@ -176,7 +176,7 @@ public struct Central: HCIHost, Sendable {
             return id
         }
         do throws(GATTError) {
-            try host.writeWithoutResponse(bytes[...], to: characteristic.handle, on: connection, at: now)
+            try host.gatt.writeWithoutResponse(bytes[...], to: characteristic.handle, on: connection, at: now)
             end(id, .success(.written))
         } catch {
             end(id, .failure(.notStarted(error)))
@@ -226,7 +226,7 @@ public struct Central: HCIHost, Sendable {
     @discardableResult
     public mutating func answer(_ prompt: PairingPrompt.ID, with answer: PairingAnswer, at now: Duration) -> Bool {
         host.advance(to: now)
-        let isTaken = host.answer(prompt, with: answer, at: now)
+        let isTaken = host.security?.answer(prompt, with: answer, at: now) ?? false
         settle(at: now)
         return isTaken
     }
@@ -234,7 +234,7 @@ public struct Central: HCIHost, Sendable {
     /// A bond has been stored: it counts from now on.
     public mutating func bondStored(_ identity: LEAddress, at now: Duration) {
         host.advance(to: now)
-        host.bondStored(identity)
+        host.security?.bondStored(identity)
         settle(at: now)
     }
 
@@ -305,7 +305,7 @@ extension Central {
         host.advance(to: now)
         guard let connection = connection(of: peripheral) else { return begin(.fail(.disconnected(nil)), at: now) }
         do throws(GATTError) {
-            return begin(.procedure(connection, try host.start(procedure, on: connection, at: now)), at: now)
+            return begin(.procedure(connection, try host.gatt.start(procedure, on: connection, at: now)), at: now)
         } catch {
             return begin(.fail(.notStarted(error)), at: now)
         }

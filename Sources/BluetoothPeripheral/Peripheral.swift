@@ -60,7 +60,7 @@ public struct Peripheral<Services: ServiceSet>: HCIHost {
         )
         do throws(GATTError) {
             if let handle = database.handle(of: Self.databaseHash) {
-                try host.setValue(database.hash(cryptography), of: handle)
+                try host.gatt.setValue(database.hash(cryptography), of: handle)
             }
         } catch {
             throw .value(error)
@@ -123,7 +123,7 @@ public struct Peripheral<Services: ServiceSet>: HCIHost {
     @discardableResult
     public mutating func answer(_ prompt: PairingPrompt.ID, with answer: PairingAnswer, at now: Duration) -> Bool {
         host.advance(to: now)
-        let isTaken = host.answer(prompt, with: answer, at: now)
+        let isTaken = host.security?.answer(prompt, with: answer, at: now) ?? false
         settle(at: now)
         return isTaken
     }
@@ -131,7 +131,7 @@ public struct Peripheral<Services: ServiceSet>: HCIHost {
     /// A bond has been stored: it counts from now on.
     public mutating func bondStored(_ identity: LEAddress, at now: Duration) {
         host.advance(to: now)
-        host.bondStored(identity)
+        host.security?.bondStored(identity)
         settle(at: now)
     }
 
@@ -263,21 +263,21 @@ extension Peripheral {
         services.changed(peer)
         guard security.isEncrypted, security.isBonded, links[connection]?.isRestored == false else { return }
         links[connection]?.isRestored = true
-        if let state = clients[peer.address] { try? host.restore(state, on: connection) }
+        if let state = clients[peer.address] { try? host.gatt.restore(state, on: connection) }
     }
 
     private mutating func handle(_ event: SecurityEvent, at now: Duration) {
         switch event {
         case .prompt(let prompt):
             guard configuration.pairing == .anyone else { return events.append(.prompt(prompt)) }
-            _ = host.answer(prompt.id, with: .acceptUnseen, at: now)
+            _ = host.security?.answer(prompt.id, with: .acceptUnseen, at: now)
         case .pairingCompleted(let connection, let summary):
             if let peer = links[connection]?.peer { events.append(.paired(peer, summary)) }
         case .pairingFailed(let connection, let failure): events.append(.pairingFailed(connection, failure))
         case .bonded(_, let bond):
             events.append(.bonded(bond))
             clients[bond.identity] = nil
-            if !configuration.storesBonds { host.bondStored(bond.identity) }
+            if !configuration.storesBonds { host.security?.bondStored(bond.identity) }
         case .securityRequested, .encryptionFailed, .securityChanged: break
         }
     }

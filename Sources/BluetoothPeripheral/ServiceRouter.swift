@@ -71,7 +71,7 @@ package struct ServiceRouter<Services: ServiceSet>: Sendable {
     package mutating func listen(on host: inout LEHost) throws(PeripheralError) {
         do throws(ChannelError) {
             for wanted in listeners {
-                plan.listeners[try host.listen(wanted.listener, on: wanted.spsm)] = wanted.service
+                plan.listeners[try host.channels.listen(wanted.listener, on: wanted.spsm)] = wanted.service
             }
         } catch {
             throw .channel(error)
@@ -118,7 +118,7 @@ package struct ServiceRouter<Services: ServiceSet>: Sendable {
                 )
             }
             // What the service has sent goes out in front of the answer.
-            if change.cause == .requested { host.respond(to: change, at: now) }
+            if change.cause == .requested { host.gatt.respond(to: change, at: now) }
         case .valueNotSent(let unsent): report(unsent.handle, unsent.connection, unsent.reason)
         case .requestNotAnswered(let connection, let handle):
             pending = pending.filter { $0.value.connection != connection || $0.value.handle != handle }
@@ -137,10 +137,10 @@ package struct ServiceRouter<Services: ServiceSet>: Sendable {
             perform(actions, &host, at: now)
         }
         switch reply {
-        case .value(let value): host.respond(to: request, with: value[...], at: now)
-        case .refused(let error): host.refuse(request, with: error, at: now)
+        case .value(let value): host.gatt.respond(to: request, with: value[...], at: now)
+        case .refused(let error): host.gatt.refuse(request, with: error, at: now)
         case .later: break
-        case nil: host.refuse(request, with: .unlikelyError, at: now)
+        case nil: host.gatt.refuse(request, with: .unlikelyError, at: now)
         }
     }
 
@@ -153,10 +153,10 @@ package struct ServiceRouter<Services: ServiceSet>: Sendable {
             perform(actions, &host, at: now)
         }
         switch reply {
-        case .done: host.respond(to: request, at: now)
-        case .refused(let error): host.refuse(request, with: error, at: now)
+        case .done: host.gatt.respond(to: request, at: now)
+        case .refused(let error): host.gatt.refuse(request, with: error, at: now)
         case .later: break
-        case nil: host.refuse(request, with: .unlikelyError, at: now)
+        case nil: host.gatt.refuse(request, with: .unlikelyError, at: now)
         }
     }
 
@@ -200,13 +200,13 @@ package struct ServiceRouter<Services: ServiceSet>: Sendable {
         }
         held.remove(channel)
         var bytes: [UInt8] = []
-        host.read(from: channel, into: &bytes, at: now)
+        host.channels.read(from: channel, into: &bytes, at: now)
         call(.received(bytes, channel), of: service, &host, at: now)
     }
 
     private mutating func flush(_ channel: Channel.ID, _ host: inout LEHost, at now: Duration) {
         guard var waiting = unsent[channel] else { return }
-        let count = host.write(Array(waiting)[...], to: channel, at: now)
+        let count = host.channels.write(Array(waiting)[...], to: channel, at: now)
         waiting.removeFirst(count)
         unsent[channel] = waiting.isEmpty ? nil : waiting
     }
@@ -241,8 +241,8 @@ package struct ServiceRouter<Services: ServiceSet>: Sendable {
         at now: Duration
     ) {
         switch pending.removeValue(forKey: token) {
-        case .read(let request)?: host.respond(to: request, with: value[...], at: now)
-        case .write(let request)?: host.respond(to: request, at: now)
+        case .read(let request)?: host.gatt.respond(to: request, with: value[...], at: now)
+        case .write(let request)?: host.gatt.respond(to: request, at: now)
         case nil: break
         }
     }
@@ -255,8 +255,8 @@ package struct ServiceRouter<Services: ServiceSet>: Sendable {
         at now: Duration
     ) {
         switch pending.removeValue(forKey: token) {
-        case .read(let request)?: host.refuse(request, with: error, at: now)
-        case .write(let request)?: host.refuse(request, with: error, at: now)
+        case .read(let request)?: host.gatt.refuse(request, with: error, at: now)
+        case .write(let request)?: host.gatt.refuse(request, with: error, at: now)
         case nil: break
         }
     }
@@ -312,16 +312,16 @@ package struct ServiceRouter<Services: ServiceSet>: Sendable {
         case .set(let value, let bytes):
             guard let handle = plan.handles[ServicePlan.Owner(service: service, value: value)] else { return }
             do throws(GATTError) {
-                try host.setValue(bytes, of: handle)
+                try host.gatt.setValue(bytes, of: handle)
             } catch {
                 report(handle, nil, error)
             }
         case .answer(let token, let value):
             guard case .read(let request)? = pending.removeValue(forKey: token) else { return }
-            host.respond(to: request, with: value[...], at: now)
+            host.gatt.respond(to: request, with: value[...], at: now)
         case .accept(let token):
             guard case .write(let request)? = pending.removeValue(forKey: token) else { return }
-            host.respond(to: request, at: now)
+            host.gatt.respond(to: request, at: now)
         case .refuse(let token, let error): refuse(token, with: error, &host, at: now)
         case .disconnect(let connection): host.disconnect(connection, at: now)
         case .show(let isShown): show(service, isShown, &host)
@@ -330,13 +330,13 @@ package struct ServiceRouter<Services: ServiceSet>: Sendable {
             unsent[channel, default: []].append(contentsOf: bytes)
             flush(channel, &host, at: now)
         case .close(let channel):
-            if channelOwners[channel] == service { host.close(channel, at: now) }
+            if channelOwners[channel] == service { host.channels.close(channel, at: now) }
         }
     }
 
     private mutating func show(_ service: Int, _ isShown: Bool, _ host: inout LEHost) {
         // Every service has a name, and was shown or hidden before: there is nothing that could be refused.
-        if let range = try? host.setPublished(isShown, service: ServiceLayout.name(of: service)) {
+        if let range = try? host.gatt.setPublished(isShown, service: ServiceLayout.name(of: service)) {
             changes.append(range)
         }
     }
@@ -354,7 +354,7 @@ package struct ServiceRouter<Services: ServiceSet>: Sendable {
         switch audience {
         case .subscribers:
             connections = host.gatt.subscribers(of: handle)
-                .filter { host.subscription(to: handle, on: $0).contains(wanted) }
+                .filter { host.gatt.subscription(to: handle, on: $0).contains(wanted) }
         case .peer(let connection, _): connections = [connection]
         }
         var isForced = false
@@ -362,9 +362,9 @@ package struct ServiceRouter<Services: ServiceSet>: Sendable {
         for connection in connections {
             do throws(GATTError) {
                 if isIndication {
-                    try host.indicate(bytes[...], of: handle, on: connection, at: now)
+                    try host.gatt.indicate(bytes[...], of: handle, on: connection, at: now)
                 } else {
-                    try host.notify(
+                    try host.gatt.notify(
                         bytes[...],
                         of: handle,
                         on: connection,

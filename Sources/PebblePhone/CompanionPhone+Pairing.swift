@@ -21,7 +21,7 @@ extension CompanionPhone {
     mutating func secureKnownWatch(at now: Duration) {
         guard let handle = link?.handle, host.connection(handle)?.security.isBonded == true else { return }
         do {
-            try host.encrypt(handle, at: now)
+            try host.security?.encrypt(handle)
             link?.security = .underway
         } catch {
             log(.warning, .smp, "the link cannot be encrypted: \(error)")
@@ -48,7 +48,7 @@ extension CompanionPhone {
     mutating func pair(at now: Duration) {
         guard let handle = link?.handle else { return }
         do {
-            try host.pair(handle, at: now)
+            try host.security?.pair(handle, at: now)
         } catch {
             securityFailed("\(error)", at: now)
         }
@@ -66,7 +66,7 @@ extension CompanionPhone {
             emit(.paired(summary))
         case .bonded(_, let bond):
             // It is kept for as long as the phone runs.
-            host.bondStored(bond.identity)
+            host.security?.bondStored(bond.identity)
         case .pairingFailed(let connection, let failure) where connection == link?.handle:
             securityFailed("\(failure)", at: now)
         case .encryptionFailed(let connection, let status) where connection == link?.handle:
@@ -87,8 +87,8 @@ extension CompanionPhone {
     /// The user says yes to whatever can be said yes to.
     private mutating func answer(_ prompt: PairingPrompt, at now: Duration) {
         switch prompt.kind {
-        case .confirmPairing, .numericComparison: _ = host.answer(prompt.id, with: .accept, at: now)
-        case .requestPasskey: _ = host.answer(prompt.id, with: .reject, at: now)
+        case .confirmPairing, .numericComparison: _ = host.security?.answer(prompt.id, with: .accept, at: now)
+        case .requestPasskey: _ = host.security?.answer(prompt.id, with: .reject, at: now)
         case .displayPasskey: break
         }
     }
@@ -99,7 +99,7 @@ extension CompanionPhone {
             return securityFailed("the link could not be encrypted: \(status)", at: now)
         }
         log(.warning, .smp, "the watch has forgotten this phone; pairing again")
-        host.deleteBond(peer)
+        host.security?.deleteBond(peer)
         link?.security = .notBegun
         if link?.isExplored == true { pairIfWanted(at: now) }
     }

@@ -39,7 +39,7 @@ extension CompanionPhone {
             var reader = ByteReader(value)
             let spsm = SPSM(rawValue: try reader.readLittleEndian("published_psm"))
             link?.stream = .opening
-            _ = try host.openChannel(to: spsm, on: handle, at: now)
+            _ = try host.channels.open(to: spsm, on: handle, at: now)
         } catch {
             giveUp(handle, .l2cap, "no channel can be asked for: \(error)", at: now)
         }
@@ -51,14 +51,14 @@ extension CompanionPhone {
             var introduction: [UInt8] = []
             Self.introduction.encode(to: &introduction)
             // The first bytes of an empty channel always find room.
-            _ = host.write(introduction[...], to: channel.id, at: now)
+            _ = host.channels.write(introduction[...], to: channel.id, at: now)
             link?.stream = .open(channel.id)
             let session = PhoneSession(of: configuration.version, by: configuration.clock, from: now)
             link?.session = session
             emit(.streamOpened(channel.spsm))
         case .readable(let id) where link?.stream == .open(id):
             var bytes: [UInt8] = []
-            host.read(from: id, into: &bytes, at: now)
+            host.channels.read(from: id, into: &bytes, at: now)
             link?.session?.receive(bytes[...], at: now)
         case .closed(let id, let closure, _) where id.connection == link?.handle:
             closeSession(reason: "\(closure)", at: now)

@@ -129,7 +129,7 @@ extension CompanionPhone {
     mutating func run(_ procedure: GATTProcedure, for purpose: WatchLink.Purpose, at now: Duration) {
         guard let handle = link?.handle else { return }
         do {
-            let id = try host.start(procedure, on: handle, at: now)
+            let id = try host.gatt.start(procedure, on: handle, at: now)
             link?.procedures[id] = purpose
         } catch {
             switch purpose {
@@ -220,7 +220,7 @@ extension CompanionPhone {
 
     private mutating func sendOutboundBytes(at now: Duration) -> Int {
         guard let bytes = link?.session?.outboundBytes, !bytes.isEmpty else { return 0 }
-        if case .open(let channel)? = link?.stream { return host.write(bytes, to: channel, at: now) }
+        if case .open(let channel)? = link?.stream { return host.channels.write(bytes, to: channel, at: now) }
         return link?.transport?.send(bytes) ?? 0
     }
 
@@ -233,8 +233,8 @@ extension CompanionPhone {
             guard let packet = link?.packet else { return }
             do {
                 switch carrier {
-                case .notification(let data): try host.notify(packet[...], of: data, on: handle, at: now)
-                case .write(let data): try host.writeWithoutResponse(packet[...], to: data, on: handle, at: now)
+                case .notification(let data): try host.gatt.notify(packet[...], of: data, on: handle, at: now)
+                case .write(let data): try host.gatt.writeWithoutResponse(packet[...], to: data, on: handle, at: now)
                 }
                 link?.hasUnsentPacket = false
             } catch .queueFull {

@@ -36,7 +36,7 @@ extension Watch {
     /// Everything that a restart finds again.
     var memory: WatchMemory {
         // In the order in which they paired, which says who goes when there is one too many.
-        let order = core.host.bonds.map(\.identity)
+        let order = (core.host.security?.bonds ?? []).map(\.identity)
         return WatchMemory(
             identity: life.identity,
             phones: order.compactMap { core.phones[$0] },

@@ -132,7 +132,9 @@ private struct AirRig {
                 cryptography: .swiftCrypto,
                 randomness: RandomSource(state: seed << 8 | (side == .central ? 1 : 2), SplitMix64.draw)
             )
-            if side == .peripheral { _ = try host.listen(ChannelListener(requirement: requirement), on: Self.spsm) }
+            if side == .peripheral {
+                _ = try host.channels.listen(ChannelListener(requirement: requirement), on: Self.spsm)
+            }
             ids[side] = simulation.add(host, controller)
         }
         connect()
@@ -188,7 +190,7 @@ private struct AirRig {
         let handle = with(.central) { $0.connections.first?.handle } ?? nil
         let connection = try #require(handle)
         let now = simulation.now
-        _ = try with(.central) { try $0.openChannel(to: Self.spsm, on: connection, at: now) }
+        _ = try with(.central) { try $0.channels.open(to: Self.spsm, on: connection, at: now) }
         _ = run(until: simulation.now + .seconds(5)) { $0.channels.count == 2 || !$0.closures.isEmpty }
     }
 
@@ -207,7 +209,7 @@ private struct AirRig {
         simulation.air.setLinkQuality(.outOfRange, between: central.controller, and: peripheral.controller)
     }
 
-    mutating func openChannels(_ side: Side) -> Int { with(side) { $0.openChannels.count } ?? -1 }
+    mutating func openChannels(_ side: Side) -> Int { with(side) { $0.channels.all.count } ?? -1 }
 
     /// Writes what there is room for.
     mutating func write(_ side: Side, upTo count: Int) {
@@ -215,7 +217,7 @@ private struct AirRig {
         let place = written[side] ?? 0
         guard place < count else { return }
         let now = simulation.now
-        written[side] = place + (with(side) { $0.write(bytes[place..<count], to: id, at: now) } ?? 0)
+        written[side] = place + (with(side) { $0.channels.write(bytes[place..<count], to: id, at: now) } ?? 0)
     }
 
     /// Reads the peripheral's battery level.
@@ -262,7 +264,7 @@ private struct AirRig {
         }
         guard readers.contains(side), let id = channels[side] else { return }
         var buffer = received.removeValue(forKey: side) ?? []
-        _ = with(side) { $0.read(from: id, into: &buffer, at: now) }
+        _ = with(side) { $0.channels.read(from: id, into: &buffer, at: now) }
         received[side] = buffer
     }
 }

@@ -9,7 +9,7 @@ struct ChannelEnhancedTests {
     static func rig(maximumChannels: Int = 8) throws -> ChannelRig {
         var rig = try ChannelRig()
         let listener = ChannelListener(requirement: .open, maximumChannels: maximumChannels)
-        _ = try rig.rig.host.listen(listener, on: SPSM(rawValue: 0x80))
+        _ = try rig.rig.host.channels.listen(listener, on: SPSM(rawValue: 0x80))
         return rig
     }
 
@@ -63,7 +63,7 @@ struct ChannelEnhancedTests {
     func refusals(_ name: String, _ request: String, _ length: String, _ outcome: String) throws {
         var rig = try Self.rig()
         #expect(rig.signal(request) == [compact("0500 18 01 \(length) 0000 0000 0000 \(outcome)")], "\(name)")
-        #expect(rig.rig.host.openChannels.isEmpty)
+        #expect(rig.rig.host.channels.all.isEmpty)
     }
 
     @Test("Six channels do not fit into a command")
@@ -99,13 +99,13 @@ struct ChannelEnhancedTests {
         _ = rig.signal("17 01 0c00 8000 6400 6400 0500 5000 5100")
         _ = rig.signal("14 02 0a00 8000 5200 6400 6400 0500")
         _ = rig.channelEvents()
-        let before = rig.rig.host.openChannels
+        let before = rig.rig.host.channels.all
         #expect(rig.signal(request) == [compact("0500 1a 03 0200 \(result)")], "\(name)")
         if result == "0000" {
             #expect(rig.channelEvents().reconfigurations == [.success], "\(name)")
         } else {
             #expect(rig.channelEvents().reconfigurations.isEmpty, "\(name)")
-            #expect(rig.rig.host.openChannels == before, "\(name)")
+            #expect(rig.rig.host.channels.all == before, "\(name)")
         }
     }
 
@@ -118,7 +118,7 @@ struct ChannelEnhancedTests {
         #expect(rig.write(Array(repeating: 1, count: 100), to: id) == 100)
         #expect(rig.sent().map(\.count) == [4 + 154])
         _ = rig.signal("19 02 0600 c800 c800 5000")
-        #expect(rig.rig.host.channel(id)?.transmitMTU == 200)
+        #expect(rig.rig.host.channels[id]?.transmitMTU == 200)
         #expect(rig.signal("16 03 0400 5000 0a00").map(\.count) == [4 + 50])
         #expect(rig.write(Array(repeating: 1, count: 200), to: id) == 200)
         // MPS 200: 185.
@@ -133,9 +133,9 @@ struct ChannelInitiatorTests {
     @Test("A channel is asked for, opens with the peer's terms, and works")
     func opening() throws {
         var rig = try ChannelRig()
-        let id = try rig.rig.host.openChannel(to: Self.spsm, on: ChannelRig.handle, at: rig.rig.now)
+        let id = try rig.rig.host.channels.open(to: Self.spsm, on: ChannelRig.handle, at: rig.rig.now)
         #expect(rig.sent() == [compact("0500 14 01 0a00 9000 4000 \(ChannelRig.ownTerms)")])
-        #expect(rig.rig.host.channel(id) == nil)
+        #expect(rig.rig.host.channels[id] == nil)
         #expect(rig.write([1], to: id) == 0)
         #expect(rig.signal("15 01 0a00 6500 c800 6400 0100 0000").isEmpty)
         let channel = try #require(rig.channelEvents().opened.first)
@@ -145,7 +145,7 @@ struct ChannelInitiatorTests {
         #expect(rig.sent() == [compact("6500 0200 0102")])
         _ = rig.frame("4000", "0100 09")
         #expect(rig.read(id) == [9])
-        rig.rig.host.close(id, at: rig.rig.now)
+        rig.rig.host.channels.close(id, at: rig.rig.now)
         #expect(rig.sent() == [compact("0500 06 02 0400 6500 4000")])
         #expect(rig.channelEvents().closures == [.byOwner])
     }
@@ -154,12 +154,12 @@ struct ChannelInitiatorTests {
     func refused() throws {
         var rig = try ChannelRig()
         for (identifier, result) in [("01", ChannelResult.insufficientEncryption), ("02", .noResources)] {
-            _ = try rig.rig.host.openChannel(to: Self.spsm, on: ChannelRig.handle, at: rig.rig.now)
+            _ = try rig.rig.host.channels.open(to: Self.spsm, on: ChannelRig.handle, at: rig.rig.now)
             #expect(rig.sent() == [compact("0500 14 \(identifier) 0a00 9000 4000 \(ChannelRig.ownTerms)")])
             _ = rig.signal("15 \(identifier) 0a00 0000 0000 0000 0000 0\(result.rawValue)00")
             #expect(rig.channelEvents().closures == [.refused(result)])
         }
-        _ = try rig.rig.host.openChannel(to: Self.spsm, on: ChannelRig.handle, at: rig.rig.now)
+        _ = try rig.rig.host.channels.open(to: Self.spsm, on: ChannelRig.handle, at: rig.rig.now)
         _ = rig.sent()
         #expect(rig.signal("01 03 0200 0000").isEmpty)
         #expect(rig.channelEvents().closures == [.notUnderstood])
@@ -168,7 +168,7 @@ struct ChannelInitiatorTests {
     @Test("Only the answer to a request that waits counts; without one, 30 s are enough")
     func unanswered() throws {
         var rig = try ChannelRig()
-        _ = try rig.rig.host.openChannel(to: Self.spsm, on: ChannelRig.handle, at: rig.rig.now)
+        _ = try rig.rig.host.channels.open(to: Self.spsm, on: ChannelRig.handle, at: rig.rig.now)
         _ = rig.sent()
         #expect(rig.rig.host.nextDeadline == rig.rig.now + .seconds(30))
         // Another identifier, another kind, another identifier rejected.
@@ -196,7 +196,7 @@ struct ChannelInitiatorTests {
     )
     func badAcceptance(_ name: String, _ answer: String, _ consequence: [String]) throws {
         var rig = try ChannelRig()
-        _ = try rig.rig.host.openChannel(to: Self.spsm, on: ChannelRig.handle, at: rig.rig.now)
+        _ = try rig.rig.host.channels.open(to: Self.spsm, on: ChannelRig.handle, at: rig.rig.now)
         _ = rig.sent()
         #expect(rig.signal("15 01 0a00 \(answer) 0000") == consequence.map(compact), "\(name)")
         #expect(rig.channelEvents().closures == [.violation(.badResponse)], "\(name)")
@@ -206,18 +206,18 @@ struct ChannelInitiatorTests {
     func sameDestination() throws {
         var rig = try ChannelRig()
         for identifier in ["01", "02"] {
-            _ = try rig.rig.host.openChannel(to: Self.spsm, on: ChannelRig.handle, at: rig.rig.now)
+            _ = try rig.rig.host.channels.open(to: Self.spsm, on: ChannelRig.handle, at: rig.rig.now)
             _ = rig.sent()
             _ = rig.signal("15 \(identifier) 0a00 6500 c800 6400 0100 0000")
         }
         #expect(rig.channelEvents().closures == [.violation(.badResponse), .violation(.badResponse)])
-        #expect(rig.rig.host.openChannels.isEmpty)
+        #expect(rig.rig.host.channels.all.isEmpty)
     }
 
     @Test("Several are asked for at once; some open, some not")
     func enhanced() throws {
         var rig = try ChannelRig()
-        let ids = try rig.rig.host.openEnhancedChannels(3, to: Self.spsm, on: ChannelRig.handle, at: rig.rig.now)
+        let ids = try rig.rig.host.channels.openEnhanced(3, to: Self.spsm, on: ChannelRig.handle, at: rig.rig.now)
         #expect(rig.sent() == [compact("0500 17 01 0e00 9000 \(ChannelRig.ownTerms) 4000 4100 4200")])
         // Pending first, which is no answer yet.
         #expect(rig.signal("18 01 0800 0000 0000 0000 0d00").isEmpty)
@@ -237,14 +237,14 @@ struct ChannelInitiatorTests {
             ("0a00 c800 6400 0100 0000 6700", [.violation(.badResponse), .violation(.badResponse)]),
             ("0c00 3f00 6400 0100 0000 6800 6900", [.violation(.badResponse), .violation(.badResponse)]),
         ] {
-            _ = try rig.rig.host.openEnhancedChannels(2, to: Self.spsm, on: ChannelRig.handle, at: rig.rig.now)
+            _ = try rig.rig.host.channels.openEnhanced(2, to: Self.spsm, on: ChannelRig.handle, at: rig.rig.now)
             let request = try #require(rig.sent().last)
             _ = rig.signal("18 \(request.dropFirst(6).prefix(2)) \(answer)")
             #expect(rig.channelEvents().closures == closures, "\(answer)")
         }
         for count in [0, 6] {
             #expect(throws: ChannelError.invalidParameters) {
-                try rig.rig.host.openEnhancedChannels(count, to: Self.spsm, on: ChannelRig.handle, at: rig.rig.now)
+                try rig.rig.host.channels.openEnhanced(count, to: Self.spsm, on: ChannelRig.handle, at: rig.rig.now)
             }
         }
     }
@@ -257,10 +257,10 @@ struct ChannelInitiatorTests {
             ChannelParameters(mps: 2049),
         ] {
             #expect(throws: ChannelError.invalidParameters) {
-                try rig.rig.host.openChannel(to: Self.spsm, on: ChannelRig.handle, parameters, at: rig.rig.now)
+                try rig.rig.host.channels.open(to: Self.spsm, on: ChannelRig.handle, parameters, at: rig.rig.now)
             }
             #expect(throws: ChannelError.invalidParameters) {
-                try rig.rig.host.listen(ChannelListener(parameters: parameters))
+                try rig.rig.host.channels.listen(ChannelListener(parameters: parameters))
             }
         }
         #expect(rig.sent().isEmpty)
@@ -270,7 +270,7 @@ struct ChannelInitiatorTests {
     func reconfiguring() throws {
         var rig = try ChannelRig()
         let parameters = ChannelParameters(mtu: 100, mps: 64)
-        let ids = try rig.rig.host.openEnhancedChannels(
+        let ids = try rig.rig.host.channels.openEnhanced(
             2,
             to: Self.spsm,
             on: ChannelRig.handle,
@@ -282,31 +282,31 @@ struct ChannelInitiatorTests {
         _ = rig.channelEvents()
         for (mtu, mps, channels) in [(99, 64, ids), (100, 63, ids), (100, 64, [ids[0], ids[0]]), (70000, 64, ids)] {
             #expect(throws: ChannelError.invalidParameters, "\(mtu) \(mps)") {
-                try rig.rig.host.reconfigure(channels, mtu: mtu, mps: mps, at: rig.rig.now)
+                try rig.rig.host.channels.reconfigure(channels, mtu: mtu, mps: mps, at: rig.rig.now)
             }
         }
-        try rig.rig.host.reconfigure(ids, mtu: 200, mps: 210, at: rig.rig.now)
+        try rig.rig.host.channels.reconfigure(ids, mtu: 200, mps: 210, at: rig.rig.now)
         #expect(rig.sent() == [compact("0500 19 02 0800 c800 d200 4000 4100")])
         #expect(throws: ChannelError.notReconfigurable) {
-            try rig.rig.host.reconfigure(ids, mtu: 200, mps: 210, at: rig.rig.now)
+            try rig.rig.host.channels.reconfigure(ids, mtu: 200, mps: 210, at: rig.rig.now)
         }
         #expect(rig.signal("1a 02 0200 0000").isEmpty)
         #expect(rig.channelEvents().reconfigurations == [.success])
         #expect(rig.frame("4000", [200, 0] + Array(repeating: 1, count: 200)).isEmpty)
         #expect(rig.read(ids[0]).count == 200)
         // Refused, rejected, and not answered: it stays as it is.
-        try rig.rig.host.reconfigure([ids[1]], mtu: 300, mps: 100, at: rig.rig.now)
+        try rig.rig.host.channels.reconfigure([ids[1]], mtu: 300, mps: 100, at: rig.rig.now)
         _ = rig.sent()
         _ = rig.signal("1a 03 0200 0400")
-        try rig.rig.host.reconfigure([ids[1]], mtu: 300, mps: 100, at: rig.rig.now)
+        try rig.rig.host.channels.reconfigure([ids[1]], mtu: 300, mps: 100, at: rig.rig.now)
         _ = rig.sent()
         _ = rig.signal("01 04 0200 0000")
-        try rig.rig.host.reconfigure([ids[1]], mtu: 300, mps: 100, at: rig.rig.now)
+        try rig.rig.host.channels.reconfigure([ids[1]], mtu: 300, mps: 100, at: rig.rig.now)
         rig.rig.advance(by: .seconds(30))
         #expect(
             rig.channelEvents().reconfigurations
                 == [.unacceptableParameters, .unacceptableParameters, .unacceptableParameters]
         )
-        #expect(rig.rig.host.channel(ids[1])?.receiveMTU == 200)
+        #expect(rig.rig.host.channels[ids[1]]?.receiveMTU == 200)
     }
 }

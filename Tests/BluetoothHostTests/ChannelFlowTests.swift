@@ -33,24 +33,24 @@ struct ChannelFlowTests {
         let parameters = ChannelParameters(face: .sdus, transmitLimit: 100)
         let id = try rig.open(parameters, terms: "c800 1700 0300")
         #expect(throws: ChannelError.sduTooLong(maximum: 200)) {
-            try rig.rig.host.writeSDU(Self.sample.prefix(201), to: id, at: rig.rig.now)
+            try rig.rig.host.channels.writeSDU(Self.sample.prefix(201), to: id, at: rig.rig.now)
         }
-        try rig.rig.host.writeSDU([1, 2, 3], to: id, at: rig.rig.now)
-        try rig.rig.host.writeSDU([], to: id, at: rig.rig.now)
-        try rig.rig.host.writeSDU(Self.sample.prefix(23), to: id, at: rig.rig.now)
+        try rig.rig.host.channels.writeSDU([1, 2, 3], to: id, at: rig.rig.now)
+        try rig.rig.host.channels.writeSDU([], to: id, at: rig.rig.now)
+        try rig.rig.host.channels.writeSDU(Self.sample.prefix(23), to: id, at: rig.rig.now)
         // No credit is left for the second K-frame of the third.
         let frames = ["5000 0300 010203", "5000 0000", "5000 1700" + Self.sample.prefix(21).hexadecimal]
         #expect(rig.sent() == frames.map(compact))
-        try rig.rig.host.writeSDU(Self.sample.prefix(50), to: id, at: rig.rig.now)
+        try rig.rig.host.channels.writeSDU(Self.sample.prefix(50), to: id, at: rig.rig.now)
         #expect(throws: ChannelError.full) {
-            try rig.rig.host.writeSDU(Self.sample.prefix(50), to: id, at: rig.rig.now)
+            try rig.rig.host.channels.writeSDU(Self.sample.prefix(50), to: id, at: rig.rig.now)
         }
         #expect(rig.signal("16 02 0400 5000 0100") == ["5000" + Self.sample[21..<23].hexadecimal])
         #expect(rig.channelEvents().writable == 0)
         #expect(rig.signal("16 03 0400 5000 0a00").count == 3)
         #expect(rig.channelEvents().writable == 1)
         // What never fits into the limit is taken when nothing else waits.
-        try rig.rig.host.writeSDU(Self.sample.prefix(200), to: id, at: rig.rig.now)
+        try rig.rig.host.channels.writeSDU(Self.sample.prefix(200), to: id, at: rig.rig.now)
     }
 
     @Test("Without credits nothing is sent; with each, one K-frame; a full buffer takes no more and says when it can")
@@ -58,7 +58,7 @@ struct ChannelFlowTests {
         var rig = try ChannelRig()
         let id = try rig.open(ChannelParameters(transmitLimit: 100), terms: "1700 1700 0000")
         #expect(rig.write(Array(Self.sample.prefix(150)), to: id) == 100)
-        #expect(rig.rig.host.writableCount(of: id) == 0)
+        #expect(rig.rig.host.channels.writableCount(of: id) == 0)
         #expect(rig.write([1], to: id) == 0)
         #expect(rig.sent().isEmpty)
         #expect(rig.signal("16 02 0400 5000 0100") == [compact("5000 1500") + Self.sample[0..<21].hexadecimal])
@@ -185,7 +185,7 @@ struct ChannelFlowTests {
             }
             // As a stream, a byte costs a byte; an SDU costs 16 more.
             #expect(face == .bytes ? (1800...2000).contains(taken) : (100...120).contains(taken), "\(taken)")
-            #expect(rig.rig.host.channel(id) != nil)
+            #expect(rig.rig.host.channels[id] != nil)
         }
     }
 
@@ -219,7 +219,7 @@ struct ChannelFlowTests {
         // What was on its way is ignored; the other channel is not affected.
         #expect(rig.frame("4000", "0100 61").isEmpty)
         #expect(rig.rig.host.counters.unknownChannelFrames == 0)
-        #expect(rig.rig.host.openChannels.map(\.localCID.rawValue) == [0x41])
+        #expect(rig.rig.host.channels.all.map(\.localCID.rawValue) == [0x41])
         #expect(rig.signal("07 01 0400 5000 4000").isEmpty)
         #expect(rig.frame("4000", "0100 61").isEmpty)
         #expect(rig.rig.host.counters.unknownChannelFrames == 1)
@@ -252,8 +252,8 @@ struct ChannelFlowTests {
         let events = rig.channelEvents()
         #expect(events.closures == [.violation(violation)], "\(name)")
         #expect(events.unread.map(\.count) == [3], "what came before can be read")
-        #expect(rig.rig.host.channel(id) == nil)
-        #expect(rig.rig.host.openChannels.map(\.localCID.rawValue) == [0x41])
+        #expect(rig.rig.host.channels[id] == nil)
+        #expect(rig.rig.host.channels.all.map(\.localCID.rawValue) == [0x41])
         #expect(rig.rig.host.counters.unknownChannelFrames == 0)
         #expect(rig.frame("0400", "0a 0300") == [compact("0400 0b 436169726e")], "the connection goes on")
     }

@@ -9,37 +9,44 @@ struct ChannelEnd {
     static let handle: ConnectionHandle = 1
 
     var manager: ChannelManager
-    private var signaling = SignalingChannel()
-    private let role: ConnectionRole
     /// What is on its way to the other end.
     var wire: [(channel: ChannelID, payload: [UInt8])] = []
-    /// How much one link layer packet carries, both ways.
-    var dataLength = 27
+    /// How much one link layer packet carries, both ways, in octets.
+    var dataLength: UInt16 = 27 { didSet { manager.connectionChanged(link) } }
+    private let role: ConnectionRole
     var events: [ChannelEvent] = []
     var now = Duration.zero
 
     init(_ role: ConnectionRole) {
         self.role = role
         manager = ChannelManager(random: 0)
-        manager.connectionOpened(Self.handle)
+        manager.connectionOpened(link)
     }
 
     var connection: ChannelConnection { manager.connections[0] }
 
-    private var link: ChannelManager.Link {
-        ChannelManager.Link(handle: Self.handle, security: .none, receiveLength: dataLength)
+    private var link: Connection {
+        var link = Connection(
+            handle: Self.handle,
+            role: role,
+            peer: .public(.zero),
+            peerAddressOnAir: .public(.zero),
+            ownAddress: .public(.zero),
+            interval: ConnectionInterval(rawValue: 24),
+            latency: 0,
+            supervisionTimeout: SupervisionTimeout(rawValue: 500)
+        )
+        link.receiveLength.octets = dataLength
+        return link
     }
 
     /// Puts the next frame on the wire, as `LELink` does.
     /// - Returns: false if there is none.
     mutating func send() -> Bool {
         var payload: [UInt8] = []
-        if signaling.nextPDU(into: &payload) {
+        if manager.nextSignalingPDU(for: Self.handle, into: &payload) {
             wire.append((.signaling, payload))
-        } else if let grant = manager.nextGrant(for: Self.handle) {
-            signaling.encodeCredits(grant.credits, for: grant.channel, into: &payload)
-            wire.append((.signaling, payload))
-        } else if let channel = manager.nextFrame(for: Self.handle, dataLength: dataLength, into: &payload) {
+        } else if let channel = manager.nextFrame(for: Self.handle, dataLength: Int(dataLength), into: &payload) {
             wire.append((channel, payload))
         } else {
             return false
@@ -51,36 +58,11 @@ struct ChannelEnd {
     /// Takes a frame from the other end, as `LEHost` does.
     mutating func receive(_ payload: [UInt8], on channel: ChannelID) {
         if channel == .signaling {
-            receive(signaling.receive(payload[...], role: role))
+            _ = manager.receiveSignaling(payload[...], on: Self.handle, at: now)
         } else {
-            _ = manager.receive(payload[...], on: channel, Self.handle, &signaling, at: now)
+            _ = manager.receive(payload[...], on: channel, Self.handle, at: now)
         }
         takeEvents()
-    }
-
-    private mutating func receive(_ input: SignalingChannel.Input) {
-        switch input {
-        case .creditBased(let command, let identifier):
-            _ = manager.receive(command, identifier: identifier, link, &signaling, at: now)
-        case .disconnectionRequested(let destination, let source, let identifier):
-            _ = manager.disconnectionRequested(
-                destination: destination,
-                source: source,
-                identifier: identifier,
-                Self.handle,
-                &signaling
-            )
-        case .disconnected(let destination, let source, let identifier):
-            _ = manager.disconnected(
-                destination: destination,
-                source: source,
-                identifier: identifier,
-                Self.handle,
-                &signaling
-            )
-        case .rejected(_, let identifier): manager.rejected(identifier, Self.handle, &signaling)
-        case .updateRequested, .updateAnswered, .handled: break
-        }
     }
 
     private mutating func takeEvents() {
@@ -97,19 +79,18 @@ struct ChannelEnd {
         _ parameters: ChannelParameters,
         isEnhanced: Bool
     ) throws(ChannelError) -> [Channel.ID] {
-        try manager.open(count, to: spsm, parameters, isEnhanced: isEnhanced, link, &signaling, at: now)
+        try manager.open(count, to: spsm, parameters, isEnhanced: isEnhanced, on: Self.handle, at: now)
     }
 
     mutating func close(_ id: Channel.ID) {
-        guard let place = manager.place(id) else { return }
-        manager.close(place.connection, place.channel, .byOwner, &signaling, at: now)
+        manager.close(id, at: now)
         takeEvents()
     }
 
     /// Lets time pass.
     mutating func advance(by duration: Duration) {
         now += duration
-        manager.expire(Self.handle, &signaling, at: now)
+        _ = manager.advance(to: now)
         takeEvents()
     }
 

@@ -18,7 +18,7 @@ struct ChannelRefusalTests {
     ) throws -> ChannelRig {
         var rig = try ChannelRig(security: security, bonded: bonded)
         let listener = ChannelListener(requirement: requirement, maximumChannels: maximumChannels)
-        #expect(try rig.rig.host.listen(listener, on: SPSM(rawValue: 0x80)).rawValue == 0x80)
+        #expect(try rig.rig.host.channels.listen(listener, on: SPSM(rawValue: 0x80)).rawValue == 0x80)
         return rig
     }
 
@@ -32,7 +32,7 @@ struct ChannelRefusalTests {
         #expect(channel.transmitMTU == 512 && channel.transmitMPS == 100)
         #expect(channel.receiveMTU == 8192 && channel.receiveMPS == 1022)
         #expect(channel.spsm.rawValue == 0x80 && !channel.isInitiator && !channel.isEnhanced)
-        #expect(rig.rig.host.openChannels == [channel])
+        #expect(rig.rig.host.channels.all == [channel])
         // The least that the Core allows, from the last CID.
         let least = rig.signal("14 0a 0a00 8000 7f00 1700 1700 0000")
         #expect(least == [compact("0500 15 0a 0a00 4100 \(ChannelRig.ownTerms) 0000")])
@@ -57,7 +57,7 @@ struct ChannelRefusalTests {
             "\(name)"
         )
         #expect(rig.channelEvents().isEmpty)
-        #expect(rig.rig.host.openChannels.isEmpty)
+        #expect(rig.rig.host.channels.all.isEmpty)
     }
 
     @Test(
@@ -85,7 +85,7 @@ struct ChannelRefusalTests {
             // The channel, the header of the command, and what comes before the result.
             #expect(answer.dropFirst(4 + 8 + 2 * offset).prefix(4) == result, "\(answer)")
         }
-        #expect(rig.rig.host.openChannels.count == (result == "0000" ? 2 : 0))
+        #expect(rig.rig.host.channels.all.count == (result == "0000" ? 2 : 0))
     }
 
     @Test("Who was authorized is let in, and stays so when the link's security changes")
@@ -109,7 +109,7 @@ struct ChannelRefusalTests {
         #expect(rig.signal("14 04 0a00 8000 5000 4000 4000 0100").first?.suffix(4) == "0000")
         // A channel that this side closes is in use until the peer has said that it is closed.
         let id = try #require(rig.channelEvents().opened.first).id
-        rig.rig.host.close(id, at: rig.rig.now)
+        rig.rig.host.channels.close(id, at: rig.rig.now)
         #expect(rig.sent() == [compact("0500 06 01 0400 5000 4000")])
         #expect(rig.signal("14 05 0a00 8000 5000 4000 4000 0100").first?.suffix(4) == "0a00")
         #expect(rig.signal("07 01 0400 5000 4000").isEmpty)
@@ -123,10 +123,10 @@ struct ChannelRefusalTests {
         let answer = rig.signal(request)
         #expect(answer == [compact("0500 15 01 0a00 4000 \(ChannelRig.ownTerms) 0000")])
         #expect(rig.signal(request) == answer)
-        #expect(rig.rig.host.openChannels.count == 1)
+        #expect(rig.rig.host.channels.all.count == 1)
         #expect(rig.channelEvents().opened.count == 1)
         // The same bytes are another request once the channel has closed.
-        rig.rig.host.close(try #require(rig.rig.host.openChannels.first).id, at: rig.rig.now)
+        rig.rig.host.channels.close(try #require(rig.rig.host.channels.all.first).id, at: rig.rig.now)
         _ = rig.sent()
         #expect(rig.signal("07 01 0400 5000 4000").isEmpty)
         #expect(rig.signal(request) == answer)
@@ -140,7 +140,7 @@ struct ChannelRefusalTests {
             #expect(rig.signal("14 01 0a00 8000 \(source)00 4000 4000 0100").first?.suffix(4) == result[...])
         }
         let all = ChannelListener(requirement: .open, maximumChannels: 100)
-        _ = try rig.rig.host.listen(all, on: SPSM(rawValue: 0x81))
+        _ = try rig.rig.host.channels.listen(all, on: SPSM(rawValue: 0x81))
         var results: [Substring] = []
         for source in UInt8(0x40)...0x7F where source != 0x50 && source != 0x51 {
             results.append(
@@ -148,10 +148,10 @@ struct ChannelRefusalTests {
             )
         }
         #expect(results == Array(repeating: "0000", count: 62))
-        #expect(rig.rig.host.openChannels.count == 64)
-        #expect(Set(rig.rig.host.openChannels.map(\.localCID)).count == 64)
+        #expect(rig.rig.host.channels.all.count == 64)
+        #expect(Set(rig.rig.host.channels.all.map(\.localCID)).count == 64)
         #expect(throws: ChannelError.noCIDLeft) {
-            try rig.rig.host.openChannel(to: SPSM(rawValue: 0x90), on: ChannelRig.handle, at: rig.rig.now)
+            try rig.rig.host.channels.open(to: SPSM(rawValue: 0x90), on: ChannelRig.handle, at: rig.rig.now)
         }
     }
 
@@ -159,31 +159,31 @@ struct ChannelRefusalTests {
     func spsms() throws {
         var rig = try ChannelRig()
         var all: [SPSM] = []
-        for _ in 0..<128 { all.append(try rig.rig.host.listen()) }
+        for _ in 0..<128 { all.append(try rig.rig.host.channels.listen()) }
         #expect(Set(all.map(\.rawValue)) == Set(0x80...0xFF))
-        #expect(throws: ChannelError.noSPSMLeft) { try rig.rig.host.listen() }
-        #expect(throws: ChannelError.spsmNotAvailable(all[0])) { try rig.rig.host.listen(on: all[0]) }
+        #expect(throws: ChannelError.noSPSMLeft) { try rig.rig.host.channels.listen() }
+        #expect(throws: ChannelError.spsmNotAvailable(all[0])) { try rig.rig.host.channels.listen(on: all[0]) }
         for spsm: UInt16 in [0, 0x100] {
-            #expect(throws: ChannelError.self) { try rig.rig.host.listen(on: SPSM(rawValue: spsm)) }
+            #expect(throws: ChannelError.self) { try rig.rig.host.channels.listen(on: SPSM(rawValue: spsm)) }
         }
-        for spsm in all.prefix(2) { rig.rig.host.stopListening(spsm, at: rig.rig.now) }
-        #expect(try rig.rig.host.listen() == all[0])
-        rig.rig.host.stopListening(all[0], at: rig.rig.now)
-        #expect(try rig.rig.host.listen() == all[1])
+        for spsm in all.prefix(2) { rig.rig.host.channels.stopListening(spsm, at: rig.rig.now) }
+        #expect(try rig.rig.host.channels.listen() == all[0])
+        rig.rig.host.channels.stopListening(all[0], at: rig.rig.now)
+        #expect(try rig.rig.host.channels.listen() == all[1])
     }
 
     @Test("A service that is withdrawn closes its channels, and only its own")
     func withdrawing() throws {
         var rig = try Self.rig()
-        _ = try rig.rig.host.listen(ChannelListener(requirement: .open), on: SPSM(rawValue: 0x81))
+        _ = try rig.rig.host.channels.listen(ChannelListener(requirement: .open), on: SPSM(rawValue: 0x81))
         _ = rig.signal("14 01 0a00 8000 5000 4000 4000 0100")
         _ = rig.signal("14 02 0a00 8100 5100 4000 4000 0100")
         _ = rig.signal("14 03 0a00 8000 5200 4000 4000 0100")
         _ = rig.channelEvents()
-        rig.rig.host.stopListening(SPSM(rawValue: 0x80), at: rig.rig.now)
+        rig.rig.host.channels.stopListening(SPSM(rawValue: 0x80), at: rig.rig.now)
         #expect(rig.sent() == [compact("0500 06 01 0400 5000 4000"), compact("0500 06 02 0400 5200 4200")])
         #expect(rig.channelEvents().closures == [.withdrawn, .withdrawn])
-        #expect(rig.rig.host.openChannels.map(\.spsm.rawValue) == [0x81])
+        #expect(rig.rig.host.channels.all.map(\.spsm.rawValue) == [0x81])
         #expect(rig.signal("14 04 0a00 8000 5300 4000 4000 0100").first?.suffix(4) == "0200")
     }
 
@@ -193,9 +193,9 @@ struct ChannelRefusalTests {
         _ = rig.signal("14 01 0a00 8000 5000 4000 4000 0100")
         #expect(rig.signal("06 02 0400 4100 5000") == [compact("0500 01 02 0600 0200 4100 5000")])
         #expect(rig.signal("06 03 0400 4000 5100").isEmpty)
-        #expect(rig.rig.host.openChannels.count == 1)
+        #expect(rig.rig.host.channels.all.count == 1)
         // Both sides close at once: both are answered.
-        rig.rig.host.close(try #require(rig.rig.host.openChannels.first).id, at: rig.rig.now)
+        rig.rig.host.channels.close(try #require(rig.rig.host.channels.all.first).id, at: rig.rig.now)
         _ = rig.sent()
         #expect(rig.signal("06 04 0400 4000 5000") == [compact("0500 07 04 0400 4000 5000")])
         // Answers that do not fit are ignored, and the CIDs stay taken.
@@ -214,7 +214,7 @@ struct ChannelRefusalTests {
         _ = rig.signal("14 01 0a00 8000 5000 4000 4000 0100")
         _ = rig.rig.events()
         _ = rig.frame("4000", "0300 616263")
-        let asked = try rig.rig.host.openChannel(to: SPSM(rawValue: 0x90), on: ChannelRig.handle, at: rig.rig.now)
+        let asked = try rig.rig.host.channels.open(to: SPSM(rawValue: 0x90), on: ChannelRig.handle, at: rig.rig.now)
         _ = rig.rig.events()
         rig.rig.give(HostRig.event("05", "00 4000 13"))
         let events = rig.rig.events()
@@ -224,9 +224,9 @@ struct ChannelRefusalTests {
         unread.read(into: &bytes)
         #expect(bytes == Array("abc".utf8))
         #expect(events.descriptions.last?.hasPrefix("disconnected") == true)
-        #expect(rig.rig.host.openChannels.isEmpty && rig.rig.host.channel(asked) == nil)
+        #expect(rig.rig.host.channels.all.isEmpty && rig.rig.host.channels[asked] == nil)
         #expect(throws: ChannelError.notConnected(ChannelRig.handle)) {
-            try rig.rig.host.openChannel(to: SPSM(rawValue: 0x90), on: ChannelRig.handle, at: rig.rig.now)
+            try rig.rig.host.channels.open(to: SPSM(rawValue: 0x90), on: ChannelRig.handle, at: rig.rig.now)
         }
     }
 }

@@ -96,7 +96,7 @@ struct ChannelRig {
         terms: String = "0002 0002 6400",
         sourceLocation: SourceLocation = #_sourceLocation
     ) throws -> Channel.ID {
-        _ = try rig.host.listen(
+        _ = try rig.host.channels.listen(
             ChannelListener(requirement: .open, parameters: parameters),
             on: SPSM(rawValue: 0x80)
         )
@@ -106,19 +106,21 @@ struct ChannelRig {
     }
 
     /// Writes a string of bytes to a stream; all of it has to fit.
-    mutating func write(_ bytes: [UInt8], to id: Channel.ID) -> Int { rig.host.write(bytes[...], to: id, at: rig.now) }
+    mutating func write(_ bytes: [UInt8], to id: Channel.ID) -> Int {
+        rig.host.channels.write(bytes[...], to: id, at: rig.now)
+    }
 
     /// Reads all that a stream has.
     mutating func read(_ id: Channel.ID, _ maximum: Int = .max) -> [UInt8] {
         var buffer: [UInt8] = []
-        rig.host.read(maximum, from: id, into: &buffer, at: rig.now)
+        rig.host.channels.read(maximum, from: id, into: &buffer, at: rig.now)
         return buffer
     }
 
     /// Reads an SDU; nil if none is whole.
     mutating func readSDU(_ id: Channel.ID) -> [UInt8]? {
         var buffer: [UInt8] = []
-        return rig.host.readSDU(from: id, into: &buffer, at: rig.now) ? buffer : nil
+        return rig.host.channels.readSDU(from: id, into: &buffer, at: rig.now) ? buffer : nil
     }
 }
 

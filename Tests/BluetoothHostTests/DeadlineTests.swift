@@ -26,7 +26,7 @@ struct DeadlineTests {
             }
         }
         // Otherwise nothing was compared.
-        #expect(traffic.seen == Set(Deadlines.Layer.allCases), "seed \(seed)")
+        #expect(traffic.seen == Set(Deadlines.Layer.allCases) && traffic.sawSignaling, "seed \(seed)")
     }
 
     @Test("When time has passed, nothing is due that was due before", arguments: [1, 2, 3] as [UInt64])
@@ -82,7 +82,7 @@ struct DeadlineTests {
 /// The deadlines of a host, one for each of its layers.
 private struct Deadlines: Equatable {
     enum Layer: CaseIterable {
-        case commands, gatt, security, channels, signaling
+        case commands, gatt, security, channels
     }
 
     var byLayer: [Layer: Duration] = [:]
@@ -92,17 +92,16 @@ private struct Deadlines: Equatable {
 
     init(keptBy host: LEHost) {
         self.init(host)
-        byLayer[.commands] = host.commands.nextDeadline
+        byLayer[.commands] = host.core.commands.nextDeadline
         byLayer[.gatt] = host.gatt.nextDeadline
         byLayer[.security] = host.security?.nextDeadline
         byLayer[.channels] = host.channels.nextDeadline
-        byLayer[.signaling] = host.links.nextDeadline
     }
 
     init(searchedIn host: LEHost) {
         self.init(host)
-        let stalled = host.commands.stalledSince.map { $0 + CommandQueue.timeout }
-        byLayer[.commands] = (host.commands.unanswered.map { $0.deadline } + [stalled]).earliest
+        let stalled = host.core.commands.stalledSince.map { $0 + CommandQueue.timeout }
+        byLayer[.commands] = (host.core.commands.unanswered.map { $0.deadline } + [stalled]).earliest
         byLayer[.gatt] =
             host.gatt.connections.flatMap { connection in
                 [
@@ -114,13 +113,12 @@ private struct Deadlines: Equatable {
         byLayer[.channels] =
             host.channels.connections.flatMap { connection in
                 connection.opening.map { $0.deadline } + connection.closing.map { $0.deadline }
-                    + [connection.reconfiguring?.deadline]
+                    + [connection.reconfiguring?.deadline, connection.signaling.nextDeadline]
             }.earliest
-        byLayer[.signaling] = host.links.map { $0.signaling.nextDeadline }.earliest
     }
 
     private init(_ host: LEHost) {
-        if case .resting(let end) = host.state { rest = end }
+        if case .resting(let end) = host.core.state { rest = end }
     }
 }
 
@@ -134,6 +132,8 @@ private struct DeadlineTraffic {
     var rig: HostRig
     /// The layers that had a deadline at some time.
     private(set) var seen: Set<Deadlines.Layer> = []
+    /// Whether the answer to a request for connection parameters was waited for.
+    private(set) var sawSignaling = false
     private var random: SplitMix64
 
     private static let handles: [ConnectionHandle] = [0x40, 0x41, 0x42]
@@ -174,7 +174,7 @@ private struct DeadlineTraffic {
         )
         rig.host.start(at: rig.now)
         rig.answerCommands()
-        _ = try rig.host.listen(ChannelListener(requirement: .open), on: SPSM(rawValue: 0x80))
+        _ = try rig.host.channels.listen(ChannelListener(requirement: .open), on: SPSM(rawValue: 0x80))
         for handle in Self.handles { connect(handle) }
     }
 
@@ -196,6 +196,7 @@ private struct DeadlineTraffic {
         default: passTime()
         }
         for (layer, _) in Deadlines(keptBy: rig.host).byLayer { seen.insert(layer) }
+        if rig.host.channels.connections.contains(where: { $0.signaling.nextDeadline != nil }) { sawSignaling = true }
     }
 
     private static func hexadecimal(_ handle: ConnectionHandle) -> String {
@@ -215,7 +216,7 @@ private struct DeadlineTraffic {
 
     /// The owner calls something that waits for an answer, or ends such a wait.
     private mutating func call(on handle: ConnectionHandle) {
-        let channel = rig.host.openChannels.filter { $0.id.connection == handle }.randomElement(using: &random)
+        let channel = rig.host.channels.all.filter { $0.id.connection == handle }.randomElement(using: &random)
         switch Int.random(in: 0..<11, using: &random) {
         case 0: _ = try? rig.host.gatt.start(.exchangeMTU, on: handle, at: rig.now)
         case 1: _ = try? rig.host.gatt.start(.read(0x0003), on: handle, at: rig.now)
@@ -223,10 +224,10 @@ private struct DeadlineTraffic {
         case 3: try? rig.host.security?.pair(handle, at: rig.now)
         case 4: try? rig.host.security?.sendSecurityRequest(handle, at: rig.now)
         case 5: rig.host.security?.cancelPairing(handle, at: rig.now)
-        case 6: _ = try? rig.host.openChannel(to: SPSM(rawValue: 0x80), on: handle, at: rig.now)
-        case 7: _ = try? rig.host.openEnhancedChannels(2, to: SPSM(rawValue: 0x80), on: handle, at: rig.now)
-        case 8: if let channel { rig.host.close(channel.id, at: rig.now) }
-        case 9: if let channel { try? rig.host.reconfigure([channel.id], mtu: 9000, mps: 1024, at: rig.now) }
+        case 6: _ = try? rig.host.channels.open(to: SPSM(rawValue: 0x80), on: handle, at: rig.now)
+        case 7: _ = try? rig.host.channels.openEnhanced(2, to: SPSM(rawValue: 0x80), on: handle, at: rig.now)
+        case 8: if let channel { rig.host.channels.close(channel.id, at: rig.now) }
+        case 9: if let channel { try? rig.host.channels.reconfigure([channel.id], mtu: 9000, mps: 1024, at: rig.now) }
         default: rig.host.requestParameters(handle, Self.parameters, at: rig.now)
         }
     }
@@ -241,11 +242,11 @@ private struct DeadlineTraffic {
     private mutating func answerEvents() {
         for event in rig.events() {
             switch event {
-            case .gatt(.readRequested(let request)): rig.host.respond(to: request, with: [1], at: rig.now)
+            case .gatt(.readRequested(let request)): rig.host.gatt.respond(to: request, with: [1], at: rig.now)
             case .gatt(.writeRequested(let request)):
-                if random.chance(1, in: 2) { rig.host.respond(to: request, at: rig.now) }
+                if random.chance(1, in: 2) { rig.host.gatt.respond(to: request, at: rig.now) }
             case .gatt(.subscriptionChanged(let change)):
-                if random.chance(1, in: 2) { rig.host.respond(to: change, at: rig.now) }
+                if random.chance(1, in: 2) { rig.host.gatt.respond(to: change, at: rig.now) }
             case .security(.prompt(let prompt)): rig.host.security?.answer(prompt.id, with: .accept, at: rig.now)
             default: break
             }

@@ -53,7 +53,7 @@ struct LEHostMutationTests {
         var configuration = LEHost.Configuration(ownAddress: HostRig.ownAddress)
         if seed.isMultiple(of: 2) { configuration.security = SecurityManager.Configuration() }
         var rig = try HostRig.ready(seed < 3 ? .rich : .minimal, configuration: configuration)
-        _ = try rig.host.listen(ChannelListener(requirement: .open), on: SPSM(rawValue: 0x80))
+        _ = try rig.host.channels.listen(ChannelListener(requirement: .open), on: SPSM(rawValue: 0x80))
         var mostPackets = 0
         for step in 0..<25_000 {
             rig.host.receive(Self.mutated(&random)[...], at: rig.now)

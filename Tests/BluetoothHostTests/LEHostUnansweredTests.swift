@@ -17,7 +17,7 @@ struct LEHostUnansweredTests {
             }
         }
         var rig = try HostRig.ready(configuration: configuration, database: database)
-        rig.host.isPairable = true
+        rig.host.security?.isPairable = true
         rig.connect(role: role)
         _ = rig.sent()
         _ = rig.events()
@@ -66,9 +66,9 @@ struct LEHostUnansweredTests {
         rig.give(HostRig.frame("4000", channel: "0400", request))
         for event in rig.events() {
             switch event {
-            case .gatt(.readRequested(let request)): rig.host.refuse(request, with: .outOfRange, at: rig.now)
-            case .gatt(.writeRequested(let request)): rig.host.refuse(request, with: .outOfRange, at: rig.now)
-            case .gatt(.subscriptionChanged(let change)): rig.host.refuse(change, with: .outOfRange, at: rig.now)
+            case .gatt(.readRequested(let request)): rig.host.gatt.refuse(request, with: .outOfRange, at: rig.now)
+            case .gatt(.writeRequested(let request)): rig.host.gatt.refuse(request, with: .outOfRange, at: rig.now)
+            case .gatt(.subscriptionChanged(let change)): rig.host.gatt.refuse(change, with: .outOfRange, at: rig.now)
             default: break
             }
         }
@@ -101,9 +101,9 @@ struct LEHostUnansweredTests {
         rig.give(HostRig.frame("4000", channel: "0600", request))
         for event in rig.events() {
             switch event {
-            case .security(.prompt(let prompt)): rig.host.answer(prompt.id, with: .reject, at: rig.now)
+            case .security(.prompt(let prompt)): rig.host.security?.answer(prompt.id, with: .reject, at: rig.now)
             case .security(.securityRequested(let connection, _)):
-                rig.host.rejectSecurityRequest(connection, at: rig.now)
+                rig.host.security?.rejectSecurityRequest(connection, at: rig.now)
             default: break
             }
         }

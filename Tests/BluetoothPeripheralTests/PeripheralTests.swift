@@ -165,7 +165,7 @@ struct Central: HostOwner {
             case .security(.prompt(let prompt)): _ = host.security?.answer(prompt.id, with: .accept, at: now)
             case .channel(.opened(let opened)): channel = opened.id
             case .channel(.readable(let id)):
-                if isReading { host.read(from: id, into: &stream, at: now) }
+                if isReading { host.channels.read(from: id, into: &stream, at: now) }
             default: break
             }
         }
@@ -371,7 +371,7 @@ struct Central: HostOwner {
         let spsm = SPSM(rawValue: UInt16(bytes[bytes.startIndex]) | UInt16(bytes[bytes.startIndex + 1]) << 8)
         try pair.air.onPhone { phone, now in
             phone.host.advance(to: now)
-            _ = try phone.host.openChannel(to: spsm, on: try #require(phone.connection), at: now)
+            _ = try phone.host.channels.open(to: spsm, on: try #require(phone.connection), at: now)
         }
         pair.air.run(for: .seconds(1))
         // More than fits into both sides' room, for a peer that does not read at first.
@@ -380,7 +380,7 @@ struct Central: HostOwner {
         pair.air.onPhone { phone, _ in phone.isReading = false }
         var rest = sent[...]
         for _ in 0..<100 {
-            let count = pair.air.onPhone { phone, now in phone.host.write(rest, to: channel, at: now) }
+            let count = pair.air.onPhone { phone, now in phone.host.channels.write(rest, to: channel, at: now) }
             rest = rest.dropFirst(count)
             pair.air.run(for: .seconds(1))
         }
@@ -389,7 +389,7 @@ struct Central: HostOwner {
         #expect((100_000..<300_000).contains(taken), "\(taken) bytes were taken of a peer that does not read")
         pair.air.onPhone { phone, now in
             phone.isReading = true
-            phone.host.read(from: channel, into: &phone.stream, at: now)
+            phone.host.channels.read(from: channel, into: &phone.stream, at: now)
         }
         pair.air.run(for: .seconds(60))
         #expect(pair.air.onPhone { phone, _ in phone.stream } == sent.prefix(taken).map { $0 })

@@ -52,7 +52,7 @@ private struct Opener: HostOwner {
             switch event {
             case .connected(let new): connection = new.handle
             case .channel(.opened): isOpen = true
-            case .channel(.readable(let id)): host.read(from: id, into: &stream, at: now)
+            case .channel(.readable(let id)): host.channels.read(from: id, into: &stream, at: now)
             default: break
             }
         }
@@ -84,12 +84,12 @@ private struct Opener: HostOwner {
         let now = simulation.now
         let spsm = try #require(simulation.withHost(echo) { $0.update(at: now) { $0.spsm } } ?? nil)
         let connection = try #require(simulation.withHost(opener) { $0.connection } ?? nil)
-        let opened = try simulation.withHost(opener) { try $0.host.openChannel(to: spsm, on: connection, at: now) }
+        let opened = try simulation.withHost(opener) { try $0.host.channels.open(to: spsm, on: connection, at: now) }
         let channel = try #require(opened)
         simulation.run(for: .seconds(1))
         #expect(simulation.withHost(opener) { $0.isOpen } == true)
         let later = simulation.now
-        _ = simulation.withHost(opener) { $0.host.write([1, 2, 3], to: channel, at: later) }
+        _ = simulation.withHost(opener) { $0.host.channels.write([1, 2, 3], to: channel, at: later) }
         simulation.run(for: .seconds(1))
         #expect(simulation.withHost(opener) { $0.stream } == [1, 2, 3])
     }

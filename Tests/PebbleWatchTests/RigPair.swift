@@ -188,7 +188,7 @@ struct RigPhone: HostOwner {
             case .security(.pairingCompleted(_, let summary)): pairings.append(summary)
             case .security(.pairingFailed(_, let failure)): pairingFailures.append(failure)
             case .channel(.opened(let channel)): channels.append(channel)
-            case .channel(.readable(let id)): host.read(from: id, into: &streams[id, default: []], at: now)
+            case .channel(.readable(let id)): host.channels.read(from: id, into: &streams[id, default: []], at: now)
             case .channel(.closed(let id, let closure, var unread)):
                 unread.read(into: &streams[id, default: []])
                 channels.removeAll { $0.id == id }

@@ -168,7 +168,7 @@ extension RigPair {
         try onPhone { phone, now in
             guard let connection = phone.connection else { return }
             phone.host.advance(to: now)
-            _ = try phone.host.openChannel(to: spsm, on: connection, at: now)
+            _ = try phone.host.channels.open(to: spsm, on: connection, at: now)
         }
         run(for: .seconds(1))
         return onPhone { phone, _ in phone.channels.last?.id }
@@ -182,7 +182,7 @@ extension RigPair {
     fileprivate mutating func say(_ bytes: [UInt8], on channel: Channel.ID, for time: Duration = .seconds(1)) {
         let taken = onPhone { phone, now in
             phone.host.advance(to: now)
-            return phone.host.write(bytes[...], to: channel, at: now)
+            return phone.host.channels.write(bytes[...], to: channel, at: now)
         }
         #expect(taken == bytes.count)
         run(for: time)

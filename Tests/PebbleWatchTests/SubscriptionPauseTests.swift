@@ -113,7 +113,7 @@ import Testing
             let connection = try #require(phone.connection)
             let packet: [UInt8] = [0x02, 0x01]
             let handle = AttributeHandle(rawValue: 0x002E)
-            try phone.host.writeWithoutResponse(packet[...], to: handle, on: connection, at: now)
+            try phone.host.gatt.writeWithoutResponse(packet[...], to: handle, on: connection, at: now)
         }
         rig.run(for: .milliseconds(120))
         #expect(rig.onPhone { phone, _ in phone.received.count } == 1)

@@ -2,11 +2,11 @@ import BluetoothHCI
 import ByteCoding
 import DequeModule
 
-/// The Generic Attribute Profile in both roles on every connection: PDUs and time flow in, PDUs and events are
-/// drained.
+/// The Generic Attribute Profile in both roles on every connection: values, clients' requests, and requests to servers. What
+/// happens is told as `LEHostEvent.gatt`.
 ///
-/// Each connection has one bearer, the fixed L2CAP channel. The owner passes on what the channel receives, and
-/// takes PDUs for it whenever there is room for one.
+/// Each connection has one bearer, the fixed L2CAP channel. The host passes on what the channel receives, and takes PDUs for it
+/// whenever there is room for one.
 public struct GATTLayer: Sendable {
     /// What can be chosen about the layer.
     public struct Configuration: Sendable {
@@ -72,6 +72,9 @@ public struct GATTLayer: Sendable {
         ownerAnswers = configuration.ownerAnswers
     }
 
+    /// A time was handed in; one that is earlier than another before counts as that one.
+    mutating func tell(_ now: Duration) { latest = max(latest, now) }
+
     private func index(of connection: ConnectionHandle) -> Int? { connections.index(of: connection) }
 
     private func requireIndex(of connection: ConnectionHandle) throws(GATTError) -> Int {
@@ -92,7 +95,7 @@ extension GATTLayer {
         at now: Duration
     ) {
         connectionClosed(connection)
-        latest = max(latest, now)
+        tell(now)
         lastSession &+= 1
         connections.append(
             GATTConnection(
@@ -121,7 +124,7 @@ extension GATTLayer {
 
     /// Takes one whole PDU from the peer.
     package mutating func receive(_ pdu: ArraySlice<UInt8>, on connection: ConnectionHandle, at now: Duration) {
-        latest = max(latest, now)
+        tell(now)
         guard let index = index(of: connection) else { return }
         connections[index].receive(pdu, &database, &events, ownMTU: ownMTU, at: latest)
     }
@@ -146,7 +149,7 @@ extension GATTLayer {
 
     /// Lets time pass: a bearer whose transaction took 30 s is given up, and what the owner did not answer is refused.
     package mutating func advance(to now: Duration) {
-        latest = max(latest, now)
+        tell(now)
         guard connections.isAnyDue(at: latest) else { return }
         for index in connections.indices where connections.isDue(index, at: latest) {
             for question in connections[index].advance(to: latest, &events) {
@@ -160,8 +163,8 @@ extension GATTLayer {
         index(of: connection).flatMap { connections[$0].progress.last }
     }
 
-    /// The MTU in force on a connection; nil when there is no such connection.
-    package func mtu(of connection: ConnectionHandle) -> Int? {
+    /// The ATT_MTU in force on a connection, in octets; nil when there is no such connection.
+    public func mtu(of connection: ConnectionHandle) -> Int? {
         index(of: connection).map { connections[$0].bearer.mtu }
     }
 }
@@ -170,7 +173,7 @@ extension GATTLayer {
 
 extension GATTLayer {
     /// Replaces a value that the database keeps. Clients are told by `notify` and `indicate`.
-    package mutating func setValue(
+    public mutating func setValue(
         _ value: some Collection<UInt8>,
         of handle: AttributeHandle
     ) throws(GATTError) {
@@ -180,7 +183,7 @@ extension GATTLayer {
     /// Shows a service to clients or hides it. Every client is out of sync with the database until it learns of
     /// the change, for instance by an indication of Service Changed.
     /// - Returns: the range that has changed; nil when nothing did.
-    package mutating func setPublished(
+    public mutating func setPublished(
         _ isPublished: Bool,
         service name: AttributeName
     ) throws(GATTError) -> AttributeHandleRange? {
@@ -194,45 +197,45 @@ extension GATTLayer {
     /// The client must have subscribed, unless `evenIfNotSubscribed`, and the link must be as secure as subscribing
     /// requires. The characteristic must have a client characteristic configuration in any case: without one, the call
     /// throws `GATTError.notSubscribed`. `GATTError.queueFull` is followed by `GATTEvent.roomToSend`.
-    package mutating func notify(
+    public mutating func notify(
         _ value: ArraySlice<UInt8>,
         of handle: AttributeHandle,
         on connection: ConnectionHandle,
         evenIfNotSubscribed: Bool = false,
         at now: Duration
     ) throws(GATTError) {
-        latest = max(latest, now)
+        tell(now)
         let index = try requireIndex(of: connection)
         try connections[index].notify(value, of: handle, evenIfNotSubscribed: evenIfNotSubscribed, database)
     }
 
     /// Queues one notification of two values or more, all of which must fit into the MTU, for a client that said
     /// that it takes such.
-    package mutating func notify(
+    public mutating func notify(
         _ values: [HandleValue],
         on connection: ConnectionHandle,
         at now: Duration
     ) throws(GATTError) {
-        latest = max(latest, now)
+        tell(now)
         let index = try requireIndex(of: connection)
         try connections[index].notify(values, database)
     }
 
     /// Queues an indication of a characteristic value, cut off at the MTU less 3. The client's confirmation is
     /// reported as `GATTEvent.indicationConfirmed`. `GATTError.queueFull` is not followed by `GATTEvent.roomToSend`.
-    package mutating func indicate(
+    public mutating func indicate(
         _ value: ArraySlice<UInt8>,
         of handle: AttributeHandle,
         on connection: ConnectionHandle,
         at now: Duration
     ) throws(GATTError) {
         let index = try requireIndex(of: connection)
-        latest = max(latest, now)
+        tell(now)
         try connections[index].indicate(value, of: handle, database, at: latest)
     }
 
     /// What a client has subscribed to of a characteristic value.
-    package func subscription(to handle: AttributeHandle, on connection: ConnectionHandle) -> Subscription {
+    public func subscription(to handle: AttributeHandle, on connection: ConnectionHandle) -> Subscription {
         guard let slot = database.attribute(at: handle)?.subscription, let index = index(of: connection) else {
             return []
         }
@@ -257,18 +260,18 @@ extension GATTLayer {
     /// Answers a read with the whole value, of which the client gets what it asked for.
     /// - Returns: false when the request has been answered, or its connection is gone.
     @discardableResult
-    package mutating func respond(to request: ReadRequest, with value: ArraySlice<UInt8>, at now: Duration) -> Bool {
-        latest = max(latest, now)
+    public mutating func respond(to request: ReadRequest, with value: ArraySlice<UInt8>, at now: Duration) -> Bool {
+        tell(now)
         return resume(request) { session, question, link, database, _ throws(ATTRefusal) in
             try session.resume(question, with: value, link, database)
         }
     }
 
-    /// Accepts a write.
+    /// Accepts a write, or a change of a subscription.
     /// - Returns: false when the request has been answered, or its connection is gone.
     @discardableResult
-    package mutating func respond(to request: some GATTWriteRequest, at now: Duration) -> Bool {
-        latest = max(latest, now)
+    public mutating func respond(to request: some GATTWriteRequest, at now: Duration) -> Bool {
+        tell(now)
         return resume(request) { session, question, link, database, events throws(ATTRefusal) in
             try session.resumeAccepted(question, link, &database, &events)
         }
@@ -277,8 +280,8 @@ extension GATTLayer {
     /// Refuses a request.
     /// - Returns: false when the request has been answered, or its connection is gone.
     @discardableResult
-    package mutating func refuse(_ request: some GATTRequest, with error: ATTError, at now: Duration) -> Bool {
-        latest = max(latest, now)
+    public mutating func refuse(_ request: some GATTRequest, with error: ATTError, at now: Duration) -> Bool {
+        tell(now)
         return resume(request) { _, question, _, _, _ throws(ATTRefusal) in
             throw ATTRefusal(error, at: question.handle)
         }
@@ -374,9 +377,9 @@ extension GATTLayer {
         return state
     }
 
-    /// Gives a bonded client back what was kept about it. Each subscription is reported as
+    /// Gives a bonded client back what `LEHostEvent.clientStateToKeep` said of it. Each subscription is reported as
     /// `GATTEvent.subscriptionChanged`; those to what the database no longer offers are dropped.
-    package mutating func restore(_ state: GATTClientState, on connection: ConnectionHandle) throws(GATTError) {
+    public mutating func restore(_ state: GATTClientState, on connection: ConnectionHandle) throws(GATTError) {
         let index = try requireIndex(of: connection)
         connections[index].server.restore(state, connection, database, &events)
     }
@@ -389,13 +392,13 @@ extension GATTLayer {
     /// `GATTError.queueFull` is not followed by `GATTEvent.roomToSend`.
     /// - Returns: what the `GATTEvent.procedureEnded` will name.
     @discardableResult
-    package mutating func start(
+    public mutating func start(
         _ procedure: GATTProcedure,
         on connection: ConnectionHandle,
         at now: Duration
     ) throws(GATTError) -> GATTProcedureID {
         let index = try requireIndex(of: connection)
-        latest = max(latest, now)
+        tell(now)
         let id = GATTProcedureID(rawValue: lastProcedureID &+ 1)
         try connections[index].start(procedure, id, &events, ownMTU: ownMTU, at: latest)
         lastProcedureID = id.rawValue
@@ -403,13 +406,13 @@ extension GATTLayer {
     }
 
     /// Queues a write command. `GATTError.queueFull` is followed by `GATTEvent.roomToSend`.
-    package mutating func writeWithoutResponse(
+    public mutating func writeWithoutResponse(
         _ value: ArraySlice<UInt8>,
         to handle: AttributeHandle,
         on connection: ConnectionHandle,
         at now: Duration
     ) throws(GATTError) {
-        latest = max(latest, now)
+        tell(now)
         let index = try requireIndex(of: connection)
         try connections[index].writeWithoutResponse(value, to: handle)
     }

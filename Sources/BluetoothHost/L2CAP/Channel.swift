@@ -100,6 +100,12 @@ public struct ChannelParameters: Hashable, Sendable {
         self.receiveLimit = receiveLimit
         self.transmitLimit = transmitLimit
     }
+
+    /// Whether the Core lets this side offer such.
+    var areValid: Bool {
+        guard (ChannelTerms.minimumLength...Int(UInt16.max)).contains(mtu) else { return false }
+        return mps.map { (ChannelTerms.minimumLength...L2CAPFrame.maximumPayload).contains($0) } ?? true
+    }
 }
 
 /// What a service that peers open channels to asks of them, and offers.

@@ -31,7 +31,7 @@ struct CreditBasedChannel: Sendable {
     }
 }
 
-/// The credit-based channels of one connection.
+/// The signaling channel and the credit-based channels of one connection.
 struct ChannelConnection: ConnectionMachine {
     /// Channels that this side asked for.
     struct Opening: Sendable {
@@ -70,19 +70,37 @@ struct ChannelConnection: ConnectionMachine {
     }
 
     let handle: ConnectionHandle
+    let role: ConnectionRole
+    /// What listeners may ask of the link.
+    var security: LinkSecurity
+    /// How much one link layer packet brings, in octets.
+    var receiveLength: Int
+    var signaling = SignalingChannel()
     var open: [CreditBasedChannel] = []
     var opening: [Opening] = [] { didSet { keepDeadline() } }
     var closing: [Closing] = [] { didSet { keepDeadline() } }
     var reconfiguring: Reconfiguring? { didSet { keepDeadline() } }
-    /// When an answer has taken too long.
-    private(set) var deadline: Duration?
+    /// When the answer to a request about channels has taken too long.
+    private var channelDeadline: Duration?
     /// Set until another request comes or a channel closes: one that was sent twice gets the same answer twice
     /// (Core 5.4, Vol 3, Part A, 4).
     var answered: Answered?
     /// Which channel's turn it is to send.
     var nextToServe = 0
 
-    init(_ handle: ConnectionHandle) { self.handle = handle }
+    init(_ connection: Connection) {
+        handle = connection.handle
+        role = connection.role
+        security = connection.security
+        receiveLength = Int(connection.receiveLength.octets)
+    }
+
+    /// When an answer has taken too long.
+    var deadline: Duration? {
+        var deadline = channelDeadline
+        deadline.lower(to: signaling.nextDeadline)
+        return deadline
+    }
 
     /// Where an open channel is.
     func index(_ id: Channel.ID) -> Int? { open.firstIndex { $0.channel.id == id } }
@@ -107,8 +125,82 @@ struct ChannelConnection: ConnectionMachine {
     }
 
     private mutating func keepDeadline() {
-        deadline = reconfiguring?.deadline
-        for request in opening { deadline.lower(to: request.deadline) }
-        for request in closing { deadline.lower(to: request.deadline) }
+        channelDeadline = reconfiguring?.deadline
+        for request in opening { channelDeadline.lower(to: request.deadline) }
+        for request in closing { channelDeadline.lower(to: request.deadline) }
+    }
+
+    /// What this side offers on a channel.
+    func terms(of parameters: ChannelParameters, isEnhanced: Bool) -> ChannelTerms {
+        let least = isEnhanced ? ChannelTerms.minimumEnhancedLength : ChannelTerms.minimumLength
+        let fitting = OutboundFlow.frameSize(upTo: OutboundFlow.frameSizeLimit, dataLength: receiveLength)
+        let mtu = max(least, parameters.mtu)
+        let mps = max(least, parameters.mps ?? fitting)
+        return ChannelTerms(
+            mtu: UInt16(clamping: mtu),
+            mps: UInt16(clamping: mps),
+            credits: InboundFlow.initialCredits(parameters, mtu: mtu, mps: mps)
+        )
+    }
+
+    // MARK: Reconfiguring
+
+    /// The peer takes other lengths on some channels.
+    /// - Parameter ends: the peer's ends of the channels.
+    /// - Returns: whether that is allowed, and the names of the channels.
+    mutating func reconfigureTransmitting(
+        _ ends: [ChannelID],
+        mtu: UInt16,
+        mps: UInt16
+    ) -> (ReconfigurationResult, [Channel.ID]) {
+        guard (1...CreditBasedCommand.maximumChannelCount).contains(ends.count), Set(ends).count == ends.count,
+            (ChannelTerms.minimumEnhancedLength...ChannelTerms.maximumMPS).contains(Int(mps))
+        else { return (.unacceptableParameters, []) }
+        let indices = ends.compactMap { index(remoteCID: $0) }
+        let affected = indices.map { open[$0].channel }
+        guard affected.count == ends.count, affected.allSatisfy({ $0.isEnhanced }) else {
+            return (.invalidDestinationCID, [])
+        }
+        guard affected.allSatisfy({ $0.transmitMTU <= Int(mtu) }) else { return (.mtuReduced, []) }
+        guard affected.count == 1 || affected.allSatisfy({ $0.transmitMPS <= Int(mps) }) else {
+            return (.mpsReduced, [])
+        }
+        for index in indices { open[index].reconfigureTransmitting(mtu: mtu, mps: mps) }
+        return (.success, affected.map { $0.id })
+    }
+
+    // MARK: Closing
+
+    /// Asks the peer to close a channel.
+    mutating func requestDisconnection(local: ChannelID, remote: ChannelID, at now: Duration) {
+        let identifier = signaling.request(.disconnectionRequest(destination: remote, source: local))
+        let deadline = now + ChannelManager.answerTimeout
+        closing.append(Closing(identifier: identifier, localCID: local, remoteCID: remote, deadline: deadline))
+    }
+
+    /// The peer says that a channel is closed.
+    /// - Returns: what was wrong with that.
+    mutating func disconnected(destination: ChannelID, source: ChannelID, identifier: UInt8) -> SignalingProblem? {
+        let place = closing.firstIndex {
+            $0.identifier == identifier && $0.remoteCID == destination && $0.localCID == source
+        }
+        guard let place else { return .unexpectedDisconnectionResponse }
+        closing.remove(at: place)
+        signaling.settle(identifier)
+        return nil
+    }
+
+    // MARK: Sending
+
+    /// Puts the next signaling command into `buffer`, replacing its content: what was asked or answered, then credits.
+    /// - Returns: false if there is none.
+    mutating func nextSignalingPDU(into buffer: inout [UInt8]) -> Bool {
+        if signaling.nextPDU(into: &buffer) { return true }
+        for index in open.indices {
+            guard let credits = open[index].inbound.takeGrant() else { continue }
+            signaling.encodeCredits(credits, for: open[index].channel.localCID, into: &buffer)
+            return true
+        }
+        return false
     }
 }

@@ -11,16 +11,15 @@ extension ChannelManager {
         to spsm: SPSM,
         _ parameters: ChannelParameters,
         isEnhanced: Bool,
-        _ link: Link,
-        _ signaling: inout SignalingChannel,
+        on handle: ConnectionHandle,
         at now: Duration
     ) throws(ChannelError) -> [Channel.ID] {
-        guard let connection = index(link.handle) else { throw .notConnected(link.handle) }
+        guard let connection = connections.index(of: handle) else { throw .notConnected(handle) }
         let most = isEnhanced ? CreditBasedCommand.maximumChannelCount : 1
-        guard (1...most).contains(count), Self.areValid(parameters) else { throw .invalidParameters }
+        guard (1...most).contains(count), parameters.areValid else { throw .invalidParameters }
         let free = connections[connection].freeCIDs(count)
         guard free.count == count else { throw .noCIDLeft }
-        let terms = Self.terms(of: parameters, link, isEnhanced: isEnhanced)
+        let terms = connections[connection].terms(of: parameters, isEnhanced: isEnhanced)
         let command: CreditBasedCommand
         if isEnhanced {
             command = .enhancedConnectionRequest(spsm, terms, sources: free)
@@ -28,9 +27,9 @@ extension ChannelManager {
             command = .connectionRequest(spsm, source: free[0], terms)
         }
         var channels: [(id: Channel.ID, localCID: ChannelID)] = []
-        for localCID in free { channels.append((makeID(on: link.handle), localCID)) }
+        for localCID in free { channels.append((makeID(on: handle), localCID)) }
         let request = ChannelConnection.Opening(
-            identifier: signaling.request(.creditBased(command)),
+            identifier: connections[connection].signaling.request(.creditBased(command)),
             spsm: spsm,
             isEnhanced: isEnhanced,
             channels: channels,
@@ -51,7 +50,6 @@ extension ChannelManager {
         _ terms: ChannelTerms,
         _ destinations: [ChannelID],
         _ connection: Int,
-        _ signaling: inout SignalingChannel,
         at now: Duration
     ) -> SignalingProblem? {
         let requests = connections[connection].opening
@@ -62,14 +60,14 @@ extension ChannelManager {
             return nil
         }
         let request = connections[connection].opening.remove(at: place)
-        signaling.settle(identifier)
+        connections[connection].signaling.settle(identifier)
         guard result == .success || (isEnhanced && result.mayBePartial) else {
             fail(request, .refused(result))
             return nil
         }
-        let least = isEnhanced ? Self.minimumEnhancedLength : Self.minimumLength
+        let least = isEnhanced ? ChannelTerms.minimumEnhancedLength : ChannelTerms.minimumLength
         let isAllowed =
-            terms.mtu >= least && (least...Self.maximumMPS).contains(Int(terms.mps))
+            terms.mtu >= least && (least...ChannelTerms.maximumMPS).contains(Int(terms.mps))
             && destinations.count == request.channels.count
         for (place, channel) in request.channels.enumerated() {
             let destination = place < destinations.count ? destinations[place] : ChannelID(rawValue: 0)
@@ -77,7 +75,7 @@ extension ChannelManager {
                 let nothing = ReceivedData(face: request.parameters.face)
                 emit(.closed(channel.id, .refused(result), unread: nothing))
             } else {
-                begin(channel, request, destination, terms, isAllowed: isAllowed, connection, &signaling, at: now)
+                begin(channel, request, destination, terms, isAllowed: isAllowed, connection, at: now)
             }
         }
         return nil
@@ -91,19 +89,18 @@ extension ChannelManager {
         _ terms: ChannelTerms,
         isAllowed: Bool,
         _ connection: Int,
-        _ signaling: inout SignalingChannel,
         at now: Duration
     ) {
         let nothing = ReceivedData(face: request.parameters.face)
         guard destination.isDynamic, !connections[connection].isTaken(remoteCID: destination) else {
             // Neither of two channels with the same destination may be used (Core 5.4, Vol 3, Part A, 4.23, 4.26).
             if let other = connections[connection].index(remoteCID: destination) {
-                close(connection, other, .violation(.badResponse), &signaling, at: now)
+                close(connection, other, .violation(.badResponse), at: now)
             }
             return emit(.closed(new.id, .violation(.badResponse), unread: nothing))
         }
         guard isAllowed else {
-            requestDisconnection(connection, local: new.localCID, remote: destination, &signaling, at: now)
+            connections[connection].requestDisconnection(local: new.localCID, remote: destination, at: now)
             return emit(.closed(new.id, .violation(.badResponse), unread: nothing))
         }
         let channel = Channel(
@@ -124,12 +121,17 @@ extension ChannelManager {
 
     // MARK: Reconfiguring
 
-    /// Tells the peer that this side takes other lengths on some channels. `reconfigured` follows.
-    mutating func reconfigure(
+    /// Tells the peer that this side takes longer SDUs and other K-frames from now on, on up to five enhanced channels
+    /// of one connection. `reconfigured` follows.
+    /// - Parameters:
+    ///   - channels: which; all on one connection.
+    ///   - mtu: the longest SDU, not less than it was.
+    ///   - mps: the longest payload of a K-frame, not less than it was unless there is only one channel.
+    ///   - now: the time.
+    package mutating func reconfigure(
         _ channels: [Channel.ID],
         mtu: Int,
         mps: Int,
-        _ signaling: inout SignalingChannel,
         at now: Duration
     ) throws(ChannelError) {
         let places = channels.compactMap { place($0) }
@@ -139,8 +141,8 @@ extension ChannelManager {
             affected.allSatisfy({ $0.isEnhanced }), connections[connection].reconfiguring == nil
         else { throw .notReconfigurable }
         guard channels.count <= CreditBasedCommand.maximumChannelCount, Set(channels).count == channels.count,
-            (Self.minimumEnhancedLength...Int(UInt16.max)).contains(mtu),
-            (Self.minimumEnhancedLength...L2CAPFrame.maximumPayload).contains(mps),
+            (ChannelTerms.minimumEnhancedLength...Int(UInt16.max)).contains(mtu),
+            (ChannelTerms.minimumEnhancedLength...L2CAPFrame.maximumPayload).contains(mps),
             affected.allSatisfy({ $0.receiveMTU <= mtu }),
             affected.count == 1 || affected.allSatisfy({ $0.receiveMPS <= mps })
         else { throw .invalidParameters }
@@ -148,7 +150,7 @@ extension ChannelManager {
         let mps = UInt16(clamping: mps)
         let command = CreditBasedCommand.reconfigureRequest(mtu: mtu, mps: mps, affected.map { $0.localCID })
         connections[connection].reconfiguring = ChannelConnection.Reconfiguring(
-            identifier: signaling.request(.creditBased(command)),
+            identifier: connections[connection].signaling.request(.creditBased(command)),
             channels: channels,
             mtu: mtu,
             mps: mps,
@@ -161,13 +163,12 @@ extension ChannelManager {
     mutating func reconfigured(
         _ identifier: UInt8,
         _ result: ReconfigurationResult,
-        _ connection: Int,
-        _ signaling: inout SignalingChannel
+        _ connection: Int
     ) -> SignalingProblem? {
         guard let request = connections[connection].reconfiguring, request.identifier == identifier else {
             return .unexpectedReconfigureResponse
         }
-        signaling.settle(identifier)
+        connections[connection].signaling.settle(identifier)
         connections[connection].reconfiguring = nil
         for id in request.channels where result == .success {
             guard let index = connections[connection].index(id) else { continue }
@@ -177,33 +178,11 @@ extension ChannelManager {
         return nil
     }
 
-    // MARK: Closing
-
-    /// The peer says that a channel is closed.
-    /// - Returns: what was wrong with that.
-    mutating func disconnected(
-        destination: ChannelID,
-        source: ChannelID,
-        identifier: UInt8,
-        _ handle: ConnectionHandle,
-        _ signaling: inout SignalingChannel
-    ) -> SignalingProblem? {
-        guard let connection = index(handle),
-            let place = connections[connection].closing.firstIndex(where: { request in
-                request.identifier == identifier && request.remoteCID == destination && request.localCID == source
-            })
-        else { return .unexpectedDisconnectionResponse }
-        connections[connection].closing.remove(at: place)
-        signaling.settle(identifier)
-        return nil
-    }
-
     // MARK: No answers
 
     /// The peer rejected a request.
-    mutating func rejected(_ identifier: UInt8, _ handle: ConnectionHandle, _ signaling: inout SignalingChannel) {
-        signaling.settle(identifier)
-        guard let connection = index(handle) else { return }
+    mutating func rejected(_ identifier: UInt8, _ connection: Int) {
+        connections[connection].signaling.settle(identifier)
         // A channel that the peer does not know is as good as closed.
         connections[connection].closing.removeAll { $0.identifier == identifier }
         if let request = connections[connection].reconfiguring, request.identifier == identifier {
@@ -216,33 +195,21 @@ extension ChannelManager {
         fail(connections[connection].opening.remove(at: place), .notUnderstood)
     }
 
-    /// When an answer has taken too long.
-    var nextDeadline: Duration? { connections.nextDeadline }
-
-    /// Gives up waiting for answers that are overdue.
-    mutating func expire(_ handle: ConnectionHandle, _ signaling: inout SignalingChannel, at now: Duration) {
-        guard let connection = index(handle), connections.isDue(connection, at: now) else { return }
+    /// Gives up waiting for answers about channels that are overdue.
+    mutating func expire(_ connection: Int, at now: Duration) {
         for request in connections[connection].closing where request.deadline <= now {
-            signaling.settle(request.identifier)
+            connections[connection].signaling.settle(request.identifier)
         }
         connections[connection].closing.removeAll { $0.deadline <= now }
         if let request = connections[connection].reconfiguring, request.deadline <= now {
-            signaling.settle(request.identifier)
+            connections[connection].signaling.settle(request.identifier)
             connections[connection].reconfiguring = nil
             emit(.reconfigured(request.channels, .unacceptableParameters))
         }
         for request in connections[connection].opening where request.deadline <= now {
-            signaling.settle(request.identifier)
+            connections[connection].signaling.settle(request.identifier)
             fail(request, .notAnswered)
         }
         connections[connection].opening.removeAll { $0.deadline <= now }
-    }
-
-    // MARK: Parameters
-
-    /// Whether this side can offer such.
-    static func areValid(_ parameters: ChannelParameters) -> Bool {
-        guard (minimumLength...Int(UInt16.max)).contains(parameters.mtu) else { return false }
-        return parameters.mps.map { (minimumLength...L2CAPFrame.maximumPayload).contains($0) } ?? true
     }
 }

@@ -2,21 +2,14 @@ import BluetoothHCI
 import ByteCoding
 import DequeModule
 
-/// The credit-based channels of a host: who may open one, which are open, and what flows through them.
+/// The credit-based channels on all connections: who may open one, which are open, and what flows through them. What happens to
+/// them is told as `LEHostEvent.channel`.
 ///
-/// Each connection's signaling channel is lent to it when there may be something to say; commands that give credits,
-/// and K-frames, are asked for when they can be sent. The owner of the host uses it through `LEHost`.
+/// It has the signaling channel of each connection too, on which all of that is agreed. Commands that give credits, and
+/// K-frames, are asked for when they can be sent.
 ///
 /// Source: Core 5.4, Vol 3, Part A, 4.22 to 4.28 and 10.
-struct ChannelManager: Sendable {
-    /// What the manager has to know of a connection.
-    struct Link {
-        let handle: ConnectionHandle
-        let security: LinkSecurity
-        /// How much one link layer packet brings.
-        let receiveLength: Int
-    }
-
+public struct ChannelManager: Sendable {
     /// How long the peer may take to answer; the Core lets it be 1 to 60 s.
     ///
     /// Source: Core 5.4, Vol 3, Part A, 6.2.1 (RTX).
@@ -25,23 +18,14 @@ struct ChannelManager: Sendable {
     ///
     /// Source: Core 5.4, Vol 3, Part A, 6.2.2 (ERTX).
     static let extendedAnswerTimeout = Duration.seconds(120)
-    /// The lengths that a request may offer.
-    static let minimumLength = 23
-    static let minimumEnhancedLength = 64
-    static let maximumMPS = 65533
 
     var connections = ConnectionTable<ChannelConnection>()
-    private(set) var listeners: [(spsm: SPSM, listener: ChannelListener)] = []
+    var listeners: ChannelListeners
     private var events = Deque<ChannelEvent>()
     private var lastNumber: UInt64 = 0
-    /// The dynamic SPSM to hand out next, if it is free.
-    private var nextSPSM: UInt16
 
     /// - Parameter random: decides which SPSM is handed out first, so that no client relies on one.
-    init(random: UInt16) {
-        let range = SPSM.dynamicRange
-        nextSPSM = range.lowerBound + random % UInt16(range.count)
-    }
+    init(random: UInt16) { listeners = ChannelListeners(random: random) }
 
     /// Takes the oldest event.
     mutating func nextEvent() -> ChannelEvent? { events.popFirst() }
@@ -54,52 +38,22 @@ struct ChannelManager: Sendable {
         return Channel.ID(connection: connection, number: lastNumber)
     }
 
-    /// Where a connection is.
-    func index(_ handle: ConnectionHandle) -> Int? { connections.index(of: handle) }
-
     /// Where an open channel is.
     func place(_ id: Channel.ID) -> (connection: Int, channel: Int)? {
-        guard let connection = index(id.connection), let channel = connections[connection].index(id) else { return nil }
+        guard let connection = connections.index(of: id.connection),
+            let channel = connections[connection].index(id)
+        else { return nil }
         return (connection, channel)
     }
 }
 
-// MARK: - Listeners
+// MARK: - Connections and time
 
 extension ChannelManager {
-    func listener(_ spsm: SPSM) -> ChannelListener? { listeners.first { $0.spsm == spsm }?.listener }
-
-    /// Lets peers open channels.
-    /// - Parameter wanted: nil for any dynamic SPSM.
-    mutating func listen(_ listener: ChannelListener, on wanted: SPSM?) throws(ChannelError) -> SPSM {
-        let spsm = if let wanted { wanted } else { try freeSPSM() }
-        guard spsm.isValid, self.listener(spsm) == nil else { throw .spsmNotAvailable(spsm) }
-        guard Self.areValid(listener.parameters) else { throw .invalidParameters }
-        listeners.append((spsm, listener))
-        return spsm
-    }
-
-    mutating func stopListening(_ spsm: SPSM) { listeners.removeAll { $0.spsm == spsm } }
-
-    /// The next SPSM that is free: one that was given back is not given out again soon.
-    private mutating func freeSPSM() throws(ChannelError) -> SPSM {
-        let range = SPSM.dynamicRange
-        for _ in range {
-            let spsm = SPSM(rawValue: nextSPSM)
-            nextSPSM = nextSPSM == range.upperBound ? range.lowerBound : nextSPSM + 1
-            if listener(spsm) == nil { return spsm }
-        }
-        throw .noSPSMLeft
-    }
-}
-
-// MARK: - Connections
-
-extension ChannelManager {
-    mutating func connectionOpened(_ handle: ConnectionHandle) { connections.append(ChannelConnection(handle)) }
+    mutating func connectionOpened(_ connection: Connection) { connections.append(ChannelConnection(connection)) }
 
     mutating func connectionClosed(_ handle: ConnectionHandle) {
-        guard let index = index(handle) else { return }
+        guard let index = connections.index(of: handle) else { return }
         let connection = connections.remove(at: index)
         for channel in connection.open {
             emit(.closed(channel.channel.id, .connectionLost, unread: channel.inbound.data))
@@ -107,11 +61,102 @@ extension ChannelManager {
         for request in connection.opening { fail(request, .connectionLost) }
     }
 
+    /// The link's encryption, what is known about the peer, or the length of its packets has changed.
+    mutating func connectionChanged(_ connection: Connection) {
+        guard let index = connections.index(of: connection.handle) else { return }
+        connections[index].security = connection.security
+        connections[index].receiveLength = Int(connection.receiveLength.octets)
+    }
+
     /// Channels that were asked for do not open.
     mutating func fail(_ request: ChannelConnection.Opening, _ closure: ChannelClosure) {
         for channel in request.channels {
             emit(.closed(channel.id, closure, unread: ReceivedData(face: request.parameters.face)))
         }
+    }
+
+    /// When an answer has taken too long.
+    var nextDeadline: Duration? { connections.nextDeadline }
+
+    /// Gives up waiting for answers that are overdue.
+    /// - Returns: the connections whose central did not answer a request for connection parameters.
+    mutating func advance(to now: Duration) -> [ConnectionHandle] {
+        guard connections.isAnyDue(at: now) else { return [] }
+        var unanswered: [ConnectionHandle] = []
+        for index in connections.indices where connections.isDue(index, at: now) {
+            if connections[index].signaling.expire(at: now) { unanswered.append(connections[index].handle) }
+            expire(index, at: now)
+        }
+        return unanswered
+    }
+}
+
+// MARK: - Signaling
+
+extension ChannelManager {
+    /// What a peer's signaling command comes to for the host.
+    enum Signaled {
+        /// The peripheral asks for other connection parameters: answer with `respondToUpdate`.
+        case updateRequested(ConnectionParameters, identifier: UInt8)
+        /// The central answered what this peripheral asked for.
+        case updateAnswered(isAccepted: Bool)
+        /// All that is to be done is done; what was wrong with the command has been answered as the Core says, or ignored.
+        case done(SignalingProblem?)
+    }
+
+    /// Takes a frame of the signaling channel.
+    mutating func receiveSignaling(
+        _ payload: ArraySlice<UInt8>,
+        on handle: ConnectionHandle,
+        at now: Duration
+    ) -> Signaled {
+        guard let connection = connections.index(of: handle) else { return .done(nil) }
+        let input = connections[connection].signaling.receive(payload, role: connections[connection].role)
+        switch input {
+        case .updateRequested(let parameters, let identifier):
+            return .updateRequested(parameters, identifier: identifier)
+        case .updateAnswered(let isAccepted): return .updateAnswered(isAccepted: isAccepted)
+        case .creditBased(let command, let identifier):
+            return .done(receive(command, identifier: identifier, connection, at: now))
+        case .disconnectionRequested(let destination, let source, let identifier):
+            let problem = disconnectionRequested(
+                destination: destination,
+                source: source,
+                identifier: identifier,
+                connection
+            )
+            return .done(problem)
+        case .disconnected(let destination, let source, let identifier):
+            let problem = connections[connection].disconnected(
+                destination: destination,
+                source: source,
+                identifier: identifier
+            )
+            return .done(problem)
+        case .rejected(_, let identifier):
+            rejected(identifier, connection)
+            return .done(nil)
+        case .handled(let problem): return .done(problem)
+        }
+    }
+
+    /// Puts the next signaling command of a connection into `buffer`, replacing its content.
+    /// - Returns: false if there is none.
+    mutating func nextSignalingPDU(for handle: ConnectionHandle, into buffer: inout [UInt8]) -> Bool {
+        guard let connection = connections.index(of: handle) else { return false }
+        return connections[connection].nextSignalingPDU(into: &buffer)
+    }
+
+    /// Asks the central for other connection parameters.
+    mutating func requestUpdate(_ parameters: ConnectionParameters, on handle: ConnectionHandle, at now: Duration) {
+        guard let connection = connections.index(of: handle) else { return }
+        connections[connection].signaling.requestUpdate(parameters, at: now)
+    }
+
+    /// Answers the peripheral's request for connection parameters.
+    mutating func respondToUpdate(_ identifier: UInt8, isAccepted: Bool, on handle: ConnectionHandle) {
+        guard let connection = connections.index(of: handle) else { return }
+        connections[connection].signaling.respondToUpdate(identifier, isAccepted: isAccepted)
     }
 }
 
@@ -124,10 +169,9 @@ extension ChannelManager {
         _ payload: ArraySlice<UInt8>,
         on channel: ChannelID,
         _ handle: ConnectionHandle,
-        _ signaling: inout SignalingChannel,
         at now: Duration
     ) -> Bool {
-        guard let connection = index(handle) else { return false }
+        guard let connection = connections.index(of: handle) else { return false }
         guard let index = connections[connection].index(localCID: channel) else {
             // What was on its way when this side closed the channel.
             return connections[connection].closing.contains { $0.localCID == channel }
@@ -137,7 +181,7 @@ extension ChannelManager {
                 emit(.readable(connections[connection].open[index].channel.id))
             }
         } catch {
-            close(connection, index, .violation(error), &signaling, at: now)
+            close(connection, index, .violation(error), at: now)
         }
         return true
     }
@@ -149,27 +193,14 @@ extension ChannelManager {
         _ channel: ChannelID,
         _ violation: ChannelViolation,
         _ handle: ConnectionHandle,
-        _ signaling: inout SignalingChannel,
         at now: Duration
     ) -> Bool {
-        guard let connection = index(handle) else { return false }
+        guard let connection = connections.index(of: handle) else { return false }
         guard let index = connections[connection].index(localCID: channel) else {
             return connections[connection].closing.contains { $0.localCID == channel }
         }
-        close(connection, index, .violation(violation), &signaling, at: now)
+        close(connection, index, .violation(violation), at: now)
         return true
-    }
-
-    /// Takes the credits that are to be given to the peer next.
-    /// - Returns: this side's end of the channel, and how many; nil if there are none to give.
-    mutating func nextGrant(for handle: ConnectionHandle) -> (channel: ChannelID, credits: UInt16)? {
-        guard let connection = index(handle) else { return nil }
-        for index in connections[connection].open.indices {
-            if let credits = connections[connection].open[index].inbound.takeGrant() {
-                return (connections[connection].open[index].channel.localCID, credits)
-            }
-        }
-        return nil
     }
 
     /// Puts the payload of the next K-frame into `buffer`, replacing its content. Channels take turns.
@@ -180,7 +211,7 @@ extension ChannelManager {
         dataLength: Int,
         into buffer: inout [UInt8]
     ) -> ChannelID? {
-        guard let connection = index(handle) else { return nil }
+        guard let connection = connections.index(of: handle) else { return nil }
         let count = connections[connection].open.count
         for turn in 0..<count {
             let index = (connections[connection].nextToServe + turn) % count
@@ -202,30 +233,10 @@ extension ChannelManager {
         _ connection: Int,
         _ index: Int,
         _ closure: ChannelClosure,
-        _ signaling: inout SignalingChannel,
         at now: Duration
     ) {
         let closed = remove(connection, index, closure)
-        requestDisconnection(connection, local: closed.localCID, remote: closed.remoteCID, &signaling, at: now)
-    }
-
-    /// Asks the peer to close a channel.
-    mutating func requestDisconnection(
-        _ connection: Int,
-        local: ChannelID,
-        remote: ChannelID,
-        _ signaling: inout SignalingChannel,
-        at now: Duration
-    ) {
-        let identifier = signaling.request(.disconnectionRequest(destination: remote, source: local))
-        connections[connection].closing.append(
-            ChannelConnection.Closing(
-                identifier: identifier,
-                localCID: local,
-                remoteCID: remote,
-                deadline: now + Self.answerTimeout
-            )
-        )
+        connections[connection].requestDisconnection(local: closed.localCID, remote: closed.remoteCID, at: now)
     }
 
     /// A channel is not open any more.

@@ -35,6 +35,10 @@ struct ChannelTerms: Hashable, Sendable {
 
     /// What accompanies a refusal, and is ignored.
     static let none = ChannelTerms(mtu: 0, mps: 0, credits: 0)
+    /// The lengths that a request may offer.
+    static let minimumLength = 23
+    static let minimumEnhancedLength = 64
+    static let maximumMPS = 65533
 }
 
 /// What is said about credit-based channels on the signaling channel.

@@ -1,27 +1,8 @@
 import BluetoothHCI
 import ByteCoding
 
-/// Commands to the controller, and what it says.
+/// What the controller says, and which part it is for.
 extension LEHost {
-    /// Queues a command.
-    mutating func send(
-        _ command: some HCICommand,
-        for purpose: CommandPurpose,
-        in sequence: CommandQueue.Sequence? = nil
-    ) {
-        send(OutgoingCommand(command), for: purpose, in: sequence)
-    }
-
-    /// Queues a command.
-    mutating func send(
-        _ command: OutgoingCommand,
-        for purpose: CommandPurpose,
-        in sequence: CommandQueue.Sequence? = nil
-    ) {
-        guard !commands.append(command, for: purpose, in: sequence) else { return }
-        report(.commandNotSent(command.opcode))
-    }
-
     mutating func receive(_ event: HCIEvent) {
         switch event {
         case .commandComplete(let complete): answered(complete)
@@ -34,106 +15,131 @@ extension LEHost {
                     returnParameters: [status.status.rawValue]
                 )
             )
-        case .hardwareError(let error): hardwareFailed(code: error.code)
+        case .hardwareError(let error):
+            if starter.hardwareFailed(code: error.code, &core) { restart(.hardwareError(code: error.code)) }
         case .unknown(let code, let parameters):
-            guard unknownEvents.isFirst(code) else { return counters.unknownEvents += 1 }
-            report(.unknownEvent(code, parameters))
+            guard unknownEvents.isFirst(code) else { return core.counters.unknownEvents += 1 }
+            core.report(.unknownEvent(code, parameters))
         case .unknownLE(let code, let parameters):
-            guard unknownEvents.isFirst(code) else { return counters.unknownEvents += 1 }
-            report(.unknownLEEvent(code, parameters))
+            guard unknownEvents.isFirst(code) else { return core.counters.unknownEvents += 1 }
+            core.report(.unknownLEEvent(code, parameters))
         case .numberOfCompletedPackets, .disconnectionComplete, .encryptionChange, .encryptionChangeV2,
             .encryptionKeyRefreshComplete, .dataBufferOverflow, .leConnectionComplete, .leEnhancedConnectionComplete,
             .leAdvertisingReport, .leDirectedAdvertisingReport, .leExtendedAdvertisingReport, .leScanTimeout,
             .leAdvertisingSetTerminated, .leConnectionUpdateComplete, .leReadRemoteFeaturesComplete,
             .leLongTermKeyRequest, .leRemoteConnectionParameterRequest, .leDataLengthChange, .lePHYUpdateComplete,
             .leChannelSelectionAlgorithm, .leScanRequestReceived, .readRemoteVersionInformationComplete:
-            guard isReady else { return report(.eventBeforeStart) }
+            guard isReady else { return core.report(.eventBeforeStart) }
             receiveWhenReady(event)
         }
     }
 
     private mutating func receiveWhenReady(_ event: HCIEvent) {
         switch event {
-        case .numberOfCompletedPackets(let completed): packetsCompleted(completed.packets)
-        case .disconnectionComplete(let disconnection): disconnected(disconnection)
+        case .numberOfCompletedPackets(let completed): connectionManager.packetsCompleted(completed.packets, &core)
+        case .disconnectionComplete(let disconnection): connectionManager.disconnected(disconnection, &core)
         case .encryptionChange(let change):
-            encryptionChanged(change.handle, change.status, isEncrypted: change.isEncrypted)
+            connectionManager.encryptionChanged(change.handle, change.status, isEncrypted: change.isEncrypted, &core)
         case .encryptionChangeV2(let change):
-            encryptionChanged(change.handle, change.status, isEncrypted: change.isEncrypted)
+            connectionManager.encryptionChanged(change.handle, change.status, isEncrypted: change.isEncrypted, &core)
         case .encryptionKeyRefreshComplete(let refresh):
-            encryptionChanged(refresh.handle, refresh.status, isEncrypted: true)
+            connectionManager.encryptionChanged(refresh.handle, refresh.status, isEncrypted: true, &core)
         case .dataBufferOverflow(let overflow):
-            report(.dataBufferOverflow(linkType: overflow.linkType))
+            core.report(.dataBufferOverflow(linkType: overflow.linkType))
         case .leConnectionComplete(let complete): connectionCompleted(complete.outcome)
         case .leEnhancedConnectionComplete(let complete): connectionCompleted(complete.outcome)
         case .leAdvertisingReport(let event):
-            for report in event.reports { emit(.advertisingReport(AdvertisingReport(report))) }
+            for report in event.reports { core.emit(.advertisingReport(AdvertisingReport(report))) }
         case .leDirectedAdvertisingReport(let event):
-            for report in event.reports { emit(.advertisingReport(AdvertisingReport(report))) }
+            for report in event.reports { core.emit(.advertisingReport(AdvertisingReport(report))) }
         case .leExtendedAdvertisingReport(let event):
-            for report in event.reports {
-                if let whole = reports.receive(report) { emit(.advertisingReport(whole)) }
-            }
-        case .leScanTimeout: scanningEnded()
-        case .leAdvertisingSetTerminated(let termination): advertisingTerminated(termination)
-        case .leConnectionUpdateComplete(let update): parametersChanged(update)
+            scanner.receive(event, &core)
+        case .leScanTimeout: scanner.ended(&core)
+        case .leAdvertisingSetTerminated(let termination):
+            let address = advertising.terminated(termination, &core)
+            if let handle = termination.connection { connectionManager.madeWith(address, handle, &core) }
+        case .leConnectionUpdateComplete(let update): connectionManager.parametersChanged(update, &core)
         case .leReadRemoteFeaturesComplete(let complete):
-            remoteFeaturesRead(complete.handle, complete.status == .success ? complete.features : nil)
-        case .leLongTermKeyRequest(let request): longTermKeyRequested(request)
-        case .leRemoteConnectionParameterRequest(let request): parametersRequested(request)
-        case .leDataLengthChange(let change): dataLengthChanged(change)
-        case .lePHYUpdateComplete(let update): phyChanged(update)
+            let features = complete.status == .success ? complete.features : nil
+            connectionManager.remoteFeaturesRead(complete.handle, features, &core)
+        case .leLongTermKeyRequest(let request): connectionManager.longTermKeyRequested(request, &core)
+        case .leRemoteConnectionParameterRequest(let request): connectionManager.parametersRequested(request, &core)
+        case .leDataLengthChange(let change): connectionManager.dataLengthChanged(change, &core)
+        case .lePHYUpdateComplete(let update): connectionManager.phyChanged(update, &core)
         case .leChannelSelectionAlgorithm, .leScanRequestReceived, .readRemoteVersionInformationComplete: break
         case .commandComplete, .commandStatus, .hardwareError, .unknown, .unknownLE: break
         }
     }
 
     private mutating func answered(_ answer: CommandComplete) {
-        guard let command = commands.receiveAnswer(to: answer.opcode, credits: answer.commandCredits) else {
+        guard let command = core.commands.receiveAnswer(to: answer.opcode, credits: answer.commandCredits) else {
             if answer.opcode == Reset.opcode, isReady { return restart(.unexpectedReset) }
-            if answer.opcode != .none { report(.unexpectedAnswer(answer.opcode)) }
+            if answer.opcode != .none { core.report(.unexpectedAnswer(answer.opcode)) }
             return
         }
         guard let status = answer.status else {
-            counters.malformedPackets += 1
-            return report(.answerWithoutStatus(answer.opcode))
+            core.counters.malformedPackets += 1
+            return core.report(.answerWithoutStatus(answer.opcode))
         }
         switch command.purpose {
-        case .startUp: startUpAnswered(answer)
+        case .startUp:
+            if starter.receive(answer, &core) { controllerReady() }
         case .prepareAdvertising(let id):
-            if status != .success { advertisingFailed(id, command, status) }
+            if status != .success { advertising.failed(id, command, status, &core) }
         case .enableAdvertising(let id):
-            status == .success ? advertisingBegan(id, command) : advertisingFailed(id, command, status)
-        case .disableAdvertising(let id): advertisingDisabled(id, status)
+            status == .success ? advertising.began(id, command, &core) : advertising.failed(id, command, status, &core)
+        case .disableAdvertising(let id): advertising.disabled(id, status, &core)
         case .clearAdvertising: break
-        case .removeAdvertising(let id): advertisingRemoved(id, status)
+        case .removeAdvertising(let id): advertising.removed(id, status)
         case .prepareScanning:
-            if status != .success { scanningFailed(command, status) }
+            if status != .success { scanner.failed(command, status, &core) }
         case .enableScanning:
-            status == .success ? scanningBegan(command) : scanningFailed(command, status)
-        case .disableScanning: scanningDisabled(status)
+            status == .success ? scanner.began(command, &core) : scanner.failed(command, status, &core)
+        case .disableScanning: scanner.disabled(status, &core)
         case .connect:
-            if status != .success { initiationFailed(status) }
+            if status != .success { initiator.failed(status, &core) }
         case .cancelConnecting:
             // If the connection was made just then, there is nothing to cancel.
-            if status != .success, status != .commandDisallowed { reportFailure(of: command, status) }
+            if status != .success, status != .commandDisallowed { core.reportFailure(of: command, status) }
         case .disconnect(let handle):
-            if status != .success { disconnectRefused(handle, command, status) }
+            if status != .success { connectionManager.disconnectRefused(handle, command, status, &core) }
         case .updateParameters(let handle):
-            if status != .success { updateRefused(handle, status) }
+            if status != .success { connectionManager.updateRefused(handle, status, &core) }
         case .enableEncryption(let handle):
-            if status != .success { encryptionChanged(handle, status, isEncrypted: false) }
+            if status != .success { connectionManager.encryptionChanged(handle, status, isEncrypted: false, &core) }
         case .readRemoteFeatures(let handle):
-            if status != .success { remoteFeaturesRead(handle, nil) }
+            if status != .success { connectionManager.remoteFeaturesRead(handle, nil, &core) }
         case .setPHY(let handle):
-            if status != .success, link(handle) != nil { emit(.phyUpdated(handle, .failure(status))) }
-        case .readRSSI(let handle): rssiRead(handle, answer)
+            if status != .success, connectionManager.link(handle) != nil {
+                core.emit(.phyUpdated(handle, .failure(status)))
+            }
+        case .readRSSI(let handle): connectionManager.rssiRead(handle, answer, &core)
         case .other:
-            if status != .success { reportFailure(of: command, status) }
+            if status != .success { core.reportFailure(of: command, status) }
         }
     }
 
-    mutating func reportFailure(of command: CommandQueue.Answered, _ status: HCIStatus) {
-        report(.commandFailed(command.opcode, status))
+    private mutating func connectionCompleted(_ outcome: HCIOutcome<LENewConnection>) {
+        switch outcome {
+        case .success(let new): connectionMade(new)
+        case .failure(.advertisingTimeout): advertising.directedEnded(.advertisingTimeout, &core)
+        case .failure(let status) where initiator.isConnecting: initiator.failed(status, &core)
+        case .failure(let status): advertising.connectableEnded(status, &core)
+        }
+    }
+
+    private mutating func connectionMade(_ new: LENewConnection) {
+        if connectionManager.link(new.handle) != nil {
+            core.report(.connectionMadeTwice(new.handle))
+            connectionManager.close(new.handle, .unspecifiedError, &core)
+        }
+        if new.role == .central {
+            initiator.connected()
+            connectionManager.made(new, with: core.ownAddress, &core)
+        } else {
+            advertising.endBesides(new.handle, &core)
+            let ownAddress = advertising.connected(new.handle, &core)
+            connectionManager.made(new, with: ownAddress, &core)
+        }
     }
 }

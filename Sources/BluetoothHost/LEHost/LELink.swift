@@ -13,7 +13,6 @@ struct LELink: ConnectionMachine {
 
     var connection: Connection
     var recombiner = FrameRecombiner()
-    var signaling = SignalingChannel()
     var pairing = PairingRefusal()
     /// The frame that is being sent.
     var outbound = OutboundFrame()
@@ -33,8 +32,8 @@ struct LELink: ConnectionMachine {
     init(_ connection: Connection) { self.connection = connection }
 
     var handle: ConnectionHandle { connection.handle }
-    /// When the answer to a signaling command has taken too long; the layers on top keep their deadlines themselves.
-    var deadline: Duration? { signaling.nextDeadline }
+    /// The layers on top keep their deadlines themselves.
+    var deadline: Duration? { nil }
 
     /// Asks the channels for a frame to send: the less they have to say and the more urgent it is, the earlier.
     /// - Returns: false when none has anything to say.
@@ -43,10 +42,7 @@ struct LELink: ConnectionMachine {
         _ security: inout SecurityManager?,
         _ channels: inout ChannelManager
     ) -> Bool {
-        if signaling.nextPDU(into: &outbound.payload) {
-            outbound.begin(on: .signaling)
-        } else if let grant = channels.nextGrant(for: connection.handle) {
-            signaling.encodeCredits(grant.credits, for: grant.channel, into: &outbound.payload)
+        if channels.nextSignalingPDU(for: connection.handle, into: &outbound.payload) {
             outbound.begin(on: .signaling)
         } else if security?.nextPDU(for: connection.handle, into: &outbound.payload)
             ?? pairing.nextPDU(into: &outbound.payload)

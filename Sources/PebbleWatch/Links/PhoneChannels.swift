@@ -70,7 +70,7 @@ struct PhoneChannels: Sendable {
         var bytes: [UInt8] = []
         swap(&bytes, &buffer)
         bytes.removeAll(keepingCapacity: true)
-        host.read(from: id, into: &bytes, at: now)
+        host.channels.read(from: id, into: &bytes, at: now)
         return bytes
     }
 
@@ -82,7 +82,7 @@ struct PhoneChannels: Sendable {
             guard let session = streams[id]?.session else { continue }
             // A newer session of the same companion has taken its place.
             guard core.system.isOpen(session) else {
-                core.host.close(id, at: now)
+                core.host.channels.close(id, at: now)
                 continue
             }
             pump(id, of: session, &core, &policy, at: now)
@@ -102,17 +102,17 @@ struct PhoneChannels: Sendable {
             let bytes = core.system.takeOutbound(
                 of: session,
                 over: .stream,
-                atMost: core.host.writableSDUCount(of: id),
-                undelivered: core.host.unsentCount(of: id),
+                atMost: core.host.channels.writableSDUCount(of: id),
+                undelivered: core.host.channels.unsentCount(of: id),
                 at: now
             )
             guard !bytes.isEmpty else { return }
             policy.need(.stream, at: now)
             do {
-                try core.host.writeSDU(bytes, to: id, at: now)
+                try core.host.channels.writeSDU(bytes, to: id, at: now)
             } catch {
                 core.log(.error, .l2cap, "\(id.connection): a stream did not take what it had room for: \(error)")
-                return core.host.close(id, at: now)
+                return core.host.channels.close(id, at: now)
             }
         }
     }
@@ -121,10 +121,10 @@ struct PhoneChannels: Sendable {
     /// does not listen cannot go on talking.
     private mutating func echo(_ id: Channel.ID, _ host: inout LEHost, _ policy: inout LinkPolicy, at now: Duration) {
         buffer.removeAll(keepingCapacity: true)
-        host.read(host.writableCount(of: id), from: id, into: &buffer, at: now)
+        host.channels.read(host.channels.writableCount(of: id), from: id, into: &buffer, at: now)
         guard !buffer.isEmpty else { return }
         // There was room for all of it.
-        _ = host.write(buffer[...], to: id, at: now)
+        _ = host.channels.write(buffer[...], to: id, at: now)
         policy.need(.stream, at: now)
     }
 }
@@ -157,7 +157,7 @@ extension PhoneConnection {
             core.system.receive(rest, on: session, over: .stream, at: now)
         case .refused(let rejection):
             core.log(.warning, .session, "\(handle): a stream is closed, since its introduction is bad: \(rejection)")
-            core.host.close(id, at: now)
+            core.host.channels.close(id, at: now)
         case .bytes(let bytes):
             guard let session = channels.session(on: id) else { return }
             core.system.receive(bytes, on: session, over: .stream, at: now)

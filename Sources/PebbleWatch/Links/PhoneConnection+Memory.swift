@@ -19,7 +19,7 @@ extension PhoneConnection {
             state.supportedFeatures |= current.supportedFeatures
         }
         do {
-            try core.host.restore(state, on: handle)
+            try core.host.gatt.restore(state, on: handle)
         } catch {
             core.log(.warning, .gatt, "\(handle): subscriptions were not restored: \(error)")
         }

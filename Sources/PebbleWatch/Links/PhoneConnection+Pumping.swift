@@ -124,9 +124,9 @@ extension PhoneConnection {
             do {
                 switch carrier {
                 case .forward(let value):
-                    try core.host.writeWithoutResponse(packet[...], to: value, on: handle, at: now)
+                    try core.host.gatt.writeWithoutResponse(packet[...], to: value, on: handle, at: now)
                 case .reversed:
-                    try core.host.notify(packet[...], of: core.handles.reversedData, on: handle, at: now)
+                    try core.host.gatt.notify(packet[...], of: core.handles.reversedData, on: handle, at: now)
                 }
                 transports[carrier]?.unsentPacket = []
             } catch .queueFull {

@@ -127,7 +127,7 @@ extension PhoneConnection {
         at now: Duration
     ) {
         do {
-            procedures[try core.host.start(procedure, on: handle, at: now)] = purpose
+            procedures[try core.host.gatt.start(procedure, on: handle, at: now)] = purpose
         } catch {
             core.log(.warning, .gatt, "\(handle): \(procedure) could not be started: \(error)")
             switch purpose {

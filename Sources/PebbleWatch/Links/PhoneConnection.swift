@@ -101,7 +101,7 @@ extension PhoneConnection {
         clients.advance(to: now)
         for id in channels.strangers(at: now) {
             core.log(.warning, .session, "\(handle): a stream is closed, since nobody introduced himself on it")
-            core.host.close(id, at: now)
+            core.host.channels.close(id, at: now)
         }
         policy.advance(to: now)
     }

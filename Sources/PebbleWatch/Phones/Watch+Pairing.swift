@@ -38,7 +38,7 @@ extension Watch {
         core.phones.add(bond, isRenewal: isRenewal)
         let limit = configuration.pairing.phoneLimit
         core.store.append(.bond(bond, replacingOthers: limit <= 1, keepingClient: isRenewal))
-        let others = core.host.bonds.map(\.identity).filter { $0 != bond.identity }
+        let others = (core.host.security?.bonds ?? []).map(\.identity).filter { $0 != bond.identity }
         for other in others.prefix(max(0, others.count + 1 - limit)) {
             if limit > 1 { core.store.append(.forget(other)) }
             core.removeBond(other)
@@ -54,7 +54,7 @@ extension Watch {
         let isClosedNow = configuration.pairing.answer(to: .stranger, isWindowOpen: false) == .no
         for other in links.keys.sorted() where other != connection {
             // The first phone was let in, or the one that the window was for: not the first two.
-            if isClosedNow { core.host.cancelPairing(other, at: now) }
+            if isClosedNow { core.host.security?.cancelPairing(other, at: now) }
             guard core.host.connection(other)?.security.isEncrypted == true else { continue }
             let proven = core.host.security?.provenIdentity(on: other)
             if proven == nil || proven == bonded { links[other]?.end(because: .replaced, &core.host, at: now) }
@@ -65,7 +65,7 @@ extension Watch {
     mutating func bondStored(_ identity: LEAddress, at now: Duration) {
         guard core.phones.bondStored(identity) else { return }
         closePairingWindow(at: now)
-        core.host.bondStored(identity)
+        core.host.security?.bondStored(identity)
         updatePairability(at: now)
         // What a phone subscribed to on a link that it has proved is kept from now on.
         for connection in links.keys {
@@ -92,7 +92,7 @@ extension Watch {
     mutating func updatePairability(at now: Duration) {
         if let end = core.phones.windowEnd, end <= now { closePairingWindow(at: now) }
         let isPairable = core.phones.isPairable
-        core.host.isPairable = isPairable
+        core.host.security?.isPairable = isPairable
         if isReady {
             if isPairable != wasPairable { core.emit(.pairable(isPairable)) }
             wasPairable = isPairable
@@ -160,13 +160,13 @@ extension PhoneConnection {
 extension WatchCore {
     mutating func removeBond(_ identity: LEAddress) {
         phones.remove(identity)
-        host.deleteBond(identity)
+        host.security?.deleteBond(identity)
     }
 
     /// Answers a pairing that waits for a person.
     mutating func answer(_ prompt: PairingPrompt, with answer: PairingAnswer, at now: Duration) {
         phones.prompts[prompt.id.connection] = nil
-        _ = host.answer(prompt.id, with: answer, at: now)
+        _ = host.security?.answer(prompt.id, with: answer, at: now)
     }
 
     mutating func confirmPairing(at now: Duration) throws(WatchCommandError) {

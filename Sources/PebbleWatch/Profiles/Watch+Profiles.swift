@@ -76,7 +76,7 @@ extension Watch {
         case .exchangeMTU(let connection, let token):
             // That can be done once in a connection, and is done by itself sooner or later.
             do {
-                _ = try core.host.start(.exchangeMTU, on: connection, at: now)
+                _ = try core.host.gatt.start(.exchangeMTU, on: connection, at: now)
             } catch {
                 core.log(.debug, .gatt, "\(connection): the MTU is not exchanged once more: \(error)")
             }
@@ -103,7 +103,7 @@ extension Watch {
     /// Asks the phone to encrypt or to pair; a refusal to ask is logged, and the phone is never told.
     private mutating func requestSecurity(on connection: ConnectionHandle, at now: Duration) {
         do throws(SecurityRefusal) {
-            try core.host.sendSecurityRequest(connection, at: now)
+            try core.host.security?.sendSecurityRequest(connection, at: now)
         } catch {
             if error == .notPairable { return pairingFailed(on: connection, .notPairable, at: now) }
             core.log(.info, .smp, "\(connection): no Security Request was sent: \(error)")
@@ -122,13 +122,13 @@ extension Watch {
             let isOpen = configuration.linkSecurity == .insecureTestLink
             let listener = ChannelListener(requirement: isOpen ? .open : .encrypted, parameters: stream.parameters)
             do {
-                spsm = try core.host.listen(listener)
+                spsm = try core.host.channels.listen(listener)
             } catch {
                 return core.log(.error, .l2cap, "\(stream) cannot be published: \(error)")
             }
         } else {
             guard let published else { return }
-            core.host.stopListening(published, at: now)
+            core.host.channels.stopListening(published, at: now)
         }
         updateServices(at: now) { $0.streams[index].publish(spsm) }
         core.emit(.streamPublished(stream, spsm))
@@ -160,7 +160,7 @@ extension Watch {
             }
             do {
                 let handle = core.handles.serviceChanged
-                try core.host.indicate(indication.value[...], of: handle, on: connection, at: now)
+                try core.host.gatt.indicate(indication.value[...], of: handle, on: connection, at: now)
                 core.log(.info, .gatt, "\(connection): told that handles \(indication.range) changed")
             } catch {
                 database.changes.wasNotSent(indication)

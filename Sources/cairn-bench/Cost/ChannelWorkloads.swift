@@ -17,7 +17,7 @@ struct ChannelHost {
 
     init() throws {
         var driver = try ServerHost.connected(try ServerHost.database(attributeCount: 40))
-        let spsm = try driver.host.listen(ChannelListener(requirement: .open))
+        let spsm = try driver.host.channels.listen(ChannelListener(requirement: .open))
         // LE Credit Based Connection Request: MTU 245, MPS 247, and as many credits as there can be.
         driver.deliver(length: 14, on: Self.signaling) {
             $0 += [0x14, 0x01, 10, 0]
@@ -26,7 +26,7 @@ struct ChannelHost {
             }
         }
         _ = driver.takePackets { _ in }
-        guard let channel = driver.host.openChannels.first else { throw WorkloadFailure("the channel did not open") }
+        guard let channel = driver.host.channels.all.first else { throw WorkloadFailure("the channel did not open") }
         self.driver = driver
         self.channel = channel.id
     }
@@ -58,7 +58,7 @@ struct ChannelReceiveWorkload: Workload {
 
     init() throws {
         host = try ChannelHost()
-        guard let channel = host.driver.host.channel(host.channel) else { throw WorkloadFailure("no channel") }
+        guard let channel = host.driver.host.channels[host.channel] else { throw WorkloadFailure("no channel") }
         local = channel.localCID
     }
 
@@ -67,7 +67,7 @@ struct ChannelReceiveWorkload: Workload {
         for _ in 0..<count {
             host.deliver(bytes, to: local)
             buffer.removeAll(keepingCapacity: true)
-            total += host.driver.host.read(from: host.channel, into: &buffer, at: host.driver.now)
+            total += host.driver.host.channels.read(from: host.channel, into: &buffer, at: host.driver.now)
             _ = host.driver.takePackets { _ in }
         }
         guard total == count * bytes.count else { throw WorkloadFailure("\(total) bytes of \(count) frames came") }
@@ -93,7 +93,8 @@ struct ChannelSendWorkload: Workload {
                 untilGrant = Self.grant
                 host.grant(UInt16(Self.grant))
             }
-            guard host.driver.host.write(bytes[...], to: host.channel, at: host.driver.now) == bytes.count else {
+            guard host.driver.host.channels.write(bytes[...], to: host.channel, at: host.driver.now) == bytes.count
+            else {
                 break
             }
             _ = host.driver.takePackets { if $0.count == 2 + ChannelHost.byteCount { good += 1 } }

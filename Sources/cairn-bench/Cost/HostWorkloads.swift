@@ -198,7 +198,7 @@ struct NotificationWorkload: Workload {
         var good = 0
         for _ in 0..<count {
             do {
-                try driver.host.notify(value[...], of: handle, on: connection, at: driver.now)
+                try driver.host.gatt.notify(value[...], of: handle, on: connection, at: driver.now)
             } catch {
                 throw WorkloadFailure("\(error)")
             }

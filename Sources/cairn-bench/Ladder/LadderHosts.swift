@@ -37,7 +37,10 @@ struct LadderWatch: HostOwner {
         )
         if case .channel(let mps) = rung.method {
             let parameters = ChannelParameters(mtu: rung.messageLength, mps: mps)
-            _ = try host.listen(ChannelListener(requirement: .open, parameters: parameters), on: LadderDatabase.spsm)
+            _ = try host.channels.listen(
+                ChannelListener(requirement: .open, parameters: parameters),
+                on: LadderDatabase.spsm
+            )
         }
         host.startAdvertising(
             AdvertisingSet(
@@ -56,10 +59,10 @@ struct LadderWatch: HostOwner {
             case .gatt(.written(let write)): received += write.value.count
             case .gatt(.writeRequested(let request)):
                 received += request.value.count
-                host.respond(to: request, at: now)
+                host.gatt.respond(to: request, at: now)
             case .channel(.readable(let channel)):
                 buffer.removeAll(keepingCapacity: true)
-                received += host.read(from: channel, into: &buffer, at: now)
+                received += host.channels.read(from: channel, into: &buffer, at: now)
             default: break
             }
         }
@@ -168,7 +171,7 @@ struct LadderPhone: HostOwner {
 
     private mutating func start(_ procedure: GATTProcedure, at now: Duration) {
         guard let connection else { return }
-        do { try host.start(procedure, on: connection, at: now) } catch { failure = "\(error)" }
+        do { try host.gatt.start(procedure, on: connection, at: now) } catch { failure = "\(error)" }
     }
 
     // MARK: Sending
@@ -188,7 +191,7 @@ struct LadderPhone: HostOwner {
         stage = .openingChannel
         do {
             let parameters = ChannelParameters(face: .sdus)
-            channel = try host.openChannel(to: LadderDatabase.spsm, on: connection, parameters, at: now)
+            channel = try host.channels.open(to: LadderDatabase.spsm, on: connection, parameters, at: now)
         } catch {
             failure = "\(error)"
         }
@@ -198,7 +201,7 @@ struct LadderPhone: HostOwner {
         guard let channel else { return }
         stage = .sending
         do {
-            while true { try host.writeSDU(message[...], to: channel, at: now) }
+            while true { try host.channels.writeSDU(message[...], to: channel, at: now) }
         } catch .full {
             // `writable` follows.
         } catch {
@@ -214,7 +217,7 @@ struct LadderPhone: HostOwner {
     private mutating func sendCommand(at now: Duration) -> Bool {
         guard let connection else { return false }
         do {
-            try host.writeWithoutResponse(message[...], to: target, on: connection, at: now)
+            try host.gatt.writeWithoutResponse(message[...], to: target, on: connection, at: now)
             return true
         } catch .queueFull {
             return false

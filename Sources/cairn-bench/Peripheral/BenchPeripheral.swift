@@ -75,9 +75,9 @@ struct BenchPeripheral: LoopHost {
             randomness: .system
         )
         let parameters = ChannelParameters(face: .sdus, mtu: Self.mtu, receiveLimit: 65536, transmitLimit: 65536)
-        let spsm = try host.listen(ChannelListener(requirement: .open, parameters: parameters))
+        let spsm = try host.channels.listen(ChannelListener(requirement: .open, parameters: parameters))
         if let handle = database.handle(of: Self.psm) {
-            try host.setValue(
+            try host.gatt.setValue(
                 [UInt8(truncatingIfNeeded: spsm.rawValue), UInt8(spsm.rawValue >> 8)],
                 of: handle
             )
@@ -151,14 +151,14 @@ struct BenchPeripheral: LoopHost {
     private mutating func handle(_ event: GATTEvent, at now: Duration) {
         switch event {
         case .written(let write): counters.took(write.value.count, at: now)
-        case .readRequested(let request): host.respond(to: request, with: counters.value[...], at: now)
+        case .readRequested(let request): host.gatt.respond(to: request, with: counters.value[...], at: now)
         case .writeRequested(let request):
             if request.handle == host.gatt.database.handle(of: Self.sink) {
                 counters.took(request.value.count, at: now)
             } else {
                 obey(request.value, from: request.connection)
             }
-            host.respond(to: request, at: now)
+            host.gatt.respond(to: request, at: now)
         default: break
         }
     }
@@ -185,7 +185,7 @@ struct BenchPeripheral: LoopHost {
     private mutating func read(_ id: Channel.ID, at now: Duration) {
         while true {
             buffer.removeAll(keepingCapacity: true)
-            guard host.readSDU(from: id, into: &buffer, at: now) else { return }
+            guard host.channels.readSDU(from: id, into: &buffer, at: now) else { return }
             guard let left = expected[id] else {
                 begin(id, at: now)
                 continue
@@ -194,7 +194,7 @@ struct BenchPeripheral: LoopHost {
                 expected[id] = left - buffer.count
             } else {
                 expected[id] = nil
-                try? host.writeSDU([UInt8](repeating: 0, count: 12)[...], to: id, at: now)
+                try? host.channels.writeSDU([UInt8](repeating: 0, count: 12)[...], to: id, at: now)
             }
         }
     }
@@ -210,7 +210,7 @@ struct BenchPeripheral: LoopHost {
             let count = (try? reader.readLittleEndian("count", as: UInt32.self)) ?? 0
             let length = (try? reader.readLittleEndian("length", as: UInt16.self)) ?? 0
             gifts.append(Gift(channel: id, left: Int(count), length: max(1, Int(length))))
-        case UInt8(ascii: "E"): try? host.writeSDU(buffer[...], to: id, at: now)
+        case UInt8(ascii: "E"): try? host.channels.writeSDU(buffer[...], to: id, at: now)
         default: break
         }
     }
@@ -230,7 +230,9 @@ struct BenchPeripheral: LoopHost {
         var left = count
         while left > 0 {
             let length = min(left, mtu - 3)
-            guard (try? host.notify(filler.prefix(length), of: handle, on: connection, at: now)) != nil else { break }
+            guard (try? host.gatt.notify(filler.prefix(length), of: handle, on: connection, at: now)) != nil else {
+                break
+            }
             left -= length
         }
         notifying = left > 0 ? (connection, left) : nil
@@ -239,7 +241,9 @@ struct BenchPeripheral: LoopHost {
     private mutating func give(_ index: Int, at now: Duration) {
         while gifts[index].left > 0 {
             let portion = min(gifts[index].left, gifts[index].length)
-            guard (try? host.writeSDU(filler.prefix(portion), to: gifts[index].channel, at: now)) != nil else { return }
+            guard (try? host.channels.writeSDU(filler.prefix(portion), to: gifts[index].channel, at: now)) != nil else {
+                return
+            }
             gifts[index].left -= portion
         }
     }

@@ -1,0 +1,127 @@
+import BluetoothHCI
+import ByteCoding
+
+/// L2CAP: frames from ACL packets to the channels, and back.
+extension ConnectionManager {
+    // MARK: Inbound
+
+    mutating func receive(_ packet: ACLPacket, _ core: inout HostCore) {
+        guard let index = link(packet.handle) else {
+            core.counters.unknownConnectionPackets += 1
+            return core.report(.packetOfUnknownConnection(packet.handle))
+        }
+        // Data cannot come before the controller has said all about how the connection was made.
+        announce(index, &core)
+        let outcome = links[index].recombiner.receive(packet.data, isStart: packet.boundary != .continuing)
+        for problem in outcome.problems {
+            core.counters.droppedFrames += 1
+            core.report(.frameDropped(packet.handle, problem))
+        }
+        for frame in outcome.lost { lose(frame, index, &core) }
+        if let frame = outcome.frame { receive(frame, index, &core) }
+    }
+
+    private mutating func receive(_ frame: L2CAPFrame, _ index: Int, _ core: inout HostCore) {
+        let handle = links[index].connection.handle
+        switch frame.channel {
+        case .attribute: core.gatt.receive(frame.payload, on: handle, at: core.now)
+        case .signaling: receiveSignaling(frame.payload, index, &core)
+        case .securityManager: receiveSecurity(frame.payload, index, &core)
+        default: receiveFrame(frame, index, &core)
+        }
+    }
+
+    /// A frame did not arrive as it was sent. A channel whose data have a hole now is closed.
+    private mutating func lose(_ frame: FrameRecombiner.LostFrame, _ index: Int, _ core: inout HostCore) {
+        switch frame.channel {
+        case .attribute, .signaling, .securityManager:
+            guard case .frameTooLong = frame.problem else { return }
+            // Each refuses what exceeds its MTU, by the octets in front. As the whole is not kept, zeros stand for the rest.
+            let missing = L2CAPFrame.maximumPayload - frame.beginning.count
+            let payload = frame.beginning + [UInt8](repeating: 0, count: missing)
+            receive(L2CAPFrame(channel: frame.channel, payload: payload), index, &core)
+        default:
+            let handle = links[index].connection.handle
+            let violation: ChannelViolation =
+                if case .frameTooLong(let count) = frame.problem { .mpsExceeded(count) } else { .frameDamaged }
+            if !channels.lost(frame.channel, violation, handle, at: core.now) {
+                core.counters.unknownChannelFrames += 1
+            }
+            passOnChannelEvents(&core)
+        }
+    }
+
+    private mutating func receiveSignaling(_ payload: ArraySlice<UInt8>, _ index: Int, _ core: inout HostCore) {
+        let handle = links[index].connection.handle
+        switch channels.receiveSignaling(payload, on: handle, at: core.now) {
+        case .updateRequested(let parameters, let identifier):
+            links[index].parametersRequested(parameters, identifier: identifier, &core, &channels)
+        case .updateAnswered(let isAccepted): links[index].updateAnswered(isAccepted: isAccepted, &core, &channels)
+        case .done(let problem):
+            if let problem { core.report(.signaling(handle, problem)) }
+        }
+        passOnChannelEvents(&core)
+    }
+
+    /// Takes a frame on a channel that is not a fixed one.
+    private mutating func receiveFrame(_ frame: L2CAPFrame, _ index: Int, _ core: inout HostCore) {
+        let handle = links[index].connection.handle
+        let isKnown = channels.receive(frame.payload, on: frame.channel, handle, at: core.now)
+        passOnChannelEvents(&core)
+        guard !isKnown else { return }
+        core.counters.unknownChannelFrames += 1
+        core.report(.frameOnUnknownChannel(handle, frame.channel, count: frame.payload.count))
+    }
+
+    /// Passes on what happened to channels.
+    mutating func passOnChannelEvents(_ core: inout HostCore) {
+        while let event = channels.nextEvent() {
+            if case .closed(let id, .violation(let violation), _) = event {
+                core.report(.channelViolated(id.connection, violation))
+            }
+            core.emit(.channel(event))
+        }
+    }
+
+    // MARK: Outbound
+
+    /// Takes the next ACL packet into `buffer`, if the controller has room for one: connections take turns, and what
+    /// they have to say is asked for only when it can be sent.
+    mutating func nextACLPacket(into buffer: inout [UInt8], _ core: inout HostCore) -> Bool {
+        guard core.isReady, transmission.buffers.free > 0 else { return false }
+        let share = transmission.buffers.share(of: links.count)
+        for turn in links.indices {
+            let index = transmission.link(inTurn: turn, of: links.count)
+            guard links[index].outstandingPackets < share else { continue }
+            guard links[index].outbound.isActive || links[index].nextFrame(&core.gatt, &security, &channels) else {
+                continue
+            }
+            let handle = links[index].connection.handle
+            let dataLength = transmission.buffers.dataLength
+            links[index].outbound.nextPacket(handle: handle, dataLength: dataLength, into: &buffer)
+            links[index].outstandingPackets += 1
+            transmission.sent(by: index, of: links.count)
+            passOnChannelEvents(&core)
+            return true
+        }
+        return false
+    }
+
+    /// The controller has sent packets, or dropped them, and has room again.
+    mutating func packetsCompleted(_ list: CompletedPacketsList, _ core: inout HostCore) {
+        for entry in list {
+            guard let index = link(entry.handle) else {
+                // A controller may count packets of a connection that it has just ended; they were returned then.
+                core.report(.packetsOfUnknownConnectionCompleted(entry.handle, count: Int(entry.count)))
+                continue
+            }
+            let count = min(Int(entry.count), links[index].outstandingPackets)
+            if count < Int(entry.count) {
+                core.counters.excessCompletedPackets += Int(entry.count) - count
+                core.report(.excessPacketsCompleted(entry.handle, count: Int(entry.count), outstanding: count))
+            }
+            links[index].outstandingPackets -= count
+            transmission.buffers.giveBack(count)
+        }
+    }
+}
