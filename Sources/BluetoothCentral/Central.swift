@@ -35,6 +35,7 @@ public struct Central: HCIHost, Sendable {
 
     /// A central that has not been started.
     /// - Parameters:
+    ///   - configuration: its address, how it scans, connects and pairs, and the bonds that the store has.
     ///   - cryptography: what pairing is made of. `RunningCentral` needs neither.
     ///   - randomness: where keys come from: a cryptographically secure generator, outside of tests.
     public init(
@@ -102,6 +103,7 @@ public struct Central: HCIHost, Sendable {
     /// Scans until an advertiser is heard that is wanted. Ends with `found`, or fails with `notFound`.
     /// - Parameters:
     ///   - time: how long it scans at most, also while the controller is being started.
+    ///   - now: the time, from which that counts.
     ///   - isWanted: is shown what is known of each advertiser whenever it is heard.
     public mutating func find(
         within time: Duration,
@@ -186,8 +188,7 @@ public struct Central: HCIHost, Sendable {
     }
 
     /// Subscribes to a value, or unsubscribes with an empty `subscription`. Ends with `written`; `CentralEvent.valueReceived` has
-    /// the values.
-    /// - Parameter subscription: notifications or indications; nil for notifications if the characteristic has them.
+    /// the values. Nil stands for notifications if the characteristic has them, and for indications otherwise.
     public mutating func subscribe(
         to characteristic: RemoteCharacteristic,
         of peripheral: RemotePeripheral.ID,

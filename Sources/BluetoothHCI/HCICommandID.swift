@@ -9,6 +9,8 @@ public struct HCICommandID: Hashable, Sendable {
 
     /// A command.
     /// - Parameters:
+    ///   - name: the name as the Core prints it, without `HCI_`.
+    ///   - group: the opcode group field (OGF), 6 bits.
     ///   - command: the opcode command field (OCF), 10 bits.
     ///   - bit: octet and bit in Read Local Supported Commands (Core 5.4, Vol 4, Part E, 6.27).
     public init(_ name: String, _ group: HCIOpcode.Group, _ command: UInt16, bit: (octet: Int, bit: UInt8)? = nil) {

@@ -48,8 +48,8 @@ public protocol GATTService: ServiceSet {
         _ output: inout ServiceOutput<Value>
     ) -> WriteReply
 
-    /// A client subscribed to a value, or unsubscribed: `subscription` is empty then.
-    /// - Parameter cause: whether it wrote so now, or what a bonded client had subscribed to before is restored.
+    /// A client subscribed to a value, or unsubscribed: `subscription` is empty then. `cause` says whether it wrote so now, or
+    /// what a bonded client had subscribed to before is restored.
     mutating func subscriptionChanged(
         of value: Value,
         to subscription: Subscription,
@@ -106,10 +106,14 @@ extension GATTService {
 extension Characteristic {
     /// A characteristic whose value a service answers for.
     /// - Parameters:
+    ///   - uuid: the characteristic's UUID.
+    ///   - properties: what clients are told that they can do with the value.
     ///   - value: the service's name for it.
+    ///   - permissions: what clients can do with the value, and what each use requires of the link.
     ///   - maximumLength: the most bytes that may be written, up to 512.
     ///   - answersSubscriptions: whether a client that subscribes is answered after the service was called, so that what the
     ///     service sends then goes out in front of the answer.
+    ///   - descriptors: those that do not follow from the properties, in their order.
     public init<Value: RawRepresentable>(
         _ uuid: BluetoothUUID,
         _ properties: CharacteristicProperties,
@@ -135,7 +139,10 @@ extension Characteristic {
     /// A characteristic whose value the database keeps: reads are answered with it, and writes change it, if they are permitted,
     /// without the service. The service changes it by `ServiceOutput.set`.
     /// - Parameters:
+    ///   - uuid: the characteristic's UUID.
+    ///   - properties: what clients are told that they can do with the value.
     ///   - value: the service's name for it.
+    ///   - permissions: what clients can do with the value, and what each use requires of the link.
     ///   - kept: what it is at first.
     public init<Value: RawRepresentable>(
         _ uuid: BluetoothUUID,

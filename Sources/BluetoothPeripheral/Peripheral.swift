@@ -34,6 +34,8 @@ public struct Peripheral<Services: ServiceSet>: HCIHost {
 
     /// A peripheral that has not been started.
     /// - Parameters:
+    ///   - services: its GATT services.
+    ///   - configuration: its name and address, what it advertises, who may pair, and the bonds that the store has.
     ///   - cryptography: what pairing is made of. `HCIRuntime` has an initializer that needs neither.
     ///   - randomness: where keys come from: a cryptographically secure generator, outside of tests.
     public init(

@@ -13,14 +13,14 @@ public struct ServiceOutput<Value: RawRepresentable & Sendable>: Sendable where 
         self.lastToken = lastToken
     }
 
-    /// Sends a value without confirmation, cut off at the MTU less 3.
-    /// - Parameter peer: who gets it; nil for all who have subscribed to notifications.
+    /// Sends a value without confirmation, cut off at the MTU less 3, to a peer, or with nil to all that have subscribed to
+    /// notifications.
     public mutating func notify(_ value: Value, _ bytes: [UInt8], to peer: Peer? = nil) {
         actions.append(.send(value.rawValue, bytes, isIndication: false, to: ServiceAction.Audience(peer)))
     }
 
-    /// Sends a value that is to be confirmed, cut off at the MTU less 3.
-    /// - Parameter peer: who gets it; nil for all who have subscribed to indications.
+    /// Sends a value that is to be confirmed, cut off at the MTU less 3, to a peer, or with nil to all that have subscribed to
+    /// indications.
     public mutating func indicate(_ value: Value, _ bytes: [UInt8], to peer: Peer? = nil) {
         actions.append(.send(value.rawValue, bytes, isIndication: true, to: ServiceAction.Audience(peer)))
     }

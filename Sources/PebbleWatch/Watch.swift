@@ -34,6 +34,7 @@ public struct Watch: HCIHost, Sendable {
 
     /// A watch that has not been started.
     /// - Parameters:
+    ///   - configuration: everything that is decided about the watch before it starts.
     ///   - memory: what its store remembers; without one, as fresh from the factory.
     ///   - cryptography: what encrypts, authenticates and agrees on keys.
     ///   - randomness: where keys and nonces come from.

@@ -13,6 +13,10 @@ public struct SimulatedPair<Watch: HostOwner, Phone: HostOwner> {
     /// - Parameters:
     ///   - seed: Determines everything that the air leaves to chance.
     ///   - quality: What controllers are to each other unless `setQuality` says otherwise.
+    ///   - watch: The host that starts first.
+    ///   - phone: The other host.
+    ///   - watchController: What the watch's controller can do.
+    ///   - phoneController: What the phone's controller can do.
     public init(
         seed: UInt64,
         quality: LinkQuality = .perfect,

@@ -45,8 +45,14 @@ public struct AdvertisingSet: Hashable, Sendable {
 
     /// A set of one's own.
     /// - Parameters:
+    ///   - id: which set it is.
+    ///   - kind: what those who hear it may do.
     ///   - interval: the shortest time between advertising events.
     ///   - intervalMaximum: the longest; nil for no longer than the shortest.
+    ///   - ownAddress: the address to advertise with; nil for the host's own.
+    ///   - filterPolicy: whose requests are answered.
+    ///   - data: AD structures, at most 31 octets.
+    ///   - scanResponse: AD structures for peers that ask for them, at most 31 octets.
     public init(
         id: AdvertisingSetID,
         kind: Kind,

@@ -115,7 +115,7 @@ struct GATTConnection: ConnectionMachine {
     /// - Returns: the questions that the owner did not answer in time.
     mutating func advance(to now: Duration, _ events: inout Deque<GATTEvent>) -> [GATTRequestID] {
         guard let deadline, deadline <= now else { return [] }
-        guard let transactionDeadline, transactionDeadline <= now else { return server.overdueQuestions(at: now) }
+        guard let transactionDeadline, transactionDeadline <= now else { return server.questions.overdue(at: now) }
         bearer.close()
         server.giveUp()
         client.fail(.timedOut, over: bearer, &events)

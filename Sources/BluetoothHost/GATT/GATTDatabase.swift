@@ -45,8 +45,8 @@ public struct GATTDatabase: Sendable {
         case shortUUIDsFirst
     }
 
-    /// Lays out the declared services. Those that ask for no handle follow the one that is declared before.
-    /// - Parameter order: what is refused.
+    /// Lays out the declared services. Those that ask for no handle follow the one that is declared before. `order`
+    /// says in which order they may lie.
     public init(
         serviceOrder order: ServiceOrder = .any,
         @DeclarationBuilder<Service> _ services: () -> [Service]
@@ -54,8 +54,8 @@ public struct GATTDatabase: Sendable {
         try self.init(services(), serviceOrder: order)
     }
 
-    /// Lays out services. Those that ask for no handle follow the one that is declared before.
-    /// - Parameter order: what is refused.
+    /// Lays out services. Those that ask for no handle follow the one that is declared before. `order` says in which order
+    /// they may lie.
     public init(_ services: [Service], serviceOrder order: ServiceOrder = .any) throws(GATTDatabaseError) {
         var layout = GATTDatabaseLayout()
         for service in services { try layout.add(service) }

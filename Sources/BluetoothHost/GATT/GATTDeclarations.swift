@@ -27,7 +27,14 @@ public struct Service: Sendable {
 
     /// A service that is primary, published, and lies behind the service that is declared before, unless told otherwise.
     /// Nothing is checked here: `GATTDatabase` throws a `GATTDatabaseError` if the service cannot be put into it.
-    /// - Parameter members: its includes and characteristics.
+    /// - Parameters:
+    ///   - uuid: the service's UUID.
+    ///   - name: the name that finds the service's handle.
+    ///   - isPrimary: whether clients discover it by itself, and not only where another service includes it.
+    ///   - handle: the handle of the service declaration; nil for the next one.
+    ///   - end: the last handle that is the service's own; nil for that of its last attribute.
+    ///   - isPublished: whether clients see the service from the start.
+    ///   - members: its includes and characteristics.
     public init(
         _ uuid: BluetoothUUID,
         name: AttributeName? = nil,
@@ -120,7 +127,17 @@ public struct Characteristic: Sendable {
 
     /// A characteristic with an empty value that the database keeps, and that asks nothing of the link, unless told otherwise.
     /// Nothing is checked here: `GATTDatabase` throws a `GATTDatabaseError` if the characteristic cannot be put into it.
-    /// - Parameter descriptors: those that are written down, in their order.
+    /// - Parameters:
+    ///   - uuid: the characteristic's UUID.
+    ///   - properties: what clients are told that they can do with the value.
+    ///   - name: the name that finds the value's handle.
+    ///   - handle: the handle of the characteristic declaration; nil for the next one in the service.
+    ///   - valueHandle: the handle of the value; nil for the one behind the declaration.
+    ///   - permissions: what clients can do with the value, and what each use requires of the link.
+    ///   - value: the value, or word that the owner is to be asked.
+    ///   - ownerAnswersSubscriptions: whether the owner answers a client's subscription.
+    ///   - addsDescriptors: whether the descriptors that follow from the properties are declared by themselves.
+    ///   - descriptors: those that are written down, in their order.
     public init(
         _ uuid: BluetoothUUID,
         _ properties: CharacteristicProperties,
@@ -206,7 +223,10 @@ public struct Descriptor: Sendable {
     }
 
     /// The client characteristic configuration, at this place among the descriptors. Each client has a value of its own.
-    /// - Parameter subscriptions: what clients may ask for; nil for what the properties say.
+    /// - Parameters:
+    ///   - name: the name that finds the descriptor's handle.
+    ///   - handle: the descriptor's handle; nil for the next one in the service.
+    ///   - subscriptions: what clients may ask for; nil for what the properties say.
     public static func clientCharacteristicConfiguration(
         name: AttributeName? = nil,
         at handle: AttributeHandle? = nil,

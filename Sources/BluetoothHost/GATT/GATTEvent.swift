@@ -162,6 +162,20 @@ public struct GATTRequestID: Hashable, Sendable {
     let number: UInt32
 }
 
+/// Numbers the requests of one session.
+struct GATTRequestIDs: Sendable {
+    private let session: UInt32
+    private var last: UInt32 = 0
+
+    /// - Parameter session: tells this session's requests from those of any other.
+    init(session: UInt32) { self.session = session }
+
+    mutating func next() -> GATTRequestID {
+        last &+= 1
+        return GATTRequestID(session: session, number: last)
+    }
+}
+
 /// A client reads a value that only the owner knows.
 public struct ReadRequest: GATTRequest, Hashable {
     public let connection: ConnectionHandle

@@ -188,7 +188,7 @@ extension GATTLayer {
         service name: AttributeName
     ) throws(GATTError) -> AttributeHandleRange? {
         guard let range = try database.setPublished(isPublished, service: name) else { return nil }
-        for index in connections.indices { connections[index].server.awareness.databaseChanged() }
+        for index in connections.indices { connections[index].server.client.awareness.databaseChanged() }
         return range
     }
 
@@ -239,8 +239,7 @@ extension GATTLayer {
         guard let slot = database.attribute(at: handle)?.subscription, let index = index(of: connection) else {
             return []
         }
-        let subscriptions = connections[index].server.subscriptions
-        return subscriptions.indices.contains(slot) ? subscriptions[slot] : []
+        return connections[index].server.client.subscription(in: slot)
     }
 
     /// Whether a client has made a request whose response has not left.
@@ -364,17 +363,7 @@ public struct GATTClientState: Hashable, Sendable {
 extension GATTLayer {
     /// What is to be kept about a connection's client if it is bonded; nil when there is no such connection.
     package func clientState(of connection: ConnectionHandle) -> GATTClientState? {
-        guard let index = index(of: connection) else { return nil }
-        let server = connections[index].server
-        var state = GATTClientState(
-            supportedFeatures: server.awareness.features,
-            isChangeAware: server.awareness.isAware
-        )
-        for (configuration, subscription) in zip(database.clientConfigurations, server.acceptedSubscriptions)
-        where !subscription.isEmpty {
-            state.subscriptions[configuration.handle] = subscription
-        }
-        return state
+        index(of: connection).map { connections[$0].server.clientState(database) }
     }
 
     /// Gives a bonded client back what `LEHostEvent.clientStateToKeep` said of it. Each subscription is reported as

@@ -17,7 +17,7 @@ extension GATTServerSession {
         _ database: GATTDatabase
     ) throws(GATTError) {
         let needed: Subscription = evenIfNotSubscribed ? [] : .notifications
-        _ = try sendable(handle, needed, over: bearer, database)
+        _ = try client.sendable(handle, needed, over: bearer, database)
         let longest = bearer.mtu - 3
         try bearer.sendUnanswered(.notification(evenIfNotSubscribed: evenIfNotSubscribed)) { buffer in
             buffer.append(handle)
@@ -31,10 +31,12 @@ extension GATTServerSession {
         over bearer: inout ATTBearer,
         _ database: GATTDatabase
     ) throws(GATTError) {
-        guard values.count >= 2, awareness.takesMultipleNotifications else { throw .multipleNotificationsNotSupported }
+        guard values.count >= 2, client.awareness.takesMultipleNotifications else {
+            throw .multipleNotificationsNotSupported
+        }
         var length = 1
         for value in values {
-            _ = try sendable(value.handle, .notifications, over: bearer, database)
+            _ = try client.sendable(value.handle, .notifications, over: bearer, database)
             length += 4 + value.value.count
             guard length <= bearer.mtu else { throw .invalidValueLength(value.handle, value.value.count) }
         }
@@ -51,7 +53,7 @@ extension GATTServerSession {
         _ database: GATTDatabase,
         at now: Duration
     ) throws(GATTError) {
-        let attribute = try sendable(handle, .indications, over: bearer, database)
+        let attribute = try client.sendable(handle, .indications, over: bearer, database)
         let indication = IndicationQueue.Indication(
             value: HandleValue(handle, value),
             isServiceChanged: attribute.type == .serviceChanged
@@ -76,7 +78,7 @@ extension GATTServerSession {
             events.append(.pduIgnored(bearer.connection, .unexpectedConfirmation))
             return
         }
-        if confirmed.isServiceChanged { awareness.serviceChangedConfirmed() }
+        if confirmed.isServiceChanged { client.awareness.serviceChangedConfirmed() }
         events.append(.indicationConfirmed(bearer.connection, confirmed.value.handle))
     }
 
@@ -97,7 +99,7 @@ extension GATTServerSession {
         case .notification(let evenIfNotSubscribed):
             guard let handle = try? AttributeHandle(reading: &reader) else { return false }
             do throws(GATTError) {
-                _ = try sendable(handle, evenIfNotSubscribed ? [] : .notifications, over: bearer, database)
+                _ = try client.sendable(handle, evenIfNotSubscribed ? [] : .notifications, over: bearer, database)
                 return true
             } catch {
                 let value = HandleValue(handle, Array(reader.readRemaining())[...])
@@ -109,7 +111,7 @@ extension GATTServerSession {
             var isWhole = true
             while let value = try? HandleValue(readingTupleFrom: &reader) {
                 do throws(GATTError) {
-                    _ = try sendable(value.handle, .notifications, over: bearer, database)
+                    _ = try client.sendable(value.handle, .notifications, over: bearer, database)
                     values.append(value)
                 } catch {
                     let copy = HandleValue(value.handle, Array(value.value)[...])
@@ -117,7 +119,7 @@ extension GATTServerSession {
                     isWhole = false
                 }
             }
-            if !isWhole { Self.encode(values, into: &buffer) }
+            if !isWhole { buffer = [UInt8](notificationOf: values) }
             return !values.isEmpty
         }
     }
@@ -131,7 +133,7 @@ extension GATTServerSession {
     ) -> Bool {
         guard let value = indications.inFlight?.value else { return false }
         do throws(GATTError) {
-            _ = try sendable(value.handle, .indications, over: bearer, database)
+            _ = try client.sendable(value.handle, .indications, over: bearer, database)
             indications.indicationLeft(at: now)
             return true
         } catch {
@@ -140,44 +142,23 @@ extension GATTServerSession {
             return false
         }
     }
-
-    /// Writes one notification of what is left of several values. One alone has a PDU of its own kind
-    /// (Core 5.4, Vol 3, Part F, 3.4.7.4).
-    private static func encode(_ values: [HandleValue], into buffer: inout [UInt8]) {
-        var pdu: [UInt8] = []
-        if values.count == 1, let value = values.first {
-            pdu.append(ATTOpcode.handleValueNotification)
-            pdu.append(value.handle)
-            pdu.append(contentsOf: value.value)
-        } else {
-            pdu.append(ATTOpcode.multipleHandleValueNotification)
-            for value in values { pdu.append(tuple: value) }
-        }
-        buffer = pdu
-    }
-
-    /// The attribute with a handle, if its value may be sent to this client now.
-    private func sendable(
-        _ handle: AttributeHandle,
-        _ needed: Subscription,
-        over bearer: ATTBearer,
-        _ database: GATTDatabase
-    ) throws(GATTError) -> Attribute {
-        guard bearer.isOpen else { throw .notConnected(bearer.connection) }
-        guard let attribute = database.attribute(at: handle) else { throw .unknownAttribute(handle) }
-        guard let slot = attribute.subscription, subscriptions.indices.contains(slot),
-            database.clientConfigurations.indices.contains(slot),
-            subscriptions[slot].isSuperset(of: needed)
-        else { throw .notSubscribed(handle) }
-        if let error = database.clientConfigurations[slot].requirement.refusal(of: bearer.security) {
-            throw .insufficientSecurity(handle, error)
-        }
-        guard awareness.isInSync || attribute.type == .serviceChanged else { throw .clientOutOfSync(handle) }
-        return attribute
-    }
 }
 
 extension [UInt8] {
+    /// One notification of what is left of several values. One alone has a PDU of its own kind
+    /// (Core 5.4, Vol 3, Part F, 3.4.7.4).
+    fileprivate init(notificationOf values: [HandleValue]) {
+        self = []
+        if values.count == 1, let value = values.first {
+            append(ATTOpcode.handleValueNotification)
+            append(value.handle)
+            append(contentsOf: value.value)
+        } else {
+            append(ATTOpcode.multipleHandleValueNotification)
+            for value in values { append(tuple: value) }
+        }
+    }
+
     /// Appends a handle, the value's length, and the value.
     fileprivate mutating func append(tuple value: HandleValue) {
         append(value.handle)

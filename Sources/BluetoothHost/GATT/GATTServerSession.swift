@@ -2,17 +2,6 @@ import BluetoothHCI
 import ByteCoding
 import DequeModule
 
-/// Why a request is refused, and at which attribute.
-struct ATTRefusal: Error {
-    let error: ATTError
-    let handle: AttributeHandle
-
-    init(_ error: ATTError, at handle: AttributeHandle = .none) {
-        self.error = error
-        self.handle = handle
-    }
-}
-
 /// The server's side of one connection.
 ///
 /// A client has one request under way at a time. It stays so from its arrival until its response has left, which
@@ -22,19 +11,17 @@ struct GATTServerSession: Sendable {
     /// What a handler needs to know of the bearer.
     struct Link {
         let connection: ConnectionHandle
-        let mtu: Int
         let security: LinkSecurity
 
         init(_ bearer: ATTBearer) {
             connection = bearer.connection
-            mtu = bearer.mtu
             security = bearer.security
         }
     }
 
     /// Goes on with a request when the owner has answered.
     typealias Resumption = (
-        inout GATTServerSession, Question, Link, inout GATTDatabase, inout Deque<GATTEvent>
+        inout GATTServerSession, OwnerQuestion, Link, inout GATTDatabase, inout Deque<GATTEvent>
     ) throws(ATTRefusal) -> Outcome
 
     /// What a handler leaves to be done.
@@ -42,84 +29,29 @@ struct GATTServerSession: Sendable {
         /// `response` is complete.
         case respond
         /// The owner is to be asked.
-        case ask(Question, GATTEvent)
-    }
-
-    /// What the owner was asked.
-    struct Question {
-        enum Kind {
-            case read
-            case readBlob(offset: Int)
-            case readByType
-            case readMultiple(remaining: AttributeHandleList, isVariable: Bool)
-            case write
-            /// One of several values that are written together: the one at `index`.
-            case executeWrite(StagedWrites, index: Int)
-        }
-
-        let id: GATTRequestID
-        let handle: AttributeHandle
-        let kind: Kind
-        /// The subscription that is in force in advance, until the owner refuses it.
-        var subscription: AnticipatedSubscription?
-    }
-
-    /// A subscription that the owner has not accepted.
-    struct AnticipatedSubscription {
-        /// Which of the database's client characteristic configurations it is.
-        let slot: Int
-        let previous: Subscription
-    }
-
-    /// A question about a subscription that came in a Write Command: nothing is sent in answer.
-    private struct CommandQuestion {
-        var question: Question
-        let deadline: Duration
-    }
-
-    private enum Transaction {
-        case none
-        case asking(Question)
-        /// The response waits to leave.
-        case responding
-    }
-
-    private var transaction = Transaction.none
-    /// When the request under way is refused if the owner is still being asked. It counts from the request's arrival, however
-    /// many questions it takes.
-    private var answerDeadline: Duration?
-    private var commandQuestions: [CommandQuestion] = []
-    private let answerLimit: Duration
-    /// The opcode of the request under way, for an error response.
-    private var requestOpcode: UInt8 = 0
-    private var waitingRequests = Deque<ArraySlice<UInt8>>()
-    private let number: UInt32
-    private var lastRequest: UInt32 = 0
-    /// The response under construction, without its opcode.
-    var response: [UInt8] = []
-    var prepared = PreparedWrites()
-    /// The client characteristic configurations, in the order of the database's.
-    var subscriptions: [Subscription]
-    var awareness = ChangeAwareness()
-    var indications = IndicationQueue()
-
-    /// - Parameters:
-    ///   - number: tells this session's requests from those of any other.
-    ///   - answerLimit: how long the owner may take to answer.
-    init(_ database: GATTDatabase, number: UInt32, answerLimit: Duration) {
-        self.number = number
-        self.answerLimit = answerLimit
-        subscriptions = Array(repeating: [], count: database.clientConfigurations.count)
+        case ask(OwnerQuestion, GATTEvent)
     }
 
     /// Whether the client waits for a response.
-    var hasRequestUnderWay: Bool {
-        if case .none = transaction { false } else { true }
-    }
+    private(set) var hasRequestUnderWay = false
+    /// The opcode of the request under way, for an error response.
+    private var requestOpcode: UInt8 = 0
+    private var waitingRequests = Deque<ArraySlice<UInt8>>()
+    var response = ResponseParameters()
+    var requestIDs: GATTRequestIDs
+    var questions: OwnerQuestions
+    var client: ClientValues
+    var prepared = PreparedWrites()
+    var indications = IndicationQueue()
 
-    mutating func makeRequestID() -> GATTRequestID {
-        lastRequest &+= 1
-        return GATTRequestID(session: number, number: lastRequest)
+    /// - Parameters:
+    ///   - database: whose client characteristic configurations the client has.
+    ///   - number: tells this session's requests from those of any other.
+    ///   - answerLimit: how long the owner may take to answer.
+    init(_ database: GATTDatabase, number: UInt32, answerLimit: Duration) {
+        requestIDs = GATTRequestIDs(session: number)
+        questions = OwnerQuestions(answerLimit: answerLimit)
+        client = ClientValues(database)
     }
 }
 
@@ -135,7 +67,7 @@ extension GATTServerSession {
         ownMTU: Int,
         at now: Duration
     ) {
-        guard case .none = transaction else {
+        guard !hasRequestUnderWay else {
             if waitingRequests.count < GATTLimits.waitingRequests {
                 waitingRequests.append(pdu)
             } else {
@@ -155,7 +87,7 @@ extension GATTServerSession {
         ownMTU: Int,
         at now: Duration
     ) {
-        transaction = .none
+        hasRequestUnderWay = false
         guard let pdu = waitingRequests.popFirst() else { return }
         serve(pdu, over: &bearer, &database, &events, ownMTU: ownMTU, at: now)
     }
@@ -168,12 +100,13 @@ extension GATTServerSession {
         ownMTU: Int,
         at now: Duration
     ) {
-        response.removeAll(keepingCapacity: true)
+        hasRequestUnderWay = true
+        response.begin(mtu: bearer.mtu)
         requestOpcode = pdu.first ?? 0
         let link = Link(bearer)
         do throws(ATTRefusal) {
             let request = try decode(pdu, mtu: bearer.mtu)
-            try awareness.receive(request)
+            try client.awareness.receive(request)
             let outcome = try answer(request, link, &database, &events, ownMTU: ownMTU)
             finish(outcome, over: &bearer, &events, at: now)
             // In force once the response is on its way: Core 5.4, Vol 3, Part F, 3.4.2.2.
@@ -208,14 +141,17 @@ extension GATTServerSession {
     ) throws(ATTRefusal) -> Outcome {
         switch request {
         case .exchangeMTU:
-            response.appendLittleEndian(UInt16(clamping: ownMTU))
+            response.bytes.appendLittleEndian(UInt16(clamping: ownMTU))
             return .respond
         case .findInformation(let handles):
-            return try findInformation(handles, link, database)
+            try database.findInformation(handles, &response)
+            return .respond
         case .findByTypeValue(let handles, let type, let value):
-            return try findByTypeValue(handles, type, value, link, database)
+            try database.findByTypeValue(handles, type, value, client, over: link.security, &response)
+            return .respond
         case .readByGroupType(let handles, let type):
-            return try readByGroupType(handles, type, link, database)
+            try database.readByGroupType(handles, type, &response)
+            return .respond
         case .readByType(let handles, let type):
             return try readByType(handles, type, link, database)
         case .read(let handle):
@@ -243,16 +179,14 @@ extension GATTServerSession {
     ) {
         switch outcome {
         case .respond:
-            transaction = .responding
-            answerDeadline = nil
+            questions.requestEnded()
             // Every response's opcode is its request's plus one (Core 5.4, Vol 3, Part F, 3.4.8).
             bearer.send { [requestOpcode] buffer in
                 buffer.append(requestOpcode | 1)
-                buffer.append(contentsOf: response)
+                buffer.append(contentsOf: response.bytes)
             }
         case .ask(let question, let event):
-            transaction = .asking(question)
-            answerDeadline = answerDeadline ?? now + answerLimit
+            questions.ask(question, at: now)
             events.append(event)
         }
     }
@@ -262,20 +196,14 @@ extension GATTServerSession {
         over bearer: inout ATTBearer,
         _ events: inout Deque<GATTEvent>
     ) {
-        transaction = .responding
-        answerDeadline = nil
+        questions.requestEnded()
         bearer.send(.errorResponse) { [requestOpcode] buffer in
             buffer.append(requestOpcode)
             buffer.append(refusal.handle)
             buffer.append(refusal.error.rawValue)
         }
         guard refusal.error != .attributeNotFound else { return }
-        let response = ATTErrorResponse(
-            requestOpcode: requestOpcode,
-            handle: refusal.handle,
-            error: refusal.error
-        )
-        events.append(.requestRefused(bearer.connection, response))
+        events.append(.requestRefused(bearer.connection, refusal.response(to: requestOpcode)))
     }
 }
 
@@ -283,10 +211,7 @@ extension GATTServerSession {
 
 extension GATTServerSession {
     /// When the owner's answer to one of its questions is overdue.
-    var nextAnswerDeadline: Duration? {
-        guard let command = commandQuestions.first?.deadline else { return answerDeadline }
-        return answerDeadline.map { min($0, command) } ?? command
-    }
+    var nextAnswerDeadline: Duration? { questions.nextDeadline }
 
     /// Takes the owner's answer to a question: what `resume` makes of it goes out.
     /// - Returns: false when the request is not waiting for an answer.
@@ -299,7 +224,8 @@ extension GATTServerSession {
         _ resume: Resumption
     ) -> Bool {
         let link = Link(bearer)
-        if case .asking(let question) = transaction, question.id == id {
+        if let question = questions.takeRequest(id) {
+            response.mtu = bearer.mtu
             do throws(ATTRefusal) {
                 finish(try resume(&self, question, link, &database, &events), over: &bearer, &events, at: now)
             } catch {
@@ -308,80 +234,50 @@ extension GATTServerSession {
             }
             return true
         }
-        guard let index = commandQuestions.firstIndex(where: { $0.question.id == id }) else { return false }
-        let question = commandQuestions.remove(at: index).question
+        guard let question = questions.takeCommand(id) else { return false }
         do throws(ATTRefusal) {
             _ = try resume(&self, question, link, &database, &events)
         } catch {
             takeBack(question)
-            events.append(.pduIgnored(link.connection, .refusedCommand(error.response(to: .writeCommand))))
+            let refused = error.response(to: ATTOpcode.writeCommand.rawValue)
+            events.append(.pduIgnored(link.connection, .refusedCommand(refused)))
         }
         return true
     }
 
-    /// Asks the owner about a subscription that came in a Write Command.
-    mutating func askAboutCommand(_ question: Question, at now: Duration) throws(ATTRefusal) {
-        guard commandQuestions.count < GATTLimits.waitingRequests else {
-            takeBack(question)
-            throw ATTRefusal(.insufficientResources, at: question.handle)
-        }
-        commandQuestions.append(CommandQuestion(question: question, deadline: now + answerLimit))
-    }
-
-    /// The questions that the owner should have answered by now.
-    func overdueQuestions(at now: Duration) -> [GATTRequestID] {
-        var overdue: [GATTRequestID] = []
-        if case .asking(let question) = transaction, let answerDeadline, answerDeadline <= now {
-            overdue.append(question.id)
-        }
-        for command in commandQuestions where command.deadline <= now { overdue.append(command.question.id) }
-        return overdue
-    }
-
-    /// The client characteristic configurations without those that the owner has not accepted.
-    var acceptedSubscriptions: [Subscription] {
-        var questions = commandQuestions.map { $0.question }
-        if case .asking(let question) = transaction { questions.append(question) }
-        // Of several questions about one configuration, the first was asked with the accepted one in force.
-        questions.sort { $0.id.number > $1.id.number }
-        var accepted = subscriptions
-        for question in questions {
-            guard let anticipated = question.subscription, accepted.indices.contains(anticipated.slot) else { continue }
-            accepted[anticipated.slot] = anticipated.previous
-        }
-        return accepted
+    /// Brings back what was in force before a question that was refused, unless a later question is about the same
+    /// configuration.
+    mutating func takeBack(_ question: OwnerQuestion) {
+        if let anticipated = questions.refused(question) { client.takeBack(anticipated) }
     }
 
     /// The bearer is given up: nothing is asked, answered or indicated any more.
     mutating func giveUp() {
-        subscriptions = acceptedSubscriptions
-        commandQuestions.removeAll()
-        answerDeadline = nil
-        transaction = .none
+        for anticipated in questions.anticipatedSubscriptions { client.takeBack(anticipated) }
+        questions.removeAll()
+        hasRequestUnderWay = false
         waitingRequests.removeAll()
         indications.removeAll()
     }
-
-    /// Brings back what was in force before a question: now, or, if there is a later question about the same
-    /// configuration, should that be refused too.
-    private mutating func takeBack(_ question: Question) {
-        guard let anticipated = question.subscription else { return }
-        func isLater(_ other: Question) -> Bool {
-            other.subscription?.slot == anticipated.slot && other.id.number > question.id.number
-        }
-        if let index = commandQuestions.firstIndex(where: { isLater($0.question) }) {
-            commandQuestions[index].question.subscription = anticipated
-        } else if case .asking(var later) = transaction, isLater(later) {
-            later.subscription = anticipated
-            transaction = .asking(later)
-        } else if subscriptions.indices.contains(anticipated.slot) {
-            subscriptions[anticipated.slot] = anticipated.previous
-        }
-    }
 }
 
-extension ATTRefusal {
-    func response(to opcode: ATTOpcode) -> ATTErrorResponse {
-        ATTErrorResponse(requestOpcode: opcode.rawValue, handle: handle, error: error)
+// MARK: - What bonds keep
+
+extension GATTServerSession {
+    /// What is to be kept about the client if it is bonded: no subscription that the owner has not accepted.
+    func clientState(_ database: GATTDatabase) -> GATTClientState {
+        var accepted = client
+        for anticipated in questions.anticipatedSubscriptions { accepted.takeBack(anticipated) }
+        return accepted.state(database)
+    }
+
+    /// Takes back what was kept of a bonded client.
+    mutating func restore(
+        _ state: GATTClientState,
+        _ connection: ConnectionHandle,
+        _ database: GATTDatabase,
+        _ events: inout Deque<GATTEvent>
+    ) {
+        client.restore(state, connection, database, &requestIDs, &events)
     }
 }

@@ -1,13 +1,13 @@
 /// The queue that a client fills with Prepare Write Requests (Core 5.4, Vol 3, Part F, 3.4.6).
 struct PreparedWrites: Sendable {
     /// One prepared part of a value.
-    struct Part: Sendable {
+    private struct Part: Sendable {
         let handle: AttributeHandle
         let offset: Int
         let bytes: Range<Int>
     }
 
-    private(set) var parts: [Part] = []
+    private var parts: [Part] = []
     private var storage: [UInt8] = []
 
     /// Adds a part, whose offset is only checked when the queue is executed.
@@ -22,7 +22,30 @@ struct PreparedWrites: Sendable {
         return true
     }
 
-    func value(of part: Part) -> ArraySlice<UInt8> { storage[part.bytes] }
+    /// Works out what the parts amount to, and refuses what could not be written.
+    func staged(
+        _ client: ClientValues,
+        over security: LinkSecurity,
+        _ database: GATTDatabase
+    ) throws(ATTRefusal) -> StagedWrites {
+        var staged = StagedWrites()
+        for part in parts {
+            let attribute = try database.writable(part.handle, by: .write, over: security)
+            let current = client.value(of: attribute, database) ?? []
+            do throws(ATTError) {
+                try staged.stage(storage[part.bytes], at: part.offset, of: attribute, current: current)
+            } catch {
+                throw ATTRefusal(error, at: part.handle)
+            }
+        }
+        // Several values together are a reliable write, which has a property of its own
+        // (Core 5.4, Vol 3, Part G, 3.3.3.1 and 4.9.5).
+        if staged.values.count > 1, let value = staged.values.first(where: { !$0.attribute.allowsReliableWrite }) {
+            throw ATTRefusal(.requestNotSupported, at: value.attribute.handle)
+        }
+        for value in staged.values { try value.check(client, database) }
+        return staged
+    }
 
     mutating func removeAll() {
         parts.removeAll(keepingCapacity: true)
@@ -66,4 +89,17 @@ struct StagedWrites: Sendable {
 extension StagedWrites.Value {
     /// The value as it is to be stored.
     var result: ArraySlice<UInt8> { attribute.isFixedLength ? bytes[...] : bytes.prefix(writtenEnd) }
+
+    /// Refuses beforehand what the database or the client's own values would not take.
+    fileprivate func check(_ client: ClientValues, _ database: GATTDatabase) throws(ATTRefusal) {
+        switch attribute.content {
+        case .clientConfiguration(let slot):
+            _ = try database.clientConfigurations[slot].subscription(from: result)
+        case .clientSupportedFeatures:
+            var trial = client
+            try trial.setFeatures(result, at: attribute.handle)
+        case .constant, .stored, .owner:
+            break
+        }
+    }
 }

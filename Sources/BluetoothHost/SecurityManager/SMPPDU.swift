@@ -56,6 +56,17 @@ enum SMPPDU: Hashable, Sendable {
         try reader.expectEnd("smp.\(code)")
     }
 
+    /// Reads what the peer sent; what is thrown is what the peer is to be told.
+    init(receiving bytes: ArraySlice<UInt8>) throws(PairingFailedReason) {
+        do {
+            try self.init(decoding: bytes)
+        } catch {
+            // Never answer a Pairing Failed with another one: two such devices would never stop.
+            guard bytes.first == SMPCode.pairingFailed.rawValue else { throw .invalidParameters }
+            self = .pairingFailed(.unspecifiedReason)
+        }
+    }
+
     private init(_ code: SMPCode, _ reader: inout ByteReader) throws(ByteDecodingError) {
         switch code {
         case .pairingRequest: self = .pairingRequest(try PairingFeatures(reading: &reader, "pairing_request"))

@@ -97,8 +97,12 @@ struct SecurityLink: ConnectionMachine {
     }
 
     /// Ends the procedure, and with it all security procedures on this link.
-    mutating func timeOut() {
-        endProcedure()
+    mutating func timeOut(
+        _ attempts: inout RepeatedAttempts,
+        _ output: inout SecurityOutput,
+        at now: Duration
+    ) {
+        fail(.timedOut, &attempts, &output, at: now)
         hasTimedOut = true
         outbound.removeAll()
     }

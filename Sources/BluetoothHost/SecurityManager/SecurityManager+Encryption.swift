@@ -1,5 +1,4 @@
 import BluetoothHCI
-import DequeModule
 
 /// Keys, and what it means that a link is encrypted with one.
 extension SecurityManager {
@@ -10,35 +9,8 @@ extension SecurityManager {
         guard var link = links[handle] else { throw .unknownConnection }
         guard link.role == .initiator else { throw .wrongRole }
         guard !link.isPairing, link.keySource == nil else { throw .busy }
-        guard encryptWithStoredKey(&link) else { throw .noKey }
+        guard link.encrypt(with: bondList.usable(on: link, configuration), &output) else { throw .noKey }
         links[handle] = link
-    }
-
-    /// Has the controller encrypt a link of this central with the stored key.
-    /// - Returns: false if there is none that is good enough.
-    mutating func encryptWithStoredKey(_ link: inout SecurityLink) -> Bool {
-        guard let bond = usableBond(of: link), let key = bond.longTermKey(as: .initiator) else { return false }
-        link.keySource = .bond(bond.identity)
-        actions.append(.enableEncryption(link.handle, key.name, key.key))
-        return true
-    }
-
-    /// The key that the central of a link means.
-    func longTermKey(
-        called name: LongTermKeyName,
-        for link: SecurityLink
-    ) -> (key: LongTermKey, source: SecurityLink.KeySource)? {
-        guard link.role == .responder else { return nil }
-        if name == .none, let key = link.pairing?.pendingKey { return (key, .pairing) }
-        if let bond = usableBond(of: link), let key = bond.longTermKey(as: .responder), key.name == name {
-            return (key.key, .bond(bond.identity))
-        }
-        // A key of LE legacy pairing says by its name whose it is, even if the address does not.
-        guard name != .none else { return nil }
-        for bond in bondList.bonds where configuration.isSatisfied(by: bond) {
-            if let key = bond.longTermKey(as: .responder), key.name == name { return (key.key, .bond(bond.identity)) }
-        }
-        return nil
     }
 
     /// The link is encrypted.
@@ -52,14 +24,14 @@ extension SecurityManager {
                 isAuthenticated: pairing.isAuthenticated,
                 keySize: pairing.context.terms.keySize
             )
-            var output = PairingOutput()
-            pairing.encrypted(&randomness, &output)
+            var step = PairingOutput()
+            pairing.encrypted(&randomness, &step)
             link.update(pairing)
-            perform(output, on: &link, at: now)
+            link.perform(step, &output, at: now)
             do throws(PairingFailedReason) {
                 try completeIfPossible(&link, at: now)
             } catch {
-                refuse(error, on: &link, at: now)
+                link.refuse(error, &attempts, &output, at: now)
             }
         case .bond(let identity):
             guard let bond = bondList[identity] else { break }
@@ -75,35 +47,22 @@ extension SecurityManager {
         if case .securityRequestReceived = link.procedure { link.endProcedure() }
     }
 
-    /// The link could not be encrypted.
-    mutating func encryptionFailed(
-        _ status: HCIStatus,
-        _ source: SecurityLink.KeySource?,
-        on link: inout SecurityLink,
-        at now: Duration
-    ) {
-        switch source {
-        case .pairing where link.pairing != nil:
-            attempts.failed(link.peer, at: now)
-            link.send(.pairingFailed(.unspecifiedReason), at: now)
-            link.endProcedure()
-            events.append(.pairingFailed(link.handle, .encryptionFailed(status)))
-        case .pairing, .bond, nil:
-            if case .securityRequestReceived = link.procedure { link.endProcedure() }
-            events.append(.encryptionFailed(link.handle, status))
-        }
-    }
-
-    /// Notes what is known about the security of a link, and says so if it is news.
+    /// Notes whether a link is encrypted, and with what kind of key.
     /// - Parameter keySize: nil if the link is not encrypted.
     mutating func setSecurity(of link: inout SecurityLink, isAuthenticated: Bool, keySize: EncryptionKeySize?) {
         var security = link.security
         security.isEncrypted = keySize != nil
         security.isAuthenticated = isAuthenticated
         security.keySize = keySize?.octets ?? 0
-        security.isBonded = isBonded(link, isEncrypted: keySize != nil)
+        noteSecurity(security, of: &link)
+    }
+
+    /// Notes what is known about the security of a link, and whether its peer is bonded now; says so if it is news.
+    mutating func noteSecurity(_ security: LinkSecurity, of link: inout SecurityLink) {
+        var security = security
+        security.isBonded = bondList.isBonded(link, isEncrypted: security.isEncrypted, configuration)
         guard security != link.security else { return }
         link.security = security
-        events.append(.securityChanged(link.handle, security))
+        output.report(.securityChanged(link.handle, security))
     }
 }

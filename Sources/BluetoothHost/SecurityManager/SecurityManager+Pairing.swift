@@ -1,5 +1,4 @@
 import BluetoothHCI
-import DequeModule
 
 /// Pairings: how they begin, what the peer and the user have to say, how they end.
 extension SecurityManager {
@@ -11,12 +10,12 @@ extension SecurityManager {
     package mutating func pair(_ handle: ConnectionHandle, at now: Duration) throws(SecurityRefusal) {
         guard var link = links[handle] else { throw .unknownConnection }
         guard link.role == .initiator else { throw .wrongRole }
-        try checkMayBegin(link, at: now)
-        let outOfBand = peerOutOfBandData[link.peerAddress]
+        try link.checkMayPair(attempts, at: now)
         let methods = configuration.pairingMethods
         let request = configuration.pairingRequest(
-            hasOutOfBandData: methods.includeSecureConnections && outOfBand?.secureConnections != nil
-                || methods.includeLegacy && outOfBand?.temporaryKey != nil
+            hasOutOfBandData: methods.includeSecureConnections
+                && outOfBand.knows(link.peerAddress, secureConnections: true)
+                || methods.includeLegacy && outOfBand.knows(link.peerAddress, secureConnections: false)
         )
         link.begin(.pairingRequested(request), at: now)
         link.send(.pairingRequest(request), at: now)
@@ -28,7 +27,7 @@ extension SecurityManager {
     package mutating func sendSecurityRequest(_ handle: ConnectionHandle, at now: Duration) throws(SecurityRefusal) {
         guard var link = links[handle] else { throw .unknownConnection }
         guard link.role == .responder else { throw .wrongRole }
-        try checkMayBegin(link, at: now)
+        try link.checkMayPair(attempts, at: now)
         guard link.procedure == nil else { throw .busy }
         guard isPairable || link.identity != nil else { throw .notPairable }
         link.begin(.securityRequestSent, at: now)
@@ -47,7 +46,7 @@ extension SecurityManager {
     /// Stops the pairing that is going on, and tells the peer.
     package mutating func cancelPairing(_ handle: ConnectionHandle, at now: Duration) {
         guard var link = links[handle], link.isPairing else { return }
-        refuse(link.pairing?.rejectionReason ?? .unspecifiedReason, on: &link, at: now)
+        link.refuse(link.pairing?.rejectionReason ?? .unspecifiedReason, &attempts, &output, at: now)
         links[handle] = link
     }
 
@@ -59,17 +58,19 @@ extension SecurityManager {
         guard var link = links[handle], var pairing = link.pairing, let prompt = link.prompt, prompt.id == id else {
             return false
         }
-        var output = PairingOutput()
+        var step = PairingOutput()
         do throws(PairingFailedReason) {
             switch (prompt.kind, answer) {
             case (_, .reject): throw pairing.rejectionReason
-            case (.confirmPairing, .accept): try pairing.begin(&randomness, &output)
-            case (.confirmPairing, .acceptUnseen): try pairing.begin(&randomness, &output)
-            case (.numericComparison, .accept): pairing.confirmComparison(by: .person, &output)
+            case (.confirmPairing, .accept): try pairing.begin(&randomness, &step)
+            case (.confirmPairing, .acceptUnseen): try pairing.begin(&randomness, &step)
+            case (.numericComparison, .accept): pairing.confirmComparison(by: .person, &step)
             case (.numericComparison, .acceptUnseen):
-                pairing.confirmComparison(by: .device, &output)
-                try checkStrength(of: pairing, on: link)
-            case (.requestPasskey, .passkey(let passkey)): try pairing.enter(passkey, &randomness, &output)
+                pairing.confirmComparison(by: .device, &step)
+                // What this device insists on has to hold without a person's comparison.
+                try configuration.check(pairing)
+                try bondList.check(pairing.strength, on: link)
+            case (.requestPasskey, .passkey(let passkey)): try pairing.enter(passkey, &randomness, &step)
             case (.confirmPairing, .passkey), (.numericComparison, .passkey), (.displayPasskey, _),
                 (.requestPasskey, .accept),
                 (.requestPasskey, .acceptUnseen):
@@ -77,18 +78,12 @@ extension SecurityManager {
             }
             link.prompt = nil
             link.update(pairing)
-            perform(output, on: &link, at: now)
+            link.perform(step, &output, at: now)
         } catch {
-            refuse(error, on: &link, at: now)
+            link.refuse(error, &attempts, &output, at: now)
         }
         links[handle] = link
         return true
-    }
-
-    private func checkMayBegin(_ link: SecurityLink, at now: Duration) throws(SecurityRefusal) {
-        if link.hasTimedOut { throw .timedOut }
-        if link.isPairing || link.keySource != nil { throw .busy }
-        if let end = attempts.waitingTime(of: link.peer, at: now) { throw .tooSoon(until: end) }
     }
 
     // MARK: Commands of the peer
@@ -101,7 +96,7 @@ extension SecurityManager {
     ) throws(PairingFailedReason) {
         switch pdu {
         case .pairingFailed(let reason):
-            peerFailed(reason, on: &link, at: now)
+            link.fail(.refusedByPeer(reason), &attempts, &output, at: now)
         case .pairingRequest(let request):
             guard link.role == .responder else { throw .commandNotSupported }
             try handlePairingRequest(request, on: &link, at: now)
@@ -118,10 +113,10 @@ extension SecurityManager {
         case .pairingConfirm, .pairingRandom, .encryptionInformation, .centralIdentification, .identityInformation,
             .identityAddressInformation, .signingInformation, .pairingPublicKey, .pairingDHKeyCheck:
             guard var pairing = link.pairing else { throw .unspecifiedReason }
-            var output = PairingOutput()
-            try pairing.receive(pdu, &randomness, &output)
+            var step = PairingOutput()
+            try pairing.receive(pdu, &randomness, &step)
             link.update(pairing)
-            perform(output, on: &link, at: now)
+            link.perform(step, &output, at: now)
             try completeIfPossible(&link, at: now)
         }
     }
@@ -135,21 +130,21 @@ extension SecurityManager {
         if link.isPairing { throw .unspecifiedReason }
         if attempts.waitingTime(of: link.peer, at: now) != nil { throw .repeatedAttempts }
         guard mayPair(link) else { throw .pairingNotSupported }
-        let knowledge = outOfBandKnowledge(
-            of: link,
+        let hasOutOfBandData = outOfBand.knows(
+            link.peerAddress,
             secureConnections: request.authentication.contains(.secureConnections)
                 && configuration.pairingMethods.includeSecureConnections
         )
-        let response = configuration.pairingResponse(to: request, hasOutOfBandData: knowledge != nil)
+        let response = configuration.pairingResponse(to: request, hasOutOfBandData: hasOutOfBandData)
         var pairing = try makePairing(PairingTerms(request: request, response: response), on: link)
-        var output = PairingOutput()
+        var step = PairingOutput()
         if pairing.context.terms.model == .justWorks && configuration.confirmsJustWorks {
-            output.prompt = .confirmPairing
+            step.prompt = .confirmPairing
         } else {
-            try pairing.begin(&randomness, &output)
+            try pairing.begin(&randomness, &step)
         }
         link.begin(.pairing(pairing), at: now)
-        perform(output, on: &link, at: now)
+        link.perform(step, &output, at: now)
     }
 
     private mutating func handlePairingResponse(
@@ -164,10 +159,10 @@ extension SecurityManager {
             response.responderKeys.isSubset(of: request.responderKeys)
         else { throw .invalidParameters }
         var pairing = try makePairing(PairingTerms(request: request, response: response), on: link)
-        var output = PairingOutput()
-        try pairing.begin(&randomness, &output)
+        var step = PairingOutput()
+        try pairing.begin(&randomness, &step)
         link.begin(.pairing(pairing), at: now)
-        perform(output, on: &link, at: now)
+        link.perform(step, &output, at: now)
     }
 
     private mutating func handleSecurityRequest(
@@ -179,17 +174,11 @@ extension SecurityManager {
         if link.isPairing || link.keySource != nil { return }
         if attempts.waitingTime(of: link.peer, at: now) != nil { throw .repeatedAttempts }
         link.begin(.securityRequestReceived, at: now)
-        let isEnough = usableBond(of: link).map { $0.isAuthenticated || !requirements.contains(.mitm) } ?? false
-        if isEnough && encryptWithStoredKey(&link) { return }
+        let bond = bondList.usable(on: link, configuration)
+        let isEnough = bond.map { $0.isAuthenticated || !requirements.contains(.mitm) } ?? false
+        if isEnough && link.encrypt(with: bond, &output) { return }
         guard mayPair(link) else { throw .pairingNotSupported }
-        events.append(.securityRequested(link.handle, requirements))
-    }
-
-    private mutating func peerFailed(_ reason: PairingFailedReason, on link: inout SecurityLink, at now: Duration) {
-        guard link.procedure != nil else { return }
-        if link.pairing != nil { attempts.failed(link.peer, at: now) }
-        link.endProcedure()
-        events.append(.pairingFailed(link.handle, .refusedByPeer(reason)))
+        output.report(.securityRequested(link.handle, requirements))
     }
 
     // MARK: From features to a pairing
@@ -201,13 +190,6 @@ extension SecurityManager {
         return isPairable && (link.identity != nil || bondList.count < configuration.maximumBondCount)
     }
 
-    /// What is known about the peer out of band that this kind of pairing can use.
-    private func outOfBandKnowledge(of link: SecurityLink, secureConnections: Bool) -> PeerOutOfBandData? {
-        guard let data = peerOutOfBandData[link.peerAddress] else { return nil }
-        let isUsable = secureConnections ? data.secureConnections != nil : data.temporaryKey != nil
-        return isUsable ? data : nil
-    }
-
     /// Checks what both devices agree on against what this one insists on, and makes ready for phase 2.
     private mutating func makePairing(
         _ terms: PairingTerms,
@@ -216,20 +198,16 @@ extension SecurityManager {
         try configuration.check(terms, as: link.role)
         // Who holds the key has nothing to gain by a link that is not bonded, and would lose what the bond gives it.
         if link.provenIdentity != nil && !terms.isBonding { throw .authenticationRequirements }
-        try checkStrength(BondStrength(terms, isAuthenticated: terms.isAuthenticated), on: link)
+        try bondList.check(BondStrength(terms, isAuthenticated: terms.isAuthenticated), on: link)
         var materials = Pairing.Materials(toolbox: toolbox)
         materials.localIdentity = configuration.identity
         materials.allowsDebugKey = configuration.debugKeys != .refused
-        let knowledge = outOfBandKnowledge(of: link, secureConnections: terms.usesSecureConnections)
         if terms.usesSecureConnections {
             materials.keyPair =
                 configuration.debugKeys == .used
                 ? P256KeyPair.debug(toolbox) : P256KeyPair(from: &randomness, toolbox)
-            if terms.model == .outOfBand { try addOutOfBandData(to: &materials, terms, knowledge, on: link) }
-        } else if terms.model == .outOfBand {
-            guard let key = knowledge?.temporaryKey else { throw .outOfBandNotAvailable }
-            materials.temporaryKey = key
         }
+        if terms.model == .outOfBand { try outOfBand.add(to: &materials, terms, on: link) }
         let context = PairingContext(
             role: link.role,
             initiator: link.initiatorAddress,
@@ -239,80 +217,18 @@ extension SecurityManager {
         return Pairing(context, materials)
     }
 
-    /// Both flags have to be true: a model by which no user could check anything must not pass for an authenticated one.
-    private func addOutOfBandData(
-        to materials: inout Pairing.Materials,
-        _ terms: PairingTerms,
-        _ knowledge: PeerOutOfBandData?,
-        on link: SecurityLink
-    ) throws(PairingFailedReason) {
-        if terms.features(of: link.role).hasOutOfBandData {
-            guard let data = knowledge?.secureConnections else { throw .outOfBandNotAvailable }
-            materials.outOfBand.peer = data
-        }
-        if terms.features(of: link.role.other).hasOutOfBandData {
-            guard let localOutOfBand else { throw .outOfBandNotAvailable }
-            materials.keyPair = localOutOfBand.keyPair
-            materials.outOfBand.ownRandom = localOutOfBand.data.random
-        }
-    }
-
-    /// No bond is replaced by a weaker one, no matter which side asks or agrees: otherwise a man in the middle would only have
-    /// to wait for the next pairing.
-    private func checkStrength(_ strength: BondStrength, on link: SecurityLink) throws(PairingFailedReason) {
-        guard let bond = link.identity.flatMap({ bondList[$0] }) else { return }
-        guard strength.isAtLeast(BondStrength(bond)) else { throw .authenticationRequirements }
-    }
-
-    /// The same, and what this device insists on, once it is known that no person has compared the numbers.
-    private func checkStrength(of pairing: Pairing, on link: SecurityLink) throws(PairingFailedReason) {
-        if configuration.manInTheMiddleProtection.isRequired && !pairing.isAuthenticated {
-            throw .authenticationRequirements
-        }
-        try checkStrength(pairing.strength, on: link)
-    }
-
-    // MARK: Steps and ends
-
-    /// Carries out what a step of a pairing leads to.
-    mutating func perform(_ output: PairingOutput, on link: inout SecurityLink, at now: Duration) {
-        for pdu in output.pdus { link.send(pdu, at: now) }
-        if let kind = output.prompt {
-            promptSerial &+= 1
-            let prompt = PairingPrompt(
-                id: PairingPrompt.ID(connection: link.handle, serial: promptSerial),
-                kind: kind
-            )
-            link.prompt = prompt
-            events.append(.prompt(prompt))
-        }
-        if let key = output.newKey, link.role == .initiator {
-            link.keySource = .pairing
-            actions.append(.enableEncryption(link.handle, .none, key))
-        }
-    }
-
-    /// Stops what is going on, and tells the peer why.
-    mutating func refuse(_ reason: PairingFailedReason, on link: inout SecurityLink, at now: Duration) {
-        link.send(.pairingFailed(reason), at: now)
-        guard link.procedure != nil else { return }
-        if link.pairing != nil { attempts.failed(link.peer, at: now) }
-        link.endProcedure()
-        events.append(.pairingFailed(link.handle, .refused(reason)))
-    }
+    // MARK: The end
 
     /// Ends a pairing in which all keys went both ways.
     mutating func completeIfPossible(_ link: inout SecurityLink, at now: Duration) throws(PairingFailedReason) {
         guard let pairing = link.pairing, let result = pairing.result else { return }
         let terms = pairing.context.terms
-        let bond = try makeBond(result, pairing, on: link)
+        let limit = configuration.maximumBondCount
+        let bond = try bondList.bond(from: result, of: pairing, on: link, limit: limit)
         attempts.succeeded(link.peer)
-        if terms.model == .outOfBand {
-            peerOutOfBandData[link.peerAddress] = nil
-            if terms.features(of: link.role.other).hasOutOfBandData { localOutOfBand = nil }
-        }
+        outOfBand.used(in: terms, on: link)
         link.endProcedure()
-        events.append(
+        output.report(
             .pairingCompleted(
                 link.handle,
                 PairingSummary(
@@ -328,48 +244,9 @@ extension SecurityManager {
         )
         guard let bond else { return }
         bondList.insert(bond, isStored: false)
-        resolver.setKeys(bondList.identityResolvingKeys)
         link.identity = bond.identity
         link.provenIdentity = bond.identity
-        refreshBonded(&link)
-        events.append(.bonded(link.handle, bond))
-    }
-
-    /// What a pairing leaves behind; nil if nothing is to be kept, or nothing could be found again.
-    private func makeBond(
-        _ result: Pairing.Result,
-        _ pairing: Pairing,
-        on link: SecurityLink
-    ) throws(PairingFailedReason) -> Bond? {
-        let terms = pairing.context.terms
-        guard terms.isBonding else { return nil }
-        // A private address that nothing resolves is a name that its owner will not use again.
-        guard let identity = result.peerKeys.identity ?? (link.peerAddress.isIdentity ? link.peerAddress : nil) else {
-            return nil
-        }
-        let keys: Bond.Keys
-        if terms.usesSecureConnections {
-            keys = .secureConnections(result.longTermKey)
-        } else {
-            guard result.ownLongTermKey != nil || result.peerKeys.longTermKey != nil else { return nil }
-            keys = .legacy(own: result.ownLongTermKey, peer: result.peerKeys.longTermKey)
-        }
-        // A link is one device's: what its peer was trusted with must not pass to another identity.
-        if let proven = link.provenIdentity, proven != identity { throw .keyRejected }
-        if let old = bondList[identity] {
-            guard pairing.strength.isAtLeast(BondStrength(old)) else { throw .keyRejected }
-        } else {
-            guard bondList.count < configuration.maximumBondCount else { throw .keyRejected }
-        }
-        return Bond(
-            identity: identity,
-            keys: keys,
-            keySize: terms.keySize,
-            isAuthenticated: pairing.isAuthenticated,
-            peerIdentityResolvingKey: result.peerKeys.identityResolvingKey,
-            peerSignatureKey: result.peerKeys.signatureKey,
-            distributedKeys: result.distributedKeys,
-            metadata: bondList[identity]?.metadata ?? Bond.Metadata()
-        )
+        noteSecurity(link.security, of: &link)
+        output.report(.bonded(link.handle, bond))
     }
 }

@@ -1,6 +1,4 @@
 import BluetoothHCI
-import ByteCoding
-import DequeModule
 
 /// The Security Manager of all links of this device: pairing, bonds, encryption and private addresses.
 ///
@@ -19,15 +17,11 @@ public struct SecurityManager: Sendable {
 
     var links = ConnectionTable<SecurityLink>()
     var bondList: BondList
-    var resolver = IdentityResolver()
     var attempts: RepeatedAttempts
     let toolbox: CryptoToolbox
     var randomness: RandomSource
-    var peerOutOfBandData: [LEAddress: PeerOutOfBandData] = [:]
-    var localOutOfBand: (keyPair: P256KeyPair, data: OutOfBandData)?
-    var promptSerial: UInt32 = 0
-    var events = Deque<SecurityEvent>()
-    var actions = Deque<SecurityAction>()
+    var outOfBand = OutOfBandSecrets()
+    var output = SecurityOutput()
 
     /// Starts without links.
     /// - Parameters:
@@ -48,7 +42,6 @@ public struct SecurityManager: Sendable {
         self.randomness = randomness
         bondList = BondList(stored: bonds)
         attempts = RepeatedAttempts(configuration.repeatedAttempts)
-        resolver.setKeys(bondList.identityResolvingKeys)
     }
 
     // MARK: Links
@@ -69,14 +62,14 @@ public struct SecurityManager: Sendable {
         var link = SecurityLink(handle, role: role, ownAddress: ownAddress, peerAddress: peerAddress)
         let identity = resolvedIdentity?.withoutIdentityType ?? self.identity(of: peerAddress)
         link.identity = identity.flatMap { bondList.contains($0) ? $0 : nil }
-        link.security.isBonded = isBonded(link, isEncrypted: false)
+        link.security.isBonded = bondList.isBonded(link, isEncrypted: false, configuration)
         links[handle] = link
     }
 
     /// A link is gone. A pairing that was going on has failed.
     package mutating func connectionClosed(_ handle: ConnectionHandle) {
         guard let index = links.index(of: handle) else { return }
-        if links.remove(at: index).procedure != nil { events.append(.pairingFailed(handle, .disconnected)) }
+        if links.remove(at: index).procedure != nil { output.report(.pairingFailed(handle, .disconnected)) }
     }
 
     /// What is known about the security of a link: what attribute permissions are checked against.
@@ -97,28 +90,18 @@ public struct SecurityManager: Sendable {
         // A newer version of the Core may have more commands: ignored, as 3.3 demands.
         if let code = bytes.first, SMPCode(rawValue: code) == nil { return }
         do throws(PairingFailedReason) {
-            try handlePDU(decode(bytes), on: &link, at: now)
+            try handlePDU(SMPPDU(receiving: bytes), on: &link, at: now)
         } catch {
             // A request that is refused is worth knowing about; a stray command of no pairing is not.
             let isRequest = link.procedure == nil && bytes.first == SMPCode.pairingRequest.rawValue
             let wasAdmitted = mayPair(link)
-            refuse(error, on: &link, at: now)
+            link.refuse(error, &attempts, &output, at: now)
             if isRequest {
                 let isClosed = error == .pairingNotSupported && !wasAdmitted
-                events.append(.pairingFailed(handle, isClosed ? .notPairable : .refused(error)))
+                output.report(.pairingFailed(handle, isClosed ? .notPairable : .refused(error)))
             }
         }
         links[handle] = link
-    }
-
-    private func decode(_ bytes: ArraySlice<UInt8>) throws(PairingFailedReason) -> SMPPDU {
-        do {
-            return try SMPPDU(decoding: bytes)
-        } catch {
-            // Never answer a Pairing Failed with another one: two such devices would never stop.
-            if bytes.first == SMPCode.pairingFailed.rawValue { return .pairingFailed(.unspecifiedReason) }
-            throw .invalidParameters
-        }
     }
 
     /// The controller says that the encryption of a link changed, or that its key was renewed (Encryption Change,
@@ -133,14 +116,14 @@ public struct SecurityManager: Sendable {
         let source = link.keySource
         link.keySource = nil
         if status != .success {
-            encryptionFailed(status, source, on: &link, at: now)
+            link.encryptionFailed(status, source, &attempts, &output, at: now)
         } else if isEncrypted {
             encrypted(with: source, on: &link, at: now)
         } else {
             link.provenIdentity = nil
             setSecurity(of: &link, isAuthenticated: false, keySize: nil)
             if let pairing = link.pairing, case .distributingKeys = pairing.phase {
-                refuse(.unspecifiedReason, on: &link, at: now)
+                link.refuse(.unspecifiedReason, &attempts, &output, at: now)
             }
         }
         links[handle] = link
@@ -148,12 +131,14 @@ public struct SecurityManager: Sendable {
 
     /// The controller asks which key a link is to be encrypted with (LE Long Term Key Request).
     package mutating func longTermKeyRequested(on handle: ConnectionHandle, name: LongTermKeyName) {
-        guard var link = links[handle], let (key, source) = longTermKey(called: name, for: link) else {
-            actions.append(.rejectLongTermKeyRequest(handle))
+        guard var link = links[handle],
+            let (key, source) = link.longTermKey(called: name, bondList, configuration)
+        else {
+            output.request(.rejectLongTermKeyRequest(handle))
             return
         }
         link.keySource = source
-        actions.append(.replyLongTermKey(handle, key))
+        output.request(.replyLongTermKey(handle, key))
         links[handle] = link
     }
 
@@ -161,9 +146,7 @@ public struct SecurityManager: Sendable {
     package mutating func advance(to now: Duration) {
         guard links.isAnyDue(at: now) else { return }
         for index in links.indices where links.isDue(index, at: now) {
-            if links[index].pairing != nil { attempts.failed(links[index].peer, at: now) }
-            links[index].timeOut()
-            events.append(.pairingFailed(links[index].handle, .timedOut))
+            links[index].timeOut(&attempts, &output, at: now)
         }
     }
 
@@ -180,11 +163,11 @@ public struct SecurityManager: Sendable {
         return links[index].nextPDU(into: &buffer)
     }
 
-    /// Takes the next thing that the controller has to do.
-    package mutating func nextAction() -> SecurityAction? { actions.popFirst() }
+    /// Takes the next action for the controller.
+    package mutating func nextAction() -> SecurityAction? { output.nextAction() }
 
     /// Takes the next event.
-    package mutating func nextEvent() -> SecurityEvent? { events.popFirst() }
+    package mutating func nextEvent() -> SecurityEvent? { output.nextEvent() }
 }
 
 extension SecurityManager: CustomStringConvertible {

@@ -139,6 +139,11 @@ extension SecurityManager.Configuration {
         }
     }
 
+    /// Checks a pairing once it is known whether a person has compared the numbers.
+    func check(_ pairing: Pairing) throws(PairingFailedReason) {
+        if manInTheMiddleProtection.isRequired && !pairing.isAuthenticated { throw .authenticationRequirements }
+    }
+
     /// Whether the keys of a bond are as good as those of a new pairing would have to be.
     func isSatisfied(by bond: Bond) -> Bool {
         (bond.usesSecureConnections ? pairingMethods.includeSecureConnections : pairingMethods.includeLegacy)

@@ -78,8 +78,7 @@ public final class RunningCentral: Sendable {
         return results
     }
 
-    /// Connects to a peripheral and discovers its database.
-    /// - Parameter time: how long both may take together.
+    /// Connects to a peripheral and discovers its database: both together may take this time.
     public func connect(to peer: LEAddress, within time: Duration) async throws -> ConnectedPeripheral {
         let response = try await request { $0.connect(to: peer, within: time, at: $1) }
         guard case .connected(let peripheral) = response else { throw CentralError.disconnected(nil) }

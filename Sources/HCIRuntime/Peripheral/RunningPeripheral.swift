@@ -18,7 +18,11 @@ public final class RunningPeripheral<Services: ServiceSet>: Sendable {
     private let thread: LoopThread<PeripheralHost<Services>>
 
     /// Opens the controller and starts. Everything else happens on a thread of its own.
-    /// - Parameter transport: where the controller is: see `Peripheral.run(on:)`.
+    /// - Parameters:
+    ///   - peripheral: one that has not been started.
+    ///   - transport: where the controller is: see `Peripheral.run(on:)`.
+    ///   - capturePath: a file that gets all packets, in the format of btsnoop; nil for none. It has keys in it.
+    ///   - log: where notices and failures go.
     public init(
         _ peripheral: Peripheral<Services>,
         on transport: String,

@@ -50,8 +50,7 @@ public struct MessageDeframer: Sendable {
     /// Takes bytes off the front of `bytes` until an item is complete or the bytes are used up.
     ///
     /// Call it until it returns nil; then `bytes` is empty and everything in it has been taken in.
-    /// - Parameter isAccepted: asked once a message, when its header is complete; false skips the payload without
-    ///   storing it.
+    /// `isAccepted` is asked once a message, when its header is complete; false skips the payload without storing it.
     public mutating func next(
         from bytes: inout ArraySlice<UInt8>,
         where isAccepted: (Header) -> Bool = { _ in true }

@@ -268,8 +268,7 @@ public struct PPoGATTLink: Sendable {
     }
 
     /// Puts the next packet into `buffer`, in place of what was there: a reset first, then an acknowledgement that is
-    /// due, then data.
-    /// - Parameter now: the time at which it is sent, from which acknowledgement time-outs count.
+    /// due, then data. Acknowledgement time-outs count from `now`, when the packet is sent.
     /// - Returns: false, with an empty `buffer`, when there is nothing to send.
     public mutating func nextPacket(into buffer: inout [UInt8], at now: Duration) -> Bool {
         buffer.removeAll(keepingCapacity: true)

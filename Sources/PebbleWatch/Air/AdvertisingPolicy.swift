@@ -117,7 +117,9 @@ public struct AdvertisingPolicy: Sendable {
     private var sliceEnd: Duration = .zero
 
     /// A policy with nothing on the air yet.
-    /// - Parameter beaconHoldOff: how long after a lost link the beacon waits; nil for no beacon.
+    /// - Parameters:
+    ///   - profile: what decides how the watch advertises.
+    ///   - beaconHoldOff: how long after a lost link the beacon waits; nil for no beacon.
     public init(_ profile: AdvertisingProfile, beaconHoldOff: Duration? = nil) {
         self.profile = profile
         self.beaconHoldOff = beaconHoldOff

@@ -65,8 +65,7 @@ public struct PairingPolicy: Sendable, Equatable {
     /// Who may pair: the one table, the same for every way to pair. `Docs/security.md` has it too.
     ///
     /// A passkey is always typed by a person, and secrets that went out of band were handed over by one: `yes` and `ask`
-    /// are the same for both.
-    /// - Parameter isWindowOpen: whether a person has opened the pairing window.
+    /// are the same for both. The pairing window is open if a person has opened it.
     public func answer(to applicant: Applicant, isWindowOpen: Bool) -> Answer {
         switch (mode, applicant) {
         case (.open, _): .yes

@@ -1,81 +1,72 @@
 import ByteCoding
 
 /// Finding out which attributes there are (Core 5.4, Vol 3, Part F, 3.4.3 and 3.4.4.9).
-extension GATTServerSession {
+extension GATTDatabase {
     /// Handles and types of every attribute in a range.
-    mutating func findInformation(
+    func findInformation(
         _ handles: RequestedHandles,
-        _ link: Link,
-        _ database: GATTDatabase
-    ) throws(ATTRefusal) -> Outcome {
+        _ response: inout ResponseParameters
+    ) throws(ATTRefusal) {
         var uuidLength: Int?
-        for attribute in database.attributes(in: try handles.range()) {
+        for attribute in attributes(in: try handles.range()) {
             let length = attribute.type.byteCount
             if uuidLength == nil {
                 uuidLength = length
-                response.append(length == 2 ? 0x01 : 0x02)
+                response.bytes.append(length == 2 ? 0x01 : 0x02)
             }
             // One response holds UUIDs of one length only.
-            guard length == uuidLength, fits(2 + length, link) else { break }
-            response.append(attribute.handle)
-            response.append(attribute.type)
+            guard length == uuidLength, response.fits(2 + length) else { break }
+            response.bytes.append(attribute.handle)
+            response.bytes.append(attribute.type)
         }
-        return try respondIfFound(handles)
+        try response.checkFound(in: handles)
     }
 
     /// Handles of the attributes in a range that have a type and a value, with the ends of the groups they open
     /// (Core 5.4, Vol 3, Part F, 3.4.3.3). A client's own configurations are found by what that client wrote; values that
     /// only the owner knows are not found.
-    mutating func findByTypeValue(
+    func findByTypeValue(
         _ handles: RequestedHandles,
         _ type: BluetoothUUID,
         _ value: ArraySlice<UInt8>,
-        _ link: Link,
-        _ database: GATTDatabase
-    ) throws(ATTRefusal) -> Outcome {
-        for attribute in database.attributes(in: try handles.range())
-        where attribute.type == type && attribute.readRefusal(of: link.security) == nil {
-            guard let stored = self.value(of: attribute, database), Self.matches(stored, value, type) else { continue }
-            guard fits(4, link) else { break }
-            response.append(attribute.handle)
-            response.append(database.groupEnd(of: attribute))
+        _ client: ClientValues,
+        over security: LinkSecurity,
+        _ response: inout ResponseParameters
+    ) throws(ATTRefusal) {
+        for attribute in attributes(in: try handles.range())
+        where attribute.type == type && attribute.readRefusal(of: security) == nil {
+            guard let stored = client.value(of: attribute, self), Self.matches(stored, value, type) else { continue }
+            guard response.fits(4) else { break }
+            response.bytes.append(attribute.handle)
+            response.bytes.append(groupEnd(of: attribute))
         }
-        return try respondIfFound(handles)
+        try response.checkFound(in: handles)
     }
 
     /// Handles, group ends and values of the services in a range.
-    mutating func readByGroupType(
+    func readByGroupType(
         _ handles: RequestedHandles,
         _ type: BluetoothUUID,
-        _ link: Link,
-        _ database: GATTDatabase
-    ) throws(ATTRefusal) -> Outcome {
+        _ response: inout ResponseParameters
+    ) throws(ATTRefusal) {
         let range = try handles.range()
         // Characteristics are groups too, but not to be asked for in this way: Core 5.4, Vol 3, Part G, 2.5.3.
         guard type == .primaryService || type == .secondaryService else {
             throw ATTRefusal(.unsupportedGroupType, at: handles.start)
         }
         var valueLength: Int?
-        for attribute in database.attributes(in: range) where attribute.type == type {
-            guard let value = database.storedValue(of: attribute) else { continue }
+        for attribute in attributes(in: range) where attribute.type == type {
+            guard let value = storedValue(of: attribute) else { continue }
             if valueLength == nil {
                 valueLength = value.count
-                response.append(UInt8(truncatingIfNeeded: 4 + value.count))
+                response.bytes.append(UInt8(truncatingIfNeeded: 4 + value.count))
             }
-            guard value.count == valueLength, fits(4 + value.count, link) else { break }
-            response.append(attribute.handle)
-            response.append(database.groupEnd(of: attribute))
-            response.append(contentsOf: value)
+            guard value.count == valueLength, response.fits(4 + value.count) else { break }
+            response.bytes.append(attribute.handle)
+            response.bytes.append(groupEnd(of: attribute))
+            response.bytes.append(contentsOf: value)
         }
-        return try respondIfFound(handles)
-    }
-
-    /// Whether so many more bytes fit into the response, behind its opcode.
-    func fits(_ count: Int, _ link: Link) -> Bool { 1 + response.count + count <= link.mtu }
-
-    private func respondIfFound(_ handles: RequestedHandles) throws(ATTRefusal) -> Outcome {
-        guard !response.isEmpty else { throw ATTRefusal(.attributeNotFound, at: handles.start) }
-        return .respond
+        try response.checkFound(in: handles)
     }
 
     /// Values are equal byte for byte, but a service may be looked for by either form of its UUID
