@@ -247,9 +247,9 @@ extension Watch {
         at now: Duration,
         _ work: (inout PhoneConnection, inout WatchCore) -> Result
     ) -> Result? {
-        let lastSession = core.system.lastSession
+        let lastSession = core.system.sessions.lastNumber
         let result = links[handle]?.work(with: &core, work)
-        guard core.system.lastSession != lastSession else { return result }
+        guard core.system.sessions.lastNumber != lastSession else { return result }
         for other in links.keys where other != handle { links[other]?.abandonReplacedTransports(&core, at: now) }
         return result
     }
@@ -284,7 +284,7 @@ extension Watch {
             core.system.stopWaiting(at: now)
             return true
         }
-        guard core.system.takeWakingWanted() else { return false }
+        guard core.system.push.takeWakingWanted() else { return false }
         wakeAll(because: .message, at: now)
         return true
     }

@@ -13,7 +13,7 @@ struct PhoneCompanions: Sendable {
 
     /// A transport of a session is about to be gone: if the link goes on, its companion may come back.
     mutating func leave(_ session: SessionID, _ system: borrowing WatchSystem) {
-        guard let companion = system.companion(of: session) else { return }
+        guard let companion = system.sessions.companion(of: session) else { return }
         departed.removeAll { $0 == companion }
         if departed.count >= PhoneServiceFinder.serviceLimit { departed.removeFirst() }
         departed.append(companion)

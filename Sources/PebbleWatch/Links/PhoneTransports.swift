@@ -200,7 +200,7 @@ extension PhoneConnection {
     /// Ends the transports whose place another has taken: the newest service of an application wins, on any link.
     mutating func abandonReplacedTransports(_ core: inout WatchCore, at now: Duration) {
         for carrier in transports.carriers {
-            guard let session = transports[carrier]?.session, !core.system.isOpen(session) else { continue }
+            guard let session = transports[carrier]?.session, !core.system.sessions.isOpen(session) else { continue }
             abandon(carrier, reason: "a newer session replaced it", &core, at: now)
         }
     }
