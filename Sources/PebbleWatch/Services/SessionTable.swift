@@ -8,6 +8,8 @@ struct SessionTable: Sendable {
     var open = SmallTable<SessionID, Session>()
     /// The number of the session that was opened last; 0 before the first.
     private(set) var lastNumber: UInt64 = 0
+    /// Whether the system had a session when that was last asked.
+    private var hadSystemSession = false
 
     /// Opens a session. What it replaces has been closed.
     mutating func add(_ destination: PPoGATTDestination, over transport: SessionTransport) -> SessionID {
@@ -51,6 +53,13 @@ struct SessionTable: Sendable {
 
     /// The newest session of the Pebble app, or of what stands for it.
     var newestOfSystem: SessionID? { newest { $0.kind != .app } }
+
+    /// Whether the last session of a Pebble app has ended since this was last asked.
+    mutating func systemSessionsHaveEnded() -> Bool {
+        let hadSession = hadSystemSession
+        hadSystemSession = newestOfSystem != nil
+        return hadSession && !hadSystemSession
+    }
 
     /// Whether a session still exists.
     func isOpen(_ id: SessionID) -> Bool { open[id] != nil }
