@@ -28,14 +28,14 @@ extension Watch {
             _ = core.system.withApps(at: now) { apps, _ in apps.send(message) }
             settle(at: now)
             return .appMessage(core.system.apps.runningUUID, try core.system.apps.delivery)
-        case .openPairing(let duration): return try openPairing(for: duration, at: now)
+        case .openPairing(let duration): return try presence.openPairingWindow(for: duration, &core, at: now)
         case .closePairing:
-            closePairingWindow(at: now)
-            updatePairability(at: now)
+            presence.closePairingWindow(&core, at: now)
+            presence.updatePairability(&core, at: now)
         case .confirmPairing: try core.confirmPairing(at: now)
         case .refusePairing: try core.refusePairing(at: now)
         case .enterPasskey(let passkey): try core.enter(passkey, at: now)
-        case .makeOutOfBandData: return try makeOutOfBandData()
+        case .makeOutOfBandData: return try core.makeOutOfBandData(for: presence.privateAddress)
         case .takeOutOfBandData(let block):
             try core.checkPairing()
             core.host.security?.setOutOfBandData(block.data, of: block.device)
@@ -50,8 +50,9 @@ extension Watch {
         case .advertise: presence.receive(.command, at: now)
         case .offerBattery(let isOffered):
             guard configuration.isBondable else { throw .databaseIsFixed }
-            updateServices(at: now) { $0.battery?.show(isOffered) }
-        case .publish(let stream, let isPublished): publish(stream, isPublished, at: now)
+            database.update(&profiles, &core, at: now) { $0.battery?.show(isOffered) }
+        case .publish(let stream, let isPublished):
+            database.publish(stream, isPublished, &profiles, &core, at: now)
         case .service(let command): try core.system.perform(command, at: now)
         }
         return .done
@@ -81,7 +82,7 @@ extension Watch {
             if core.phones.asksQuestion {
                 if button.isYes { try core.confirmPairing(at: now) } else { try core.refusePairing(at: now) }
             } else if button == .select, press == .long {
-                _ = try openPairing(for: WatchCommand.pairingWindow, at: now)
+                _ = try presence.openPairingWindow(for: WatchCommand.pairingWindow, &core, at: now)
             } else if button == .back, press == .long {
                 guard !bondedPhones.isEmpty else { throw .noPhones }
                 _ = forget(bondedPhones, at: now)
@@ -103,32 +104,9 @@ extension Watch {
             _ = core.system.withApps(at: now) { apps, _ in apps.connectionChanged(isConnected: isConnected) }
         case .battery(let percent, let isCharging):
             if isCharging != wasCharging { presence.receive(.activity(.charger), at: now) }
-            updateServices(at: now) { $0.battery?.measured(percent) }
+            database.update(&profiles, &core, at: now) { $0.battery?.measured(percent) }
         case .compass, .accelerometer, .timeFormat, .timelinePeek, .contentSize, .health, .heartRate: break
         }
-    }
-
-    // MARK: Pairing
-
-    private mutating func openPairing(
-        for duration: Duration,
-        at now: Duration
-    ) throws(WatchCommandError) -> WatchCommandResult {
-        try core.checkPairing()
-        guard duration >= .seconds(1), duration <= WatchCommand.longestPairingWindow else { throw .badWindow }
-        let end = now + duration
-        core.phones.windowEnd = end
-        core.phones.refused = nil
-        presence.receive(.pairingWindow(isOpen: true), at: now)
-        updatePairability(at: now)
-        return .pairingOpen(until: end)
-    }
-
-    private mutating func makeOutOfBandData() throws(WatchCommandError) -> WatchCommandResult {
-        try core.checkPairing()
-        guard let data = core.host.security?.makeOutOfBandData() else { throw .noSecrets }
-        let device = presence.privateAddress.map(LEAddress.random) ?? configuration.identity.address
-        return .outOfBandData(OutOfBandBlock(device: device, data: PeerOutOfBandData(secureConnections: data)))
     }
 
     // MARK: Phones
@@ -142,7 +120,7 @@ extension Watch {
             core.store.append(.forget(identity))
             core.emit(.forgotten(identity))
         }
-        updatePairability(at: now)
+        presence.updatePairability(&core, at: now)
         return .forgot(identities)
     }
 

@@ -101,7 +101,7 @@ extension Watch {
         core.phones.prompts[handle] = nil
         profiles.disconnected(handle, &core.host, at: now)
         database.changes.disconnected(handle)
-        updatePairability(at: now)
+        presence.updatePairability(&core, at: now)
         presence.releaseIfPossible(LinkEnd(reason), at: now)
         core.emit(.disconnected(handle, reason: reason))
         // What ends for other reasons than a transport's failure may work again next time (PPoGATT gives up only after
@@ -146,13 +146,13 @@ extension Watch {
             core.emit(.streamOpened(channel.id.connection, stream))
             links[channel.id.connection]?.channels.opened(channel.id, to: stream, at: now)
         case .readable(let id):
-            _ = withLink(id.connection, at: now) { $0.read(id, &$1, at: now) }
+            _ = links.work(on: id.connection, &core, at: now) { $0.read(id, &$1, at: now) }
         case .unsent(let id, let count):
             links[id.connection]?.channels.unsent(count, on: id)
         case .closed(let id, let closure, var unread):
             var bytes: [UInt8] = []
             unread.read(into: &bytes)
-            _ = withLink(id.connection, at: now) { $0.closed(id, closure, unread: bytes, &$1, at: now) }
+            _ = links.work(on: id.connection, &core, at: now) { $0.closed(id, closure, unread: bytes, &$1, at: now) }
         case .writable, .reconfigured:
             // Whatever waits is offered again each time that anything happens.
             break
@@ -162,7 +162,9 @@ extension Watch {
     // MARK: GATT
 
     private mutating func handle(_ event: GATTEvent, at now: Duration) {
-        if core.phones.hasUnheard, let connection = event.speaker { heard(on: connection, at: now) }
+        if core.phones.hasUnheard, let connection = event.speaker, core.heard(on: connection) {
+            presence.updatePairability(&core, at: now)
+        }
         switch event {
         case .mtuChanged(let connection, let mtu):
             links[connection]?.mtuChanged(to: mtu, &core)

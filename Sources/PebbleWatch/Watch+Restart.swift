@@ -30,6 +30,35 @@ struct Restart: Sendable {
 
     let cause: RestartCause
     let deadline: Duration
+
+    /// What the restart does to what is remembered.
+    func prepare(
+        _ memory: inout WatchMemory,
+        _ core: borrowing WatchCore,
+        at now: Duration,
+        changes: inout Deque<MemoryChange>
+    ) {
+        switch cause {
+        case .reboot, .recovery, .firmwareUpdate:
+            break
+        case .coreDump:
+            let dump = CoreDump(
+                core.system.services.log,
+                identity: core.configuration.identity,
+                seconds: core.system.clock.seconds(at: now)
+            )
+            memory.services.coreDump = dump
+            changes.append(.service(.coreDump(dump.bytes)))
+        case .factoryReset:
+            for phone in memory.phones { changes.append(.forget(phone.bond.identity)) }
+            changes.append(.service(.factoryReset))
+            memory.phones = []
+            memory.services = ServiceMemory(
+                firmware: memory.services.firmware,
+                recoveryFirmware: memory.services.recoveryFirmware
+            )
+        }
+    }
 }
 
 extension Watch {
@@ -38,9 +67,7 @@ extension Watch {
         guard life.restart == nil else { return }
         life.restart = Restart(cause: cause, deadline: now + Restart.patience)
         core.emit(.restarting(cause))
-        for handle in links.keys {
-            links[handle]?.end(because: .restart(cause), reason: .remoteDevicePowerOff, &core.host, at: now)
-        }
+        links.endAll(because: .restart(cause), reason: .remoteDevicePowerOff, &core.host, at: now)
     }
 
     /// Starts the watch again, if the time has come.
@@ -49,7 +76,7 @@ extension Watch {
         var changes = core.store.changes
         while let change = core.system.nextChange() { changes.append(.service(change.change)) }
         var memory = memory
-        prepare(&memory, for: restart.cause, at: now, changes: &changes)
+        restart.prepare(&memory, core, at: now, changes: &changes)
         var reborn: Watch
         do throws(GATTDatabaseError) {
             reborn = try Watch(
@@ -79,34 +106,5 @@ extension Watch {
         // Its tools are still connected, and get new sessions.
         controls.developers.reopen(&core.system, at: now)
         settle(at: now)
-    }
-
-    /// What a restart does to what is remembered.
-    private func prepare(
-        _ memory: inout WatchMemory,
-        for cause: RestartCause,
-        at now: Duration,
-        changes: inout Deque<MemoryChange>
-    ) {
-        switch cause {
-        case .reboot, .recovery, .firmwareUpdate:
-            break
-        case .coreDump:
-            let dump = CoreDump(
-                core.system.services.log,
-                identity: configuration.identity,
-                seconds: core.system.clock.seconds(at: now)
-            )
-            memory.services.coreDump = dump
-            changes.append(.service(.coreDump(dump.bytes)))
-        case .factoryReset:
-            for phone in memory.phones { changes.append(.forget(phone.bond.identity)) }
-            changes.append(.service(.factoryReset))
-            memory.phones = []
-            memory.services = ServiceMemory(
-                firmware: memory.services.firmware,
-                recoveryFirmware: memory.services.recoveryFirmware
-            )
-        }
     }
 }

@@ -12,7 +12,7 @@ public struct Watch: HCIHost, Sendable {
     /// The host, the system, the phones that are known, and what waits for the owner and the store.
     var core: WatchCore
     /// The phones that are connected.
-    var links = SmallTable<ConnectionHandle, PhoneConnection>()
+    var links = PhoneLinks()
     /// Advertising, addresses, and places for phones.
     var presence: Presence
     /// What phones find when they connect: the watch's GATT services.
@@ -25,10 +25,6 @@ public struct Watch: HCIHost, Sendable {
     var controls: WatchControls
     /// Starts and restarts.
     var life: WatchLife
-    /// Whether a phone without a bond was last said to be welcome.
-    var wasPairable = false
-    /// Whether a Pebble app had a session when that was last looked at.
-    var hadSystemSession = false
     /// When a part of the watch besides the host has something to do.
     private(set) var ownDeadline: Duration?
 
@@ -117,7 +113,7 @@ public struct Watch: HCIHost, Sendable {
         self.profiles = profiles
         // Before any phone can have looked.
         for stream in WatchStream.allCases where configuration.streams.contains(stream) {
-            publish(stream, true, at: .zero)
+            database.publish(stream, true, &self.profiles, &core, at: .zero)
         }
         database.updateHash(&core, &self.profiles, at: .zero)
         ownDeadline = searchedDeadline
@@ -152,9 +148,7 @@ public struct Watch: HCIHost, Sendable {
     public mutating func disconnectAll(at now: Duration) {
         core.host.advance(to: now)
         presence.isSwitchedOff = true
-        for handle in links.keys {
-            links[handle]?.end(because: .switchedOff, reason: .remoteDevicePowerOff, &core.host, at: now)
-        }
+        links.endAll(because: .switchedOff, reason: .remoteDevicePowerOff, &core.host, at: now)
         settle(at: now)
     }
 }
@@ -165,7 +159,7 @@ extension Watch {
     public mutating func start(at now: Duration) {
         presence.changePrivateAddress(&core)
         presence.receive(.controllerLost, at: now)
-        updatePairability(at: now)
+        presence.updatePairability(&core, at: now)
         core.host.start(at: now)
         if !life.hasStarted { core.system.start(at: now) }
         life.hasStarted = true
@@ -189,12 +183,12 @@ extension Watch {
         core.host.advance(to: now)
         core.system.advance(to: now)
         presence.advance(to: now)
-        for handle in links.keys { links[handle]?.advance(to: now, &core) }
+        links.advance(to: now, &core)
         for change in controls.buttons.advance(to: now) { take(change, at: now) }
         controls.developers.advance(to: now)
         profiles.advance(to: now, &core.host)
-        indicateDatabaseChanges(at: now)
-        if let end = core.phones.windowEnd, end <= now { updatePairability(at: now) }
+        database.indicateChanges(to: &links, &core, at: now)
+        if let end = core.phones.windowEnd, end <= now { presence.updatePairability(&core, at: now) }
         presence.advanceAddress(to: now, &core)
         settle(at: now)
     }
@@ -206,7 +200,7 @@ extension Watch {
     var searchedDeadline: Duration? {
         var next = core.system.nextDeadline
         next.lower(to: presence.nextDeadline)
-        for handle in links.keys { next.lower(to: links[handle]?.nextDeadline) }
+        next.lower(to: links.nextDeadline)
         next.lower(to: profiles.nextDeadline)
         next.lower(to: database.changes.nextDeadline)
         next.lower(to: core.phones.windowEnd)
@@ -222,11 +216,11 @@ extension Watch {
         repeat {
             while let event = core.host.nextEvent() { handle(event, at: now) }
             while let event = core.system.nextEvent() {
-                noteNeed(for: event, at: now)
+                links.noteNeed(for: event, at: now)
                 core.emit(event)
             }
-        } while pump(at: now)
-        noteSystemSession(at: now)
+        } while links.pump(&core, at: now)
+        if core.system.sessions.systemSessionsHaveEnded() { links.wake(because: .sessionEnded, &core, at: now) }
         presence.supervise(&core, at: now) { links[$0]?.end(because: .tenure($1), &$2.host, at: now) }
         if let cause = core.system.takeRestart() { beginRestart(cause, at: now) }
         while let problem = profiles.nextProblem() {
@@ -240,73 +234,6 @@ extension Watch {
         let isChurning = presence.advertiser.policy.isChurning
         if history.hasNews(isChurning: isChurning) { history.report(remedy, isChurning: isChurning, &core) }
         ownDeadline = searchedDeadline
-    }
-
-    /// Lets a connection work. A session that it opens may take the place of one on another link, whose transport ends then.
-    mutating func withLink<Result>(
-        _ handle: ConnectionHandle,
-        at now: Duration,
-        _ work: (inout PhoneConnection, inout WatchCore) -> Result
-    ) -> Result? {
-        let lastSession = core.system.lastSession
-        let result = links[handle]?.work(with: &core, work)
-        guard core.system.lastSession != lastSession else { return result }
-        for other in links.keys where other != handle { links[other]?.abandonReplacedTransports(&core, at: now) }
-        return result
-    }
-
-    /// Moves what can be moved between phones and the system.
-    /// - Returns: whether anything did, so that there may be more to do.
-    private mutating func pump(at now: Duration) -> Bool {
-        var moved = false
-        for handle in links.keys {
-            moved = withLink(handle, at: now) { $0.pump(&$1, at: now) } == true || moved
-        }
-        if moved { return true }
-        while let request = core.system.nextPhoneRequest() {
-            moved = true
-            switch request {
-            case .act(let action, let source):
-                links[source.connection]?.clients.notifications.perform(action, of: source.uid)
-            case .music(let command, let connection): links[connection]?.clients.media.send(command)
-            }
-        }
-        if moved { return true }
-        for handle in links.keys { moved = links[handle]?.pumpPolicy(&core, at: now) == true || moved }
-        return moved || pumpWaitingMessage(at: now)
-    }
-
-    /// The running app's message waits only for a companion that can come: because its phone is still there, or can be made
-    /// to start its app.
-    /// - Returns: whether anything changed, so that there may be more to do.
-    private mutating func pumpWaitingMessage(at now: Duration) -> Bool {
-        guard core.system.isWaitingForCompanion else { return false }
-        guard links.keys.contains(where: { links[$0]?.companions.canCome(core.system) == true }) else {
-            core.system.stopWaiting(at: now)
-            return true
-        }
-        guard core.system.takeWakingWanted() else { return false }
-        wakeAll(because: .message, at: now)
-        return true
-    }
-
-    /// Whether the last session of a Pebble app has just ended: on every link it is woken.
-    private mutating func noteSystemSession(at now: Duration) {
-        let hasSystemSession = core.system.hasSystemSession
-        defer { hadSystemSession = hasSystemSession }
-        if hadSystemSession, !hasSystemSession { wakeAll(because: .sessionEnded, at: now) }
-    }
-
-    private mutating func wakeAll(because reason: WakingReason, at now: Duration) {
-        for handle in links.keys { links[handle]?.wake(because: reason, &core, at: now) }
-    }
-
-    /// What goes over a session decides how fast its link has to be.
-    private mutating func noteNeed(for event: WatchEvent, at now: Duration) {
-        guard case .message(let session, _, let message) = event, let consumer = SpeedConsumer(message.endpoint),
-            let handle = links.keys.first(where: { links[$0]?.has(session) ?? false })
-        else { return }
-        links[handle]?.policy.need(consumer, at: now)
     }
 
     /// What the watch does about links that have ended.

@@ -14,7 +14,7 @@ struct WatchCore: Sendable {
     var system: WatchSystem
     var phones: PhoneBook
     var store = StoreQueue()
-    var outbox = EventQueue()
+    var outbox = EventQueue(limit: 4096)
     /// How PPoGATT links have ended, on any connection: it decides whether a transport that fails disconnects once more.
     var transportHistory = PPoGATTDisconnectHistory()
 
@@ -25,15 +25,16 @@ struct WatchCore: Sendable {
     }
 }
 
-/// The events that wait for the watch's owner.
+/// Events that wait to be taken, in order.
 struct EventQueue: Sendable {
     /// The most events that wait; beyond it the oldest are lost.
-    private static let limit = 4096
-
+    private let limit: Int
     private(set) var events: Deque<WatchEvent> = []
 
+    init(limit: Int) { self.limit = limit }
+
     mutating func emit(_ event: WatchEvent) {
-        if events.count >= Self.limit { events.removeFirst() }
+        if events.count >= limit { events.removeFirst() }
         events.append(event)
     }
 

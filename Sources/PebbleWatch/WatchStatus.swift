@@ -129,7 +129,7 @@ extension Watch {
                     )
                 }
             },
-            sessions: core.system.openSessions,
+            sessions: core.system.sessions.status,
             streams: spsms,
             phones: bondedPhones.map { identity in
                 WatchStatus.Phone(

@@ -39,12 +39,75 @@ import Testing
         return (id, BlobDBRecord(key: id.key[...], value: value[...]))
     }
 
+    /// An item of the timeline, in the far future.
+    private static func item(
+        _ number: UInt64,
+        of kind: TimelineItem.Kind,
+        parent: PebbleUUID = .system
+    ) -> BlobDBRecord {
+        let id = PebbleUUID(upperHalf: number, lowerHalf: 2)
+        var value: [UInt8] = []
+        TimelineItem(
+            id: id,
+            parent: parent,
+            timestamp: 0x7FFF_FFFF,
+            durationMinutes: 0,
+            kind: kind,
+            flags: .visible,
+            layout: kind == .reminder ? .reminder : .generic,
+            attributes: [TimelineAttribute(.title, "item \(number)")],
+            actions: []
+        ).encode(to: &value)
+        return BlobDBRecord(key: id.key[...], value: value[...])
+    }
+
     private func status(_ rig: inout ServiceRig, _ command: BlobDBRequest.Command) throws -> BlobDBStatus? {
         let token = BlobDBToken(rawValue: 0x1234)
         let answers = try rig.send(BlobDBRequest(token: token, command: command)).decoded(BlobDBResponse.self)
         #expect(answers.count == 1)
         #expect(answers.first?.token == token)
         return answers.first?.status
+    }
+
+    @Test func aPinThatIsDeletedTakesItsRemindersWithIt() throws {
+        var rig = ServiceRig()
+        let (pin, other) = (Self.item(1, of: .pin), Self.item(2, of: .pin))
+        let parent = try #require(PebbleUUID(Array(pin.key)))
+        let reminders = [
+            Self.item(3, of: .reminder, parent: parent),
+            Self.item(4, of: .reminder, parent: try #require(PebbleUUID(Array(other.key)))),
+            Self.item(5, of: .reminder, parent: parent),
+        ]
+        for record in [pin, other] { #expect(try status(&rig, .insert(.pins, record, timestamp: nil)) == .success) }
+        for record in reminders { #expect(try status(&rig, .insert(.reminders, record, timestamp: nil)) == .success) }
+        _ = rig.takeServiceEvents()
+
+        rig.storeWorks = false
+        #expect(try status(&rig, .delete(.pins, key: pin.key)) == .databaseFull)
+        #expect(rig.system.services.store.databases.count(of: .reminders) == 3, "all of it or nothing")
+        rig.storeWorks = true
+        #expect(try status(&rig, .delete(.pins, key: pin.key)) == .success)
+        #expect(rig.system.services.store.databases.keys(of: .pins) == [Array(other.key)])
+        #expect(rig.system.services.store.databases.keys(of: .reminders) == [Array(reminders[1].key)])
+        #expect(
+            rig.takeServiceEvents() == [
+                .recordRemoved(.pins, key: Array(pin.key)),
+                .recordRemoved(.reminders, key: Array(reminders[0].key)),
+                .recordRemoved(.reminders, key: Array(reminders[2].key)),
+            ]
+        )
+
+        // The firmware looks for reminders whether or not there was a pin.
+        #expect(try status(&rig, .insert(.reminders, reminders[0], timestamp: nil)) == .success)
+        _ = rig.takeServiceEvents()
+        #expect(try status(&rig, .delete(.pins, key: pin.key)) == .success)
+        #expect(rig.takeServiceEvents() == [.recordRemoved(.reminders, key: Array(reminders[0].key))])
+        #expect(try status(&rig, .delete(.pins, key: pin.key)) == .success)
+        #expect(rig.takeServiceEvents().isEmpty)
+
+        // Clearing the pins leaves reminders.
+        #expect(try status(&rig, .clear(.pins)) == .success)
+        #expect(rig.system.services.store.databases.keys(of: .reminders) == [Array(reminders[1].key)])
     }
 
     @Test func tokensComeBackByteForByte() throws {

@@ -34,10 +34,10 @@ final class BatteryGauge: LoopMember {
             lastFailure = nil
             guard charge != lastCharge else { return }
             lastCharge = charge
-            watch.withFirmware(at: now) { firmware in
+            watch.withWatch(at: now) { watch in
                 // 0 to 100 percent is a reading that cannot be refused.
                 let reading = SensorReading.battery(percent: charge.percent, isCharging: charge.isCharging)
-                _ = try? firmware.perform(.sense(reading), at: now)
+                _ = try? watch.perform(.sense(reading), at: now)
             }
         } catch {
             // The last charge counts until the battery says another.

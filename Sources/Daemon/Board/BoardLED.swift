@@ -39,7 +39,7 @@ final class BoardLED: LoopMember {
         guard !isStopping else { return false }
         if isStale || signalEnd.map({ $0 <= now }) == true {
             isStale = false
-            let status = watch.host.firmware.status
+            let status = watch.host.watch.status
             let ends = [status.pairing.windowEnd, status.pairing.refused.map { $0.time + LEDSignal.refusedDuration }]
             signalEnd = ends.compactMap(\.self).filter { $0 > now }.min()
             pattern.show(LEDSignal(status, at: now), at: now)

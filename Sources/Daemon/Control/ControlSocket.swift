@@ -132,13 +132,13 @@ public final class ControlSocket: LoopMember {
         case .backup: return backUp(for: client).line
         case .backupPart(let offset): return part(of: client.backup, from: offset).line
         case .answered(let answer): return answer.line
-        case .status: return ControlAnswer(watch.host.firmware.status, of: program, history, at: now).line
+        case .status: return ControlAnswer(watch.host.watch.status, of: program, history, at: now).line
         case .events(let sequence): return ControlAnswer.events(after: sequence, from: history, at: now)
         case .perform(let command):
             let last = history.last
             do throws(WatchCommandError) {
-                let result = try watch.withFirmware(at: now) { firmware throws(WatchCommandError) in
-                    try firmware.perform(command, at: now)
+                let result = try watch.withWatch(at: now) { watch throws(WatchCommandError) in
+                    try watch.perform(command, at: now)
                 }
                 return ControlAnswer(result, after: last, at: now).line
             } catch {

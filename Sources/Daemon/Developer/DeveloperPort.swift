@@ -78,7 +78,7 @@ final class DeveloperPort: LoopMember {
             end(because: "\(error)", at: now)
             return false
         }
-        if !watch.host.firmware.isDeveloperConnectionOpen(client.id) {
+        if !watch.host.watch.isDeveloperConnectionOpen(client.id) {
             end(because: "a phone's session replaced it", at: now)
         }
         return false
@@ -113,7 +113,7 @@ final class DeveloperPort: LoopMember {
         do {
             try client.stream.receive { bytes in
                 self.client?.lastByte = now
-                watch.withFirmware(at: now) { $0.receive(bytes, from: client.id, at: now) }
+                watch.withWatch(at: now) { $0.receive(bytes, from: client.id, at: now) }
             }
         } catch {
             end(because: "\(error)", at: now)
@@ -147,7 +147,7 @@ final class DeveloperPort: LoopMember {
             end(because: "it was idle for \(Self.idleLimit), and another one waits", at: now)
         }
         let stream = queue.removeFirst().stream
-        let id = watch.withFirmware(at: now) { $0.openDeveloperConnection(.qemu, at: now) }
+        let id = watch.withWatch(at: now) { $0.openDeveloperConnection(.qemu, at: now) }
         client = Client(stream: stream, id: id, lastByte: now)
         log.info("a tool is connected to the emulator's port")
         receive(at: now)
@@ -156,7 +156,7 @@ final class DeveloperPort: LoopMember {
     private func end(because reason: String, at now: Duration) {
         guard let client else { return }
         self.client = nil
-        watch.withFirmware(at: now) { $0.closeDeveloperConnection(client.id, reason: reason, at: now) }
+        watch.withWatch(at: now) { $0.closeDeveloperConnection(client.id, reason: reason, at: now) }
         log.info("the tool has left the emulator's port: \(reason)")
     }
 }
@@ -173,7 +173,7 @@ extension ByteStream {
         let waitedBefore = waitingBytes
         var given = 0
         while hasRoom {
-            let bytes = watch.withFirmware(at: now) { $0.nextBytes(for: id, at: now) }
+            let bytes = watch.withWatch(at: now) { $0.nextBytes(for: id, at: now) }
             guard !bytes.isEmpty else { break }
             send(bytes)
             given += bytes.count

@@ -47,7 +47,7 @@ final class ServiceReporter: LoopMember {
     }
 
     private func report(at now: Duration) {
-        if !isOnAir, watch.host.firmware.onAir.canBeFound {
+        if !isOnAir, watch.host.watch.onAir.canBeFound {
             isOnAir = true
             isStatusStale = true
             let age = ProcessAge.now.map { ", \($0) after the process began" } ?? ""
@@ -88,7 +88,7 @@ final class ServiceReporter: LoopMember {
 
     /// One line for `systemctl status`.
     private var status: String {
-        let watch = watch.host.firmware.status
+        let watch = watch.host.watch.status
         var parts: [String] = []
         switch watch.links.count {
         case 0: parts.append(WatchEvent.advertising(watch.onAir).storyLine.text)

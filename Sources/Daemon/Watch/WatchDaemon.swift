@@ -102,7 +102,7 @@ public final class WatchDaemon {
         var service: ServiceReporter?
         var led: BoardLED?
         let watch = HostRunner(
-            WatchHost(try Self.makeFirmware(configuration, store, randomness), store: store),
+            WatchHost(try Self.makeWatch(configuration, store, randomness), store: store),
             capture: capture,
             log: loggers[.hci]
         ) { [loggers] event, now in
@@ -252,7 +252,7 @@ public final class WatchDaemon {
         return ProgramError(status, "cannot keep the watch's state: \(error)", advice: error.advice)
     }
 
-    private static func makeFirmware(
+    private static func makeWatch(
         _ configuration: WatchDaemonConfiguration,
         _ store: SQLiteStore?,
         _ randomness: RandomSource

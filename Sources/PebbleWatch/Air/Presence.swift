@@ -1,7 +1,7 @@
 import BluetoothHCI
 import BluetoothHost
 
-/// The watch on the air: what it advertises, with which address, and which links have earned a place on it.
+/// The watch on the air: what it advertises, with which address, who may pair, and which links have earned a place on it.
 struct Presence: Sendable {
     private(set) var advertiser: WatchAdvertiser
     private(set) var tenure = LinkTenure()
@@ -10,6 +10,8 @@ struct Presence: Sendable {
     private var addressEpochs: AddressEpochs?
     /// What was last told of the air.
     private var lastOnAir = OnAir(entries: [], silence: .controllerNotReady)
+    /// Whether a phone without a bond was last said to be welcome.
+    private var wasPairable = false
     /// Whether the watch is being switched off: what is on the air stays as it is, and nothing is added.
     var isSwitchedOff = false
 
@@ -86,6 +88,43 @@ struct Presence: Sendable {
         guard case .resolvablePrivateAddress = core.configuration.privacy else { return }
         privateAddress = core.host.security?.makePrivateAddress()
         advertiser.privateAddress = privateAddress.map(LEAddress.random)
+    }
+
+    // MARK: Who may pair
+
+    /// Lets a phone pair that has no bond, for a while.
+    mutating func openPairingWindow(
+        for duration: Duration,
+        _ core: inout WatchCore,
+        at now: Duration
+    ) throws(WatchCommandError) -> WatchCommandResult {
+        try core.checkPairing()
+        guard duration >= .seconds(1), duration <= WatchCommand.longestPairingWindow else { throw .badWindow }
+        let end = now + duration
+        core.phones.windowEnd = end
+        core.phones.refused = nil
+        receive(.pairingWindow(isOpen: true), at: now)
+        updatePairability(&core, at: now)
+        return .pairingOpen(until: end)
+    }
+
+    /// Ends that.
+    mutating func closePairingWindow(_ core: inout WatchCore, at now: Duration) {
+        guard core.phones.isWindowOpen else { return }
+        core.phones.windowEnd = nil
+        receive(.pairingWindow(isOpen: false), at: now)
+    }
+
+    /// Tells the Security Manager and the advertising policy who may come.
+    mutating func updatePairability(_ core: inout WatchCore, at now: Duration) {
+        if let end = core.phones.windowEnd, end <= now { closePairingWindow(&core, at: now) }
+        let isPairable = core.phones.isPairable
+        core.host.security?.isPairable = isPairable
+        if advertiser.policy.isControllerReady {
+            if isPairable != wasPairable { core.emit(.pairable(isPairable)) }
+            wasPairable = isPairable
+        }
+        receive(.bonds(count: core.phones.all.count), at: now)
     }
 
     // MARK: Places

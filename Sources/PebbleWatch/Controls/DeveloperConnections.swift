@@ -173,7 +173,7 @@ extension Watch {
     /// Whether a connection still has its session: a phone that opens one takes it away, and then nothing more will be
     /// answered.
     public func isDeveloperConnectionOpen(_ id: DeveloperConnectionID) -> Bool {
-        controls.developers.session(of: id).map(core.system.isOpen) ?? false
+        controls.developers.session(of: id).map(core.system.sessions.isOpen) ?? false
     }
 
     /// The tool has gone.

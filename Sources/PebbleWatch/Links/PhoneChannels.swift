@@ -81,7 +81,7 @@ struct PhoneChannels: Sendable {
         for id in streams.keys {
             guard let session = streams[id]?.session else { continue }
             // A newer session of the same companion has taken its place.
-            guard core.system.isOpen(session) else {
+            guard core.system.sessions.isOpen(session) else {
                 core.host.channels.close(id, at: now)
                 continue
             }
@@ -191,9 +191,11 @@ extension WatchSystem {
         among sessions: [SessionID],
         at now: Duration
     ) -> SessionID {
-        let there = sessions.first { session($0, isFor: destination, over: transport) }
-        guard let there else { return openSession(destination, over: transport, at: now) }
-        join(there, over: transport)
+        guard let there = self.sessions.joinable(for: destination, over: transport, among: sessions) else {
+            return openSession(destination, over: transport, at: now)
+        }
+        // It goes on over the better one.
+        self.sessions.open[there]?.join(transport)
         return there
     }
 }

@@ -13,7 +13,7 @@ struct PhoneCompanions: Sendable {
 
     /// A transport of a session is about to be gone: if the link goes on, its companion may come back.
     mutating func leave(_ session: SessionID, _ system: borrowing WatchSystem) {
-        guard let companion = system.companion(of: session) else { return }
+        guard let companion = system.sessions.companion(of: session) else { return }
         departed.removeAll { $0 == companion }
         if departed.count >= PhoneServiceFinder.serviceLimit { departed.removeFirst() }
         departed.append(companion)
@@ -56,7 +56,7 @@ enum WakingReason: Sendable, CustomStringConvertible {
     }
 }
 
-// MARK: - Waking
+// MARK: - Apps that end and start
 
 extension PhoneConnection {
     /// Has iOS start the Pebble app again, by a plain read of App Launch; neither its value nor its error means anything.
@@ -67,44 +67,11 @@ extension PhoneConnection {
         core.log(.info, .session, "\(handle): wakes the phone's Pebble app: \(reason)")
         run(.read(characteristic.value), for: .waking, &core, at: now)
     }
-}
-
-// MARK: - What a change in the phone's database means where a PPoGATT service is in use: see ``RestartDoubt``.
-
-extension PhoneConnection {
-    /// The phone says that its database changed.
-    mutating func databaseChanged(_ value: ArraySlice<UInt8>) {
-        guard let range = finder.databaseChanged(value) else { return }
-        for carrier in transports.carriers {
-            guard let transport = transports[carrier], transport.session != nil,
-                transport.service?.service.range.overlaps(range) == true
-            else { continue }
-            transports[carrier]?.doubt.raise()
-        }
-    }
-
-    /// The database changed where a service is, which is the one that it was.
-    mutating func unchanged(_ service: PhoneService) {
-        guard let transport = PPoGATTService(service) else { return }
-        transports[.forward(transport.data)]?.doubt = RestartDoubt()
-    }
-
-    /// The database changed where a service is, and the phone does not tell whether it is the one that it was.
-    ///
-    /// A session that is not open yet needs no help: its Reset Requests go on, and reach the app as it is.
-    mutating func unclear(_ service: PhoneService) {
-        guard let transport = PPoGATTService(service) else { return finder.vanish(service) }
-        if transports[.forward(transport.data)]?.doubt.subscriptionIsUnreadable() == true { finder.vanish(service) }
-    }
 
     /// The phone has subscribed to Connectivity, as an app does that starts. What it does once on each link is not news.
     mutating func connectivitySubscribed() {
         defer { companions.hasAppStarted = true }
         guard companions.hasAppStarted else { return }
-        for carrier in transports.carriers {
-            guard transports[carrier]?.doubt.appStarts() == true, let service = transports[carrier]?.service
-            else { continue }
-            finder.vanish(service.service)
-        }
+        for service in transports.appStarts() { finder.vanish(service) }
     }
 }

@@ -39,30 +39,16 @@ extension PhoneConnection {
 
     func rememberClient(_ state: GATTClientState, _ core: inout WatchCore, _ database: borrowing PublishedDatabase) {
         // Before a phone has proved by its key who it is, nothing that it does is kept under that name.
-        guard record.isRestored, var phone = core.phones[identity], core.phones.stored.contains(identity) else {
-            return
-        }
-        phone.client = state
-        if state.isChangeAware { phone.seenDatabaseHash = database.hash }
-        guard phone != core.phones[identity] else { return }
-        core.phones[identity] = phone
-        core.store.append(.client(identity, phone.client, seenDatabaseHash: phone.seenDatabaseHash))
+        guard record.isRestored, let change = core.phones.remember(state, database.hash, of: identity) else { return }
+        core.store.append(change)
     }
 
     /// Keeps what is known of a bonded phone's services, if that changed.
     func rememberServices(_ core: inout WatchCore) {
         guard record.isRestored, core.phones.stored.contains(identity), let services = finder.memory,
-            core.phones[identity]?.services != services
+            let change = core.phones.remember(services, of: identity)
         else { return }
-        core.phones[identity]?.services = services
-        core.store.append(.phoneServices(identity, services))
+        core.store.append(change)
         core.log(.debug, .gatt, "\(handle): the phone's services are remembered")
-    }
-
-    /// A service that was remembered has not led to a session: the next link looks for the phone's services afresh.
-    mutating func distrustMemory(of service: PPoGATTService, _ core: inout WatchCore) {
-        guard finder.distrustMemory(of: service.service), core.phones[identity]?.services != nil else { return }
-        core.phones[identity]?.services = nil
-        core.store.append(.phoneServices(identity, PhoneServiceCache()))
     }
 }

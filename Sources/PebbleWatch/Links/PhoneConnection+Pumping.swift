@@ -14,8 +14,8 @@ extension PhoneConnection {
                 moved = true
                 handle(event, of: carrier, &core, at: now)
             }
-            pumpStream(of: carrier, &core, at: now)
-            pumpPackets(of: carrier, &core, at: now)
+            transports.pumpStream(of: carrier, &core.system, at: now)
+            transports.pumpPackets(of: carrier, on: handle, &core, at: now)
         }
         return moved
     }
@@ -58,7 +58,7 @@ extension PhoneConnection {
             leaveSession(of: transport, over: carrier.sessionTransport, reason: "\(reason)", &core, at: now)
         case .failed(let failure):
             core.log(.warning, .ppogatt, "\(handle): \(failure)")
-            if let service = transport.service, !finder.refused(service.service) { retry(service) }
+            if let service = transport.service, !finder.refused(service.service) { finder.retry(service.service) }
         case .disconnectRequested(let reason):
             disconnectRequested(by: carrier, service: transport.service, reason, &core, at: now)
         case .stalled:
@@ -75,8 +75,13 @@ extension PhoneConnection {
         at now: Duration
     ) {
         // It has said on this link whose the service is, and taken the subscription: it is the app that does not answer. A
-        // memory that has never led to a session is not relied on again all the same.
-        if let service { distrustMemory(of: service, &core) }
+        // memory that has never led to a session is not relied on again all the same: the next link looks for the phone's
+        // services afresh.
+        if let service, finder.distrustMemory(of: service.service),
+            let change = core.phones.forgetServices(of: identity)
+        {
+            core.store.append(change)
+        }
         if hasSession(besides: carrier) {
             // The other companions on the phone have nothing to do with it.
             core.emit(.recovery(.transportGivenUp(handle, reason)))
@@ -84,59 +89,6 @@ extension PhoneConnection {
         } else {
             core.log(.warning, .ppogatt, "\(handle): \(reason); disconnecting")
             end(because: .transport(reason), &core.host, at: now)
-        }
-    }
-
-    /// A service that could not be used counts as new when it is seen again, and is looked for again once in a connection.
-    private mutating func retry(_ service: PPoGATTService) {
-        finder.forget(service.service)
-        guard !record.hasLookedAgain else { return }
-        record.hasLookedAgain = true
-        finder.lookAgain(for: service.service.uuid)
-    }
-
-    /// Gives the link what the session has to say, as far as it takes it.
-    private mutating func pumpStream(of carrier: PhoneTransports.Carrier, _ core: inout WatchCore, at now: Duration) {
-        guard let session = transports[carrier]?.session else { return }
-        while true {
-            let undelivered = transports[carrier]?.link.undeliveredByteCount ?? 0
-            transports[carrier]?.undeliveredCount = undelivered
-            let bytes = core.system.takeOutbound(
-                of: session,
-                over: carrier.sessionTransport,
-                atMost: transports[carrier]?.link.writableByteCount ?? 0,
-                undelivered: undelivered,
-                at: now
-            )
-            guard !bytes.isEmpty else { return }
-            _ = transports[carrier]?.link.send(bytes)
-        }
-    }
-
-    /// Gives the GATT layer the link's packets, as many as it has room for.
-    private mutating func pumpPackets(of carrier: PhoneTransports.Carrier, _ core: inout WatchCore, at now: Duration) {
-        guard carrier != .reversed || transports.pause == nil else { return }
-        while true {
-            var packet: [UInt8] = transports[carrier]?.unsentPacket ?? []
-            if packet.isEmpty {
-                guard transports[carrier]?.link.nextPacket(into: &packet, at: now) == true else { return }
-            }
-            do {
-                switch carrier {
-                case .forward(let value):
-                    try core.host.gatt.writeWithoutResponse(packet[...], to: value, on: handle, at: now)
-                case .reversed:
-                    try core.host.gatt.notify(packet[...], of: core.handles.reversedData, on: handle, at: now)
-                }
-                transports[carrier]?.unsentPacket = []
-            } catch .queueFull {
-                transports[carrier]?.unsentPacket = packet
-                return
-            } catch {
-                core.log(.warning, .ppogatt, "\(handle): \(error)")
-                transports[carrier]?.unsentPacket = []
-                return
-            }
         }
     }
 }

@@ -21,7 +21,7 @@ extension PhoneConnection {
     /// The phone notified or indicated a value.
     mutating func received(_ value: ReceivedValue, at now: Duration) {
         if finder.isServiceChanged(value) {
-            databaseChanged(value.value)
+            if let range = finder.databaseChanged(value.value) { transports.databaseChanged(in: range) }
         } else if !clients.receive(value.value, of: value.handle, at: now) {
             transports.receive(value.value, over: .forward(value.handle), at: now)
         }
@@ -36,8 +36,8 @@ extension PhoneConnection {
             switch event {
             case .found(let service): found(service, &core, at: now)
             case .vanished(let service): vanished(service, &core, at: now)
-            case .unchanged(let service): unchanged(service)
-            case .unclear(let service): unclear(service)
+            case .unchanged(let service): transports.unchanged(service)
+            case .unclear(let service): if transports.unclear(service) { finder.vanish(service) }
             case .problem(let text): core.log(.info, .gatt, "\(handle): \(text)")
             }
         }

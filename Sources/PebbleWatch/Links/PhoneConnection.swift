@@ -79,8 +79,6 @@ struct LinkRecord: Sendable {
     var refusedFor: RefusedPairing.Reason?
     /// Whether the finder was at work when it was last looked at.
     var wasSearching = false
-    /// Whether the services that could not be used were looked for once more.
-    var hasLookedAgain = false
 }
 
 // MARK: - Time

@@ -83,6 +83,100 @@ struct PhoneTransports: Sendable {
     }
 }
 
+// MARK: - Streams and packets
+
+extension PhoneTransports {
+    /// Gives the link what the session has to say, as far as it takes it.
+    mutating func pumpStream(of carrier: Carrier, _ system: inout WatchSystem, at now: Duration) {
+        guard let session = table[carrier]?.session else { return }
+        while true {
+            let undelivered = table[carrier]?.link.undeliveredByteCount ?? 0
+            table[carrier]?.undeliveredCount = undelivered
+            let bytes = system.takeOutbound(
+                of: session,
+                over: carrier.sessionTransport,
+                atMost: table[carrier]?.link.writableByteCount ?? 0,
+                undelivered: undelivered,
+                at: now
+            )
+            guard !bytes.isEmpty else { return }
+            _ = table[carrier]?.link.send(bytes)
+        }
+    }
+
+    /// Gives the GATT layer the link's packets, as many as it has room for.
+    /// - Parameter handle: the link to the phone.
+    mutating func pumpPackets(
+        of carrier: Carrier,
+        on handle: ConnectionHandle,
+        _ core: inout WatchCore,
+        at now: Duration
+    ) {
+        guard carrier != .reversed || pause == nil else { return }
+        while true {
+            var packet: [UInt8] = table[carrier]?.unsentPacket ?? []
+            if packet.isEmpty {
+                guard table[carrier]?.link.nextPacket(into: &packet, at: now) == true else { return }
+            }
+            do {
+                switch carrier {
+                case .forward(let value):
+                    try core.host.gatt.writeWithoutResponse(packet[...], to: value, on: handle, at: now)
+                case .reversed:
+                    try core.host.gatt.notify(packet[...], of: core.handles.reversedData, on: handle, at: now)
+                }
+                table[carrier]?.unsentPacket = []
+            } catch .queueFull {
+                table[carrier]?.unsentPacket = packet
+                return
+            } catch {
+                core.log(.warning, .ppogatt, "\(handle): \(error)")
+                table[carrier]?.unsentPacket = []
+                return
+            }
+        }
+    }
+}
+
+// MARK: - Doubt: see ``RestartDoubt``
+
+extension PhoneTransports {
+    /// The phone's database changed in a range: the apps behind the services there may have started again.
+    mutating func databaseChanged(in range: AttributeHandleRange) {
+        for carrier in table.keys {
+            guard let transport = table[carrier], transport.session != nil,
+                transport.service?.service.range.overlaps(range) == true
+            else { continue }
+            table[carrier]?.doubt.raise()
+        }
+    }
+
+    /// The database changed where a service is, which is the one that it was.
+    mutating func unchanged(_ service: PhoneService) {
+        guard let transport = PPoGATTService(service) else { return }
+        table[.forward(transport.data)]?.doubt = RestartDoubt()
+    }
+
+    /// The database changed where a service is, and the phone does not tell whether it is the one that it was.
+    ///
+    /// A session that is not open yet needs no help: its Reset Requests go on, and reach the app as it is.
+    /// - Returns: whether it counts as another one.
+    mutating func unclear(_ service: PhoneService) -> Bool {
+        guard let transport = PPoGATTService(service) else { return true }
+        return table[.forward(transport.data)]?.doubt.subscriptionIsUnreadable() == true
+    }
+
+    /// An app on the phone does once more what one does that starts.
+    /// - Returns: the services that count as others.
+    mutating func appStarts() -> [PhoneService] {
+        var replaced: [PhoneService] = []
+        for carrier in table.keys where table[carrier]?.doubt.appStarts() == true {
+            if let service = table[carrier]?.service { replaced.append(service.service) }
+        }
+        return replaced
+    }
+}
+
 // MARK: - Beginning and end
 
 extension PhoneConnection {
@@ -98,7 +192,7 @@ extension PhoneConnection {
         // has to subscribe again: before that it does not listen.
         let wasWritten = cause != .restored
         transports.wantsReversed = isSubscribed && (wasWritten || core.configuration.reversedRules == .reversedV2)
-        transports.pause = isSubscribed && wasWritten ? subscriptionPause(core, at: now) : nil
+        transports.pause = isSubscribed && wasWritten ? SubscriptionPause(on: handle, core, at: now) : nil
         if wasWritten || !isSubscribed {
             let reason = isSubscribed ? "the phone subscribed again" : "the phone unsubscribed"
             close(.reversed, reason: reason, &core, at: now)
@@ -120,16 +214,6 @@ extension PhoneConnection {
             guard maySpeak, !transports.hasForward else { return }
         }
         open(.reversed, with: rules, service: nil, &core, at: now)
-    }
-
-    /// The pause behind a subscription, if there is one. Where the phone begins it needs none: it begins when it has nothing
-    /// else to do.
-    private func subscriptionPause(_ core: borrowing WatchCore, at now: Duration) -> SubscriptionPause? {
-        guard core.configuration.reversedRules == .reversedV1, core.configuration.subscriptionPause > .zero,
-            let link = core.host.connection(handle)
-        else { return nil }
-        let eventSpacing = link.interval.duration * (Int(link.latency) + 1)
-        return SubscriptionPause(core.configuration.subscriptionPause, eventSpacing: eventSpacing, at: now)
     }
 
     mutating func open(
@@ -200,7 +284,7 @@ extension PhoneConnection {
     /// Ends the transports whose place another has taken: the newest service of an application wins, on any link.
     mutating func abandonReplacedTransports(_ core: inout WatchCore, at now: Duration) {
         for carrier in transports.carriers {
-            guard let session = transports[carrier]?.session, !core.system.isOpen(session) else { continue }
+            guard let session = transports[carrier]?.session, !core.system.sessions.isOpen(session) else { continue }
             abandon(carrier, reason: "a newer session replaced it", &core, at: now)
         }
     }

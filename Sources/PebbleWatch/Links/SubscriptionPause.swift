@@ -1,3 +1,6 @@
+import BluetoothHCI
+import BluetoothHost
+
 /// The time that a phone has for itself after it has subscribed to the watch's own PPoGATT service, before the watch's first
 /// packet.
 ///
@@ -27,6 +30,16 @@ struct SubscriptionPause: Sendable {
         length = max(configured, min(eventSpacing * Self.eventCount, Self.limit))
         end = now + length
         latestEnd = now + max(length, Self.limit)
+    }
+
+    /// The pause behind a subscription on a link, if there is one. Where the phone begins it needs none: it begins when it has
+    /// nothing else to do.
+    init?(on handle: ConnectionHandle, _ core: borrowing WatchCore, at now: Duration) {
+        guard core.configuration.reversedRules == .reversedV1, core.configuration.subscriptionPause > .zero,
+            let link = core.host.connection(handle)
+        else { return nil }
+        let eventSpacing = link.interval.duration * (Int(link.latency) + 1)
+        self.init(core.configuration.subscriptionPause, eventSpacing: eventSpacing, at: now)
     }
 
     /// Lets time pass.

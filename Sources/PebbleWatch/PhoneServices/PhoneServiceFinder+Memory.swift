@@ -13,66 +13,52 @@ import PebbleProtocol
 extension PhoneServiceFinder {
     /// What to remember of the phone: nil while that is not known yet.
     var memory: PhoneServiceCache? {
-        guard !isSearching, remembered == nil, !searched.isEmpty, !isMemoryDistrusted else { return nil }
+        guard !isSearching, recalled.unchecked == nil, !searched.isEmpty, !recalled.isDistrusted else { return nil }
         var memory = PhoneServiceCache()
-        memory.databaseHash = databaseHash
-        // A phone that did not take the subscription has promised nothing; it is asked again.
-        let isPromised = genericAttribute?[.serviceChanged]?.configuration != nil
-        memory.genericAttribute = isPromised && !isSubscribedToChanges ? nil : genericAttribute
+        memory.databaseHash = database.hash
+        memory.genericAttribute = database.remembered
         memory.searched = searched
         memory.services = (found + forgotten).sorted { $0.range.start < $1.range.start }
-        for service in memory.services {
-            guard let meta = PPoGATTService(service)?.meta else { continue }
-            memory.metas[meta] = metas[meta]
-        }
+        metas.save(in: &memory)
         return memory
     }
 
     /// Begins with what was remembered.
     mutating func recall(_ memory: PhoneServiceCache) {
+        recalled.check(memory)
         guard memory.databaseHash == nil else {
-            remembered = memory
-            steps = [.readDatabaseHash]
+            agenda.steps = [.readDatabaseHash]
             return
         }
         for service in memory.services {
             guard let transport = PPoGATTService(service), let meta = memory.metas[transport.meta] else { continue }
-            steps.append(.checkMeta(transport, meta))
+            agenda.steps.append(.checkMeta(transport, meta))
         }
-        remembered = memory
-        if steps.isEmpty { recallRest(of: memory) }
+        if agenda.steps.isEmpty { recallRest(of: memory) }
     }
 
     /// The meta value that a service's owner gave last, and whether that was on this link.
     func meta(of transport: PPoGATTService) -> (value: [UInt8], isFresh: Bool)? {
-        metas[transport.meta].map { ($0, freshMetas.contains(transport.meta)) }
+        metas[transport]
     }
 
     /// A client has read a service's meta value.
     mutating func metaRead(_ value: ArraySlice<UInt8>, of transport: PPoGATTService) {
-        metas[transport.meta] = Array(value.prefix(PPoGATTMeta.encodedLength))
-        freshMetas.insert(transport.meta)
+        metas.read(value, of: transport)
     }
 
     /// A client has used a service as it is meant to be used: memory of it is right.
-    mutating func proved(_ service: PhoneService) {
-        if let index = recalled.firstIndex(of: service) { recalled.remove(at: index) }
-    }
+    mutating func proved(_ service: PhoneService) { _ = recalled.release(service) }
 
     /// A service could not be used, although nothing was refused. If memory is all that speaks for it, nothing of this link is
     /// to be remembered.
     /// - Returns: whether that is so.
-    mutating func distrustMemory(of service: PhoneService) -> Bool {
-        guard recalled.firstIndex(of: service) != nil else { return false }
-        isMemoryDistrusted = true
-        return true
-    }
+    mutating func distrustMemory(of service: PhoneService) -> Bool { recalled.distrust(service) }
 
     /// A client was refused what it expected of a service.
     /// - Returns: whether memory may be to blame: then the service vanishes, and everything is looked for afresh.
     mutating func refused(_ service: PhoneService) -> Bool {
-        guard let index = recalled.firstIndex(of: service) else { return false }
-        recalled.remove(at: index)
+        guard recalled.release(service) else { return false }
         remove(service)
         outdated("the service \(service.uuid) at \(service.range) is not what it was")
         return true
@@ -80,7 +66,7 @@ extension PhoneServiceFinder {
 
     /// A client was refused what no phone refuses that has the service where it was.
     mutating func refused(_ wanted: WantedService) {
-        for service in recalled where service.uuid == wanted.uuid {
+        for service in recalled.services where service.uuid == wanted.uuid {
             _ = refused(service)
             return
         }
@@ -104,13 +90,13 @@ extension ATTError {
 extension PhoneServiceFinder {
     /// The phone's Database Hash came, or it has none.
     mutating func receivedDatabaseHash(_ value: ArraySlice<UInt8>?) {
-        let old = databaseHash
-        databaseHash = value.flatMap { $0.count == PhoneServiceCache.hashLength ? Array($0) : nil }
-        if let memory = remembered {
-            guard databaseHash == memory.databaseHash else { return outdated("the phone's database has changed") }
-            isMemoryProved = true
+        let old = database.hash
+        database.received(hash: value)
+        if let memory = recalled.unchecked {
+            guard database.hash == memory.databaseHash else { return outdated("the phone's database has changed") }
+            recalled.prove()
             recallRest(of: memory)
-        } else if old != nil, old != databaseHash {
+        } else if old != nil, old != database.hash {
             lookAgain()
         }
     }
@@ -123,36 +109,33 @@ extension PhoneServiceFinder {
         }
         metaRead(value.value, of: transport)
         recall(transport.service)
-        guard let memory = remembered, !steps.contains(where: \.isCheckOfMemory) else { return }
+        guard let memory = recalled.unchecked, !agenda.checksMemory else { return }
         recallRest(of: memory)
     }
 
     /// Takes from memory all that it is good for, and does what it leaves to do.
     private mutating func recallRest(of memory: PhoneServiceCache) {
-        remembered = nil
-        if isMemoryProved || memory.isPromised {
-            genericAttribute = memory.genericAttribute
-            hasPromisedChanges = memory.isPromised
-            // A handle that is not proved would make the watch deaf to the indication that says so.
-            if isMemoryProved { serviceChanged = genericAttribute?[.serviceChanged]?.value }
+        recalled.endCheck()
+        if recalled.isProved || memory.isPromised {
+            database.recall(memory, isProved: recalled.isProved)
             for wanted in wanted where memory.searched.contains(wanted) {
                 // That there was no companion is not worth remembering without a proof.
-                guard isMemoryProved || wanted != .ppogatt || memory.knowsEveryCompanion else { continue }
+                guard recalled.isProved || wanted != .ppogatt || memory.knowsEveryCompanion else { continue }
                 searched.append(wanted)
                 for service in memory.services where service.uuid == wanted.uuid {
-                    guard isMemoryProved || wanted != .ppogatt else { continue }
-                    if let meta = PPoGATTService(service)?.meta { metas[meta] = memory.metas[meta] }
+                    guard recalled.isProved || wanted != .ppogatt else { continue }
+                    metas.recall(service, from: memory)
                     recall(service)
                 }
             }
         }
-        if !hasExchangedMTU { steps.append(.exchangeMTU) }
-        if let configuration = genericAttribute?[.serviceChanged]?.configuration {
-            steps.append(.subscribeToServiceChanged(configuration))
-        } else if !isMemoryProved {
-            steps += [.readDatabaseHash, .find(.genericAttribute)]
-        } else if genericAttribute == nil {
-            steps.append(.find(.genericAttribute))
+        if !agenda.hasExchangedMTU { agenda.steps.append(.exchangeMTU) }
+        if let configuration = database.configuration {
+            agenda.steps.append(.subscribeToServiceChanged(configuration))
+        } else if !recalled.isProved {
+            agenda.steps += [.readDatabaseHash, .find(.genericAttribute)]
+        } else if database.genericAttribute == nil {
+            agenda.steps.append(.find(.genericAttribute))
         }
         for wanted in wanted where !searched.contains(wanted) { lookAgain(for: wanted.uuid) }
     }
@@ -160,51 +143,29 @@ extension PhoneServiceFinder {
     private mutating func recall(_ service: PhoneService) {
         guard !found.contains(service) else { return }
         found.append(service)
-        recalled.append(service)
+        recalled.use(service)
         events.append(.found(service))
     }
 
     /// Memory is wrong somewhere: what nothing else vouches for is dropped, and everything is looked for afresh.
     mutating func outdated(_ why: String) {
         events.append(.problem("what is remembered of the phone's services is out of date: \(why)"))
-        for service in recalled where !isMemoryProved {
-            if !hasSaidWhoseItIs(service) { remove(service) }
-        }
-        remembered = nil
-        isMemoryProved = false
-        recalled = []
+        for service in recalled.services where !recalled.isProved && !metas.areFresh(of: service) { remove(service) }
+        recalled.forget()
         searched = []
         forgotten = []
-        for meta in metas.keys where !freshMetas.contains(meta) { metas[meta] = nil }
-        genericAttribute = nil
-        serviceChanged = nil
-        hasPromisedChanges = false
-        isSubscribedToChanges = false
+        metas.removeRecalled()
+        database.forget()
         startAfresh()
     }
 
     /// The phone says that a range of its database changed: memory of it, if that is all there is, is worth nothing.
     mutating func doubtMemory(of range: AttributeHandleRange) {
-        guard !isMemoryProved else { return }
-        if let memory = remembered, memory.databaseHash == nil {
-            // The rest of it; what is being checked is worth something if it passes.
-            remembered?.services = []
-            remembered?.searched = []
-        }
-        for service in recalled where service.range.overlaps(range) && !hasSaidWhoseItIs(service) {
+        guard !recalled.isProved else { return }
+        recalled.doubt()
+        for service in recalled.services where service.range.overlaps(range) && !metas.areFresh(of: service) {
             remove(service)
-            if let index = recalled.firstIndex(of: service) { recalled.remove(at: index) }
+            _ = recalled.release(service)
         }
-    }
-
-    /// A PPoGATT service whose meta value was read on this link is one, whatever else is not as it was.
-    private func hasSaidWhoseItIs(_ service: PhoneService) -> Bool {
-        PPoGATTService(service).map { freshMetas.contains($0.meta) } ?? false
-    }
-}
-
-extension PhoneServiceFinder.Step {
-    fileprivate var isCheckOfMemory: Bool {
-        if case .checkMeta = self { true } else { false }
     }
 }

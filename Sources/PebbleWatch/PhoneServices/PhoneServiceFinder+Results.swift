@@ -11,7 +11,8 @@ extension PhoneServiceFinder {
         case (.checkMeta(let transport, let meta), .values(let values)):
             receivedMeta(values, of: transport, expecting: meta)
         case (.survey(let step), let response):
-            surveyed(step, response)
+            agenda.steps += survey.answered(step, response).map(Step.survey)
+            endSurveyIfComplete()
         case (.find(let wanted), .services(let services)):
             foundServices(services.map(\.range), of: wanted)
         case (.findCharacteristics(let outline), .characteristics(let found)):
@@ -49,19 +50,16 @@ extension PhoneServiceFinder {
     mutating func remove(_ service: PhoneService) {
         guard let index = found.firstIndex(of: service) else { return }
         found.remove(at: index)
-        if let meta = PPoGATTService(service)?.meta {
-            metas[meta] = nil
-            freshMetas.remove(meta)
-        }
+        metas.remove(service)
         events.append(.vanished(service))
     }
 
     /// Of what changed up to now the phone has said nothing, unless it is one that remembers who is to be told.
     private mutating func subscribedToServiceChanged() {
-        isSubscribedToChanges = true
-        if databaseHash != nil {
-            steps.append(.readDatabaseHash)
-        } else if !hasPromisedChanges {
+        database.subscribed()
+        if database.hash != nil {
+            agenda.steps.append(.readDatabaseHash)
+        } else if !database.hasPromisedChanges {
             lookAgain()
         }
     }
@@ -73,87 +71,49 @@ extension PhoneServiceFinder {
         for service in forgotten where service.uuid == wanted.uuid {
             if let index = forgotten.firstIndex(of: service) { forgotten.remove(at: index) }
         }
-        // What an earlier look has left to do may be out of date, and would be done twice.
-        for index in steps.indices.reversed() {
-            if case .findCharacteristics(let outline) = steps[index], outline.wanted == wanted {
-                steps.remove(at: index)
-            }
-        }
+        agenda.dropOutlines(of: wanted)
         var known: Set<AttributeHandleRange> = []
         for service in found where service.uuid == wanted.uuid { known.insert(service.range) }
         // At once: somebody waits for the first message, and what comes behind takes time.
         for range in ranges.prefix(Self.serviceLimit).reversed() where !known.contains(range) {
-            steps.prepend(.findCharacteristics(Outline(wanted: wanted, range: range)))
+            agenda.steps.prepend(.findCharacteristics(PhoneServiceOutline(of: wanted, at: range)))
         }
     }
 
-    private mutating func foundCharacteristics(_ found: [DiscoveredCharacteristic], of outline: Outline) {
+    private mutating func foundCharacteristics(_ found: [DiscoveredCharacteristic], of outline: PhoneServiceOutline) {
         var outline = outline
-        for characteristic in found {
-            guard let wanted = outline.wanted[characteristic.uuid], outline[characteristic.uuid] == nil else {
-                continue
-            }
-            outline.characteristics.append(
-                PhoneService.Characteristic(
-                    uuid: characteristic.uuid,
-                    properties: characteristic.properties,
-                    value: characteristic.value,
-                    configuration: nil
-                )
-            )
-            if wanted.isSubscribedTo, let descriptors = found.descriptors(of: characteristic, in: outline.range) {
-                outline.unconfigured.append((outline.characteristics.endIndex - 1, descriptors))
-            }
-        }
+        outline.found(found)
         goOn(with: outline)
     }
 
-    private mutating func foundDescriptors(_ descriptors: [DiscoveredDescriptor], of outline: Outline) {
+    private mutating func foundDescriptors(_ descriptors: [DiscoveredDescriptor], of outline: PhoneServiceOutline) {
         var outline = outline
-        guard let (index, _) = outline.unconfigured.popFirst(), outline.characteristics.indices.contains(index) else {
-            return
-        }
-        let bare = outline.characteristics[index]
-        outline.characteristics[index] = PhoneService.Characteristic(
-            uuid: bare.uuid,
-            properties: bare.properties,
-            value: bare.value,
-            configuration: descriptors.first { $0.uuid == .clientCharacteristicConfiguration }?.handle
-        )
-        goOn(with: outline)
+        if outline.found(descriptors) { goOn(with: outline) }
     }
 
     /// Looks for what is still missing of a service, or reports it.
-    mutating func goOn(with outline: Outline) {
-        guard outline.unconfigured.isEmpty else { return steps.prepend(.findConfiguration(outline)) }
-        let service = PhoneService(
-            uuid: outline.wanted.uuid,
-            range: outline.range,
-            characteristics: outline.characteristics
-        )
-        for wanted in outline.wanted.characteristics where wanted.isRequired {
-            guard let characteristic = service[wanted.uuid] else {
-                return report(service, "lacks the characteristic \(wanted.uuid)")
+    private mutating func goOn(with outline: PhoneServiceOutline) {
+        switch outline.state {
+        case .incomplete:
+            agenda.steps.prepend(.findConfiguration(outline))
+        case .unusable(let problem):
+            events.append(.problem("the phone's service \(outline.wanted.uuid) at \(outline.range) \(problem)"))
+        case .complete(let service) where service.uuid == .genericAttribute:
+            database.found(service)
+            if let configuration = database.configuration {
+                agenda.steps.prepend(.subscribeToServiceChanged(configuration))
             }
-            guard !wanted.isSubscribedTo || characteristic.configuration != nil else {
-                return report(service, "cannot be subscribed to")
-            }
+        case .complete(let service):
+            found.append(service)
+            events.append(.found(service))
         }
-        guard service.uuid != .genericAttribute else { return foundGenericAttribute(service) }
-        found.append(service)
-        events.append(.found(service))
     }
 
-    private mutating func report(_ service: PhoneService, _ problem: String) {
-        events.append(.problem("the phone's service \(service.uuid) at \(service.range) \(problem)"))
-    }
-
-    private mutating func foundGenericAttribute(_ service: PhoneService) {
-        genericAttribute = service
-        guard let changed = service[.serviceChanged] else { return }
-        serviceChanged = changed.value
-        // Android has no configuration there and counts every client as subscribed.
-        guard let configuration = changed.configuration else { return }
-        steps.prepend(.subscribeToServiceChanged(configuration))
+    /// Reports what is wanted of all that the survey saw, once it saw everything.
+    mutating func endSurveyIfComplete() {
+        guard !agenda.isSurveying else { return }
+        agenda.steps.append(.exchangeMTU)
+        for outline in survey.outlines(of: wanted + [.genericAttribute]) { goOn(with: outline) }
+        survey = PhoneServiceSurvey()
     }
 }

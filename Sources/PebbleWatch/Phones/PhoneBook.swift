@@ -26,10 +26,7 @@ struct PhoneBook: Sendable {
     }
 
     /// What is remembered of a bonded phone.
-    subscript(identity: LEAddress) -> RememberedPhone? {
-        get { all[identity] }
-        set { all[identity] = newValue }
-    }
+    subscript(identity: LEAddress) -> RememberedPhone? { all[identity] }
 
     /// The phones that are bonded, by identity address.
     var identities: [LEAddress] { all.keys.sorted { $0.address.value < $1.address.value } }
@@ -64,6 +61,37 @@ struct PhoneBook: Sendable {
 
     /// The bonds of the watch that ran before are stored, as far as they still count.
     mutating func follow(_ earlier: PhoneBook) { stored = earlier.stored.intersection(all.keys) }
+
+    // MARK: What is remembered of them
+
+    /// Remembers what a phone has subscribed to. The database that it knows counts as the present one unless it has not heard
+    /// of a change.
+    /// - Parameter hash: of the present database.
+    /// - Returns: the change for the store; nil if nothing changed, or the store does not have the phone's bond.
+    mutating func remember(_ client: GATTClientState, _ hash: [UInt8], of identity: LEAddress) -> MemoryChange? {
+        guard var phone = all[identity], stored.contains(identity) else { return nil }
+        phone.client = client
+        if client.isChangeAware { phone.seenDatabaseHash = hash }
+        guard phone != all[identity] else { return nil }
+        all[identity] = phone
+        return .client(identity, phone.client, seenDatabaseHash: phone.seenDatabaseHash)
+    }
+
+    /// Remembers a phone's services.
+    /// - Returns: the change for the store; nil if nothing changed.
+    mutating func remember(_ services: PhoneServiceCache, of identity: LEAddress) -> MemoryChange? {
+        guard all[identity]?.services != services else { return nil }
+        all[identity]?.services = services
+        return .phoneServices(identity, services)
+    }
+
+    /// Forgets a phone's services.
+    /// - Returns: the change for the store; nil if there were none.
+    mutating func forgetServices(of identity: LEAddress) -> MemoryChange? {
+        guard all[identity]?.services != nil else { return nil }
+        all[identity]?.services = nil
+        return .phoneServices(identity, PhoneServiceCache())
+    }
 
     // MARK: Who may come
 

@@ -7,9 +7,12 @@ extension Watch {
     mutating func handle(_ event: SecurityEvent, at now: Duration) {
         switch event {
         case .prompt(let prompt):
-            handle(prompt, at: now)
+            links.answer(prompt, &core, at: now)
         case .bonded(let connection, let bond):
-            bonded(bond, on: connection, at: now)
+            // A phone that asked for another key with the old one in use is the same phone.
+            let isRenewal = links[connection]?.record.isRestored == true && links[connection]?.identity == bond.identity
+            core.add(bond, isRenewal: isRenewal)
+            links.endDistrusted(besides: connection, &core, at: now)
         case .pairingCompleted(let connection, let summary):
             core.phones.prompts[connection] = nil
             links[connection]?.policy.release(.pairing, at: now)
@@ -32,91 +35,16 @@ extension Watch {
 
     // MARK: Bonds
 
-    private mutating func bonded(_ bond: Bond, on connection: ConnectionHandle, at now: Duration) {
-        // A phone that asked for another key with the old one in use is the same phone.
-        let isRenewal = links[connection]?.record.isRestored == true && links[connection]?.identity == bond.identity
-        core.phones.add(bond, isRenewal: isRenewal)
-        let limit = configuration.pairing.phoneLimit
-        core.store.append(.bond(bond, replacingOthers: limit <= 1, keepingClient: isRenewal))
-        let others = (core.host.security?.bonds ?? []).map(\.identity).filter { $0 != bond.identity }
-        for other in others.prefix(max(0, others.count + 1 - limit)) {
-            if limit > 1 { core.store.append(.forget(other)) }
-            core.removeBond(other)
-            core.emit(.forgotten(other))
-        }
-        endDistrustedLinks(besides: connection, at: now)
-    }
-
-    /// A phone is bonded: links end whose trust came from a key that counts no more, or from the time before there was an
-    /// owner.
-    private mutating func endDistrustedLinks(besides connection: ConnectionHandle, at now: Duration) {
-        let bonded = core.host.security?.identity(on: connection)
-        let isClosedNow = configuration.pairing.answer(to: .stranger, isWindowOpen: false) == .no
-        for other in links.keys.sorted() where other != connection {
-            // The first phone was let in, or the one that the window was for: not the first two.
-            if isClosedNow { core.host.security?.cancelPairing(other, at: now) }
-            guard core.host.connection(other)?.security.isEncrypted == true else { continue }
-            let proven = core.host.security?.provenIdentity(on: other)
-            if proven == nil || proven == bonded { links[other]?.end(because: .replaced, &core.host, at: now) }
-        }
-    }
-
     /// The store has a phone's bond.
     mutating func bondStored(_ identity: LEAddress, at now: Duration) {
         guard core.phones.bondStored(identity) else { return }
-        closePairingWindow(at: now)
+        presence.closePairingWindow(&core, at: now)
         core.host.security?.bondStored(identity)
-        updatePairability(at: now)
+        presence.updatePairability(&core, at: now)
         // What a phone subscribed to on a link that it has proved is kept from now on.
         for connection in links.keys {
             links[connection]?.rememberClient(&core, database)
             links[connection]?.rememberServices(&core)
-        }
-    }
-
-    // MARK: Who may pair
-
-    /// A phone said something over a link that its key encrypts: it has the key.
-    mutating func heard(on connection: ConnectionHandle, at now: Duration) {
-        guard let phone = core.host.security?.provenIdentity(on: connection), core.phones.heard(phone) else { return }
-        updatePairability(at: now)
-    }
-
-    mutating func closePairingWindow(at now: Duration) {
-        guard core.phones.isWindowOpen else { return }
-        core.phones.windowEnd = nil
-        presence.receive(.pairingWindow(isOpen: false), at: now)
-    }
-
-    /// Tells the Security Manager and the advertising policy who may come.
-    mutating func updatePairability(at now: Duration) {
-        if let end = core.phones.windowEnd, end <= now { closePairingWindow(at: now) }
-        let isPairable = core.phones.isPairable
-        core.host.security?.isPairable = isPairable
-        if isReady {
-            if isPairable != wasPairable { core.emit(.pairable(isPairable)) }
-            wasPairable = isPairable
-        }
-        presence.receive(.bonds(count: core.phones.all.count), at: now)
-    }
-
-    private mutating func handle(_ prompt: PairingPrompt, at now: Duration) {
-        let connection = prompt.id.connection
-        let answer = core.phones.answer(
-            isProven: core.host.security?.provenIdentity(on: connection) != nil,
-            isKnown: core.host.security?.identity(on: connection) != nil
-        )
-        switch (answer, prompt.kind) {
-        case (.no, _):
-            // It was closed while the phone paired.
-            core.answer(prompt, with: .reject, at: now)
-        case (.yes, .confirmPairing), (.yes, .numericComparison):
-            core.answer(prompt, with: .acceptUnseen, at: now)
-        case (.yes, .displayPasskey), (.yes, .requestPasskey), (.ask, _):
-            // Showing a number needs no answer; taking one, or a button, needs a person.
-            core.phones.prompts[connection] = prompt
-            links[connection]?.policy.need(.pairing, at: now)
-            core.emit(.pairingPrompt(prompt))
         }
     }
 
@@ -142,6 +70,29 @@ extension Watch {
     }
 }
 
+extension PhoneLinks {
+    /// A pairing wants an answer, now or from a person.
+    mutating func answer(_ prompt: PairingPrompt, _ core: inout WatchCore, at now: Duration) {
+        let connection = prompt.id.connection
+        let answer = core.phones.answer(
+            isProven: core.host.security?.provenIdentity(on: connection) != nil,
+            isKnown: core.host.security?.identity(on: connection) != nil
+        )
+        switch (answer, prompt.kind) {
+        case (.no, _):
+            // It was closed while the phone paired.
+            core.answer(prompt, with: .reject, at: now)
+        case (.yes, .confirmPairing), (.yes, .numericComparison):
+            core.answer(prompt, with: .acceptUnseen, at: now)
+        case (.yes, .displayPasskey), (.yes, .requestPasskey), (.ask, _):
+            // Showing a number needs no answer; taking one, or a button, needs a person.
+            core.phones.prompts[connection] = prompt
+            self[connection]?.policy.need(.pairing, at: now)
+            core.emit(.pairingPrompt(prompt))
+        }
+    }
+}
+
 extension PhoneConnection {
     /// Tells the owner, once for a link and reason: a phone may ask as often as it likes.
     mutating func refusePairing(
@@ -158,6 +109,27 @@ extension PhoneConnection {
 }
 
 extension WatchCore {
+    /// A phone has a new bond: others make way, if it is one too many.
+    /// - Parameter isRenewal: whether it is the phone that had the old one; any other starts as a new one.
+    fileprivate mutating func add(_ bond: Bond, isRenewal: Bool) {
+        phones.add(bond, isRenewal: isRenewal)
+        let limit = configuration.pairing.phoneLimit
+        store.append(.bond(bond, replacingOthers: limit <= 1, keepingClient: isRenewal))
+        let others = (host.security?.bonds ?? []).map(\.identity).filter { $0 != bond.identity }
+        for other in others.prefix(max(0, others.count + 1 - limit)) {
+            if limit > 1 { store.append(.forget(other)) }
+            removeBond(other)
+            emit(.forgotten(other))
+        }
+    }
+
+    /// A phone said something over a link that its key encrypts: it has the key.
+    /// - Returns: whether that is news.
+    mutating func heard(on connection: ConnectionHandle) -> Bool {
+        guard let phone = host.security?.provenIdentity(on: connection) else { return false }
+        return phones.heard(phone)
+    }
+
     mutating func removeBond(_ identity: LEAddress) {
         phones.remove(identity)
         host.security?.deleteBond(identity)
@@ -185,6 +157,17 @@ extension WatchCore {
         let waiting = phones.waitingPrompts.filter { $0.kind == .requestPasskey }
         guard !waiting.isEmpty else { throw .noPasskeyIsAsked }
         for prompt in waiting { answer(prompt, with: .passkey(passkey), at: now) }
+    }
+
+    /// Makes secrets for a phone that pairs out of band.
+    /// - Parameter privateAddress: the watch's private address, if it uses any.
+    mutating func makeOutOfBandData(
+        for privateAddress: DeviceAddress?
+    ) throws(WatchCommandError) -> WatchCommandResult {
+        try checkPairing()
+        guard let data = host.security?.makeOutOfBandData() else { throw .noSecrets }
+        let device = privateAddress.map(LEAddress.random) ?? configuration.identity.address
+        return .outOfBandData(OutOfBandBlock(device: device, data: PeerOutOfBandData(secureConnections: data)))
     }
 
     func checkPairing() throws(WatchCommandError) {

@@ -7,23 +7,12 @@ import PebbleProtocol
 extension Watch {
     /// Gives a GATT event to the service that it concerns, and does what phones ask for by it.
     mutating func handleByServices(_ event: GATTEvent, on connection: ConnectionHandle, at now: Duration) {
-        describe(connection)
+        profiles.services.describe(connection, links, core)
         profiles.handle(event, &core.host, at: now)
         while let request = profiles.services.pairing.nextRequest() { handle(request, at: now) }
         while let change = profiles.services.reversed?.nextChange() {
             links[change.connection]?.reversedSubscriptionChanged(to: change.subscription, change.cause, &core, at: now)
         }
-    }
-
-    /// Changes services, and sends what is new to phones.
-    mutating func updateServices(at now: Duration, _ change: (inout WatchProfiles) -> Void) {
-        profiles.update(&core.host, at: now, change)
-        var hasChanged = false
-        while let range = profiles.nextDatabaseChange() {
-            database.changes.changed(range)
-            hasChanged = true
-        }
-        if hasChanged { database.updateHash(&core, &profiles, at: now) }
     }
 
     /// A value of the pairing service has changed for a phone.
@@ -33,37 +22,10 @@ extension Watch {
         evenIfNotSubscribed: Bool = false,
         at now: Duration
     ) {
-        describe(connection)
-        updateServices(at: now) {
+        profiles.services.describe(connection, links, core)
+        database.update(&profiles, &core, at: now) {
             $0.pairing.changed(value, on: connection, evenIfNotSubscribed: evenIfNotSubscribed)
         }
-    }
-
-    /// Tells the pairing service how a link is.
-    private mutating func describe(_ connection: ConnectionHandle) {
-        guard let link = core.host.connection(connection), links[connection] != nil else { return }
-        let connectivity = ConnectivityStatus(
-            isBonded: link.security.isBonded,
-            isEncrypted: link.security.isEncrypted,
-            hasGateway: !core.phones.stored.isEmpty,
-            isReversedPPoGATT: configuration.reversedRules == .reversedV1
-                && links[connection]?.transports[.reversed] != nil,
-            lastPairingResult: links[connection]?.record.lastPairingResult ?? 0
-        )
-        let parameters = ConnectionParametersStatus(
-            supportsLongPackets: core.host.capabilities.supportsDataLengthExtension,
-            interval: link.interval.rawValue,
-            latency: link.latency,
-            supervisionTimeout: link.supervisionTimeout.rawValue
-        )
-        profiles.services.pairing.describe(
-            connection,
-            PairingService.Link(
-                connectivity: connectivity,
-                mtu: links[connection]?.mtu ?? ATT.defaultMTU,
-                parameters: parameters
-            )
-        )
     }
 
     // MARK: What phones ask for
@@ -112,60 +74,10 @@ extension Watch {
 
     // MARK: Streams
 
-    /// Publishes a stream, which phones can open from now on, or withdraws it.
-    mutating func publish(_ stream: WatchStream, _ isPublished: Bool, at now: Duration) {
-        guard let index = profiles.services.streams.firstIndex(where: { $0.stream == stream }) else { return }
-        let published = profiles.services.streams[index].spsm
-        var spsm: SPSM?
-        if isPublished {
-            guard published == nil else { return }
-            let isOpen = configuration.linkSecurity == .insecureTestLink
-            let listener = ChannelListener(requirement: isOpen ? .open : .encrypted, parameters: stream.parameters)
-            do {
-                spsm = try core.host.channels.listen(listener)
-            } catch {
-                return core.log(.error, .l2cap, "\(stream) cannot be published: \(error)")
-            }
-        } else {
-            guard let published else { return }
-            core.host.channels.stopListening(published, at: now)
-        }
-        updateServices(at: now) { $0.streams[index].publish(spsm) }
-        core.emit(.streamPublished(stream, spsm))
-    }
-
     /// The streams that are published, and where.
     var spsms: [WatchStream: SPSM] {
         var spsms: [WatchStream: SPSM] = [:]
         for service in profiles.services.streams { spsms[service.stream] = service.spsm }
         return spsms
-    }
-}
-
-// MARK: - Service Changed
-
-extension Watch {
-    /// Sends the Service Changed indications that are due.
-    mutating func indicateDatabaseChanges(at now: Duration) {
-        while let indication = database.changes.nextIndication(at: now) {
-            let connection = indication.connection
-            // A phone that has read the hash knows already.
-            if links[connection]?.record.isRestored == true,
-                core.host.gatt.clientState(of: connection)?.isChangeAware == true
-            {
-                database.changes.isAware(connection)
-                _ = database.changes.confirmed(connection)
-                links[connection]?.rememberClient(&core, database)
-                continue
-            }
-            do {
-                let handle = core.handles.serviceChanged
-                try core.host.gatt.indicate(indication.value[...], of: handle, on: connection, at: now)
-                core.log(.info, .gatt, "\(connection): told that handles \(indication.range) changed")
-            } catch {
-                database.changes.wasNotSent(indication)
-                core.log(.info, .gatt, "\(connection): not told yet that the database changed: \(error)")
-            }
-        }
     }
 }

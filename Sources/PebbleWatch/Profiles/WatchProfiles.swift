@@ -40,6 +40,37 @@ struct WatchProfiles: ServiceSet {
         for index in streams.indices { visitor.visit(&streams[index]) }
     }
 
+    /// Tells the pairing service how a link is.
+    mutating func describe(
+        _ connection: ConnectionHandle,
+        _ links: borrowing PhoneLinks,
+        _ core: borrowing WatchCore
+    ) {
+        guard let link = core.host.connection(connection), links[connection] != nil else { return }
+        let connectivity = ConnectivityStatus(
+            isBonded: link.security.isBonded,
+            isEncrypted: link.security.isEncrypted,
+            hasGateway: !core.phones.stored.isEmpty,
+            isReversedPPoGATT: core.configuration.reversedRules == .reversedV1
+                && links[connection]?.transports[.reversed] != nil,
+            lastPairingResult: links[connection]?.record.lastPairingResult ?? 0
+        )
+        let parameters = ConnectionParametersStatus(
+            supportsLongPackets: core.host.capabilities.supportsDataLengthExtension,
+            interval: link.interval.rawValue,
+            latency: link.latency,
+            supervisionTimeout: link.supervisionTimeout.rawValue
+        )
+        pairing.describe(
+            connection,
+            PairingService.Link(
+                connectivity: connectivity,
+                mtu: links[connection]?.mtu ?? ATT.defaultMTU,
+                parameters: parameters
+            )
+        )
+    }
+
     /// Where the values are that the watch itself has to do with, once the services are bound.
     var handles: WatchHandles {
         WatchHandles(

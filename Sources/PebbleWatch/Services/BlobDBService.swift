@@ -17,6 +17,8 @@ struct BlobDBService: EndpointService {
         /// A notification that was there has another status.
         case notificationChanged(TimelineItem)
         case deleted(BlobDBDatabase, key: [UInt8])
+        /// A pin is gone, and its reminders with it.
+        case pinDeleted([(database: BlobDBDatabase, key: [UInt8])])
         case cleared(BlobDBDatabase)
     }
 
@@ -107,6 +109,9 @@ extension BlobDBService {
                 return try insertion(into: database, record, timestamp: timestamp, in: context)
             case .delete(let database, let key):
                 let deletion = try rules(of: database).deletion(of: key)
+                guard database != .pins else {
+                    return Self.pinDeletion(deletion.key, context.store.databases) ?? .answer(deletion.statusIfMissing)
+                }
                 guard context.store.databases[database, deletion.key] != nil else {
                     return .answer(deletion.statusIfMissing)
                 }
@@ -125,6 +130,21 @@ extension BlobDBService {
         } catch {
             return .answer(error.status)
         }
+    }
+
+    /// A pin takes the reminders with it whose parent is its key, as in the firmware: also those of a pin that is gone already.
+    /// - Returns: nil if there is nothing to delete.
+    private static func pinDeletion(_ key: [UInt8], _ databases: BlobDatabases) -> Verdict? {
+        var places: [(database: BlobDBDatabase, key: [UInt8])] = databases[.pins, key] == nil ? [] : [(.pins, key)]
+        for reminder in databases.keys(of: .reminders) {
+            guard let value = databases[.reminders, reminder]?.value, let item = try? TimelineItem(value[...]),
+                item.parent.key == key
+            else { continue }
+            places.append((.reminders, reminder))
+        }
+        guard !places.isEmpty else { return nil }
+        let changes = places.map { ServiceChange.recordRemoved($0.database, key: $0.key) }
+        return .store(changes.count == 1 ? changes[0] : .several(changes), .pinDeleted(places))
     }
 
     private func rules(of database: BlobDBDatabase) throws(DatabaseRules.Refusal) -> DatabaseRules {
@@ -248,6 +268,8 @@ extension BlobDBService {
             context.emit(.recordChanged(database, key: key, value: value))
         case .deleted(let database, let key):
             context.emit(.recordRemoved(database, key: key))
+        case .pinDeleted(let places):
+            for (database, key) in places { context.emit(.recordRemoved(database, key: key)) }
         case .cleared(let database):
             context.emit(.databaseCleared(database))
         }

@@ -2,13 +2,6 @@ import PebbleProtocol
 
 // What the running app says: to whom it goes, and what becomes of it while no companion is there to take it.
 
-/// A message that waits for a companion without a session.
-struct HeldMessage: Sendable {
-    let message: AppState.Outgoing
-    /// Whether a session had taken it, and was lost with it.
-    let hadBeenTaken: Bool
-}
-
 extension WatchSystem {
     /// Sends what the running app wants to say, and what waited for its companion.
     /// - Returns: false if something could not be sent, which the app has been told.
@@ -20,28 +13,28 @@ extension WatchSystem {
 
     mutating func send(_ item: AppState.Outgoing) -> Bool {
         guard let session = currentAppSession else {
-            if hold(item, hadBeenTaken: false) { return true }
+            if push.hold(item, hadBeenTaken: false, &services.apps) { return true }
             apps.notConnected(item.ticket)
             return false
         }
-        let push = AppMessagePush(
+        let content = AppMessagePush(
             transaction: item.transactionID,
             application: apps.runningUUID,
             dictionary: item.message
         )
-        let message = PebbleMessage(AppMessage.push(push))
-        guard sessions[session]?.send(message, marking: item.ticket) == true else {
+        let message = PebbleMessage(AppMessage.push(content))
+        guard sessions.open[session]?.send(message, marking: item.ticket) == true else {
             apps.notConnected(item.ticket)
             return false
         }
-        lastPush = (session, item)
-        emit(.message(session, .toPhone, message))
+        push.sent(item, on: session)
+        outbox.emit(.message(session, .toPhone, message))
         return true
     }
 
     /// What the phone that talks to the running app has said it can do.
     var currentPhoneCapabilities: Capabilities? {
-        guard let session = currentAppSession.flatMap({ sessions[$0] }), session.hasAnnouncedCapabilities else {
+        guard let session = currentAppSession.flatMap({ sessions.open[$0] }), session.hasAnnouncedCapabilities else {
             return nil
         }
         return session.phoneCapabilities
@@ -50,8 +43,8 @@ extension WatchSystem {
     /// The session that AppMessages of the running app go to: of those that may carry them the app's own, or the newest.
     private var currentAppSession: SessionID? {
         let uuid = apps.runningUUID
-        return newestSession { $0.application == uuid && isCarried(by: $0.companion) }
-            ?? newestSession { isCarried(by: $0.companion) }
+        return sessions.newest { $0.application == uuid && isCarried(by: $0.companion) }
+            ?? sessions.newest { isCarried(by: $0.companion) }
     }
 
     /// Whether AppMessages of the running app can go to a companion. An app that allows JavaScript talks to the Pebble app,
@@ -64,10 +57,6 @@ extension WatchSystem {
         guard companion.kind == .app else { return companion.kind == .hybrid }
         return companion.application == uuid || !companion.application.isLaunchable
     }
-
-    func newestSession(where isWanted: (Session) -> Bool) -> SessionID? {
-        sessions.keys.last { id in sessions[id].map(isWanted) ?? false }
-    }
 }
 
 // MARK: - Waiting for a companion
@@ -75,18 +64,11 @@ extension WatchSystem {
 extension WatchSystem {
     /// Whether the running app has a message for a companion that has no session. The owner, who knows the phones, then says
     /// ``stopWaiting(at:)`` unless one of them can bring the companion back; it is given up with the message's own time.
-    var isWaitingForCompanion: Bool { heldMessage.map { apps.isHolding($0.message.ticket) } ?? false }
-
-    /// Whether the companion is to be woken: once for each message that waits.
-    mutating func takeWakingWanted() -> Bool {
-        defer { isWakingWanted = false }
-        return isWakingWanted
-    }
+    var isWaitingForCompanion: Bool { push.held.map { apps.isHolding($0.message.ticket) } ?? false }
 
     /// No phone can bring the companion back.
     mutating func stopWaiting(at now: Duration) {
-        guard let held = heldMessage else { return }
-        heldMessage = nil
+        guard let held = push.takeHeld() else { return }
         handle(at: now) { system, _ in
             // What a session had taken may have arrived, and keeps its time.
             guard system.apps.release(held.message.ticket), !held.hadBeenTaken else { return }
@@ -96,22 +78,12 @@ extension WatchSystem {
 
     /// An AppMessage was lost with its session.
     mutating func lost(_ ticket: AppMessageTicket, hadBeenTaken: Bool) {
-        if let lastPush, lastPush.message.ticket == ticket, hold(lastPush.message, hadBeenTaken: hadBeenTaken) {
-            return
-        }
+        if let message = push.message(ticket), push.hold(message, hadBeenTaken: hadBeenTaken, &services.apps) { return }
         if !hadBeenTaken { apps.notConnected(ticket) }
     }
 
-    private mutating func hold(_ message: AppState.Outgoing, hadBeenTaken: Bool) -> Bool {
-        guard apps.hold(message.ticket) else { return false }
-        heldMessage = HeldMessage(message: message, hadBeenTaken: hadBeenTaken)
-        isWakingWanted = true
-        return true
-    }
-
     private mutating func sendHeldMessage() -> Bool {
-        guard let message = heldMessage?.message, currentAppSession != nil else { return true }
-        heldMessage = nil
+        guard push.held != nil, currentAppSession != nil, let message = push.takeHeld()?.message else { return true }
         guard apps.release(message.ticket) else { return true }
         return send(message)
     }

@@ -10,7 +10,7 @@ extension WatchSystem {
 
     /// Takes in a message of a phone's.
     mutating func handle(_ message: PebbleMessage, on id: SessionID, at now: Duration) {
-        emit(.message(id, .fromPhone, message))
+        outbox.emit(.message(id, .fromPhone, message))
         handle(at: now, runningApp: false) { system, context in
             context.sender = system.sender(id)
             do throws(ByteDecodingError) {
@@ -18,22 +18,22 @@ extension WatchSystem {
             } catch {
                 context.log(.warning, .session, "\(message.endpoint): \(error); the message is dropped")
             }
-            if let phone = context.phoneVersion { system.sessions[id]?.announce(phone.capabilities) }
+            if let phone = context.phoneVersion { system.sessions.open[id]?.announce(phone.capabilities) }
         }
     }
 
     private func sender(_ id: SessionID) -> ServiceContext.Sender? {
-        guard let session = sessions[id] else { return nil }
+        guard let session = sessions.open[id] else { return nil }
         return ServiceContext.Sender(
             companion: session.companion,
             hasAnnouncedCapabilities: session.hasAnnouncedCapabilities,
-            hasLastPush: lastPush?.session == id
+            hasLastPush: push.hasGone(to: id)
         )
     }
 
     /// Says no to a message that its session may not carry.
     mutating func refuse(_ header: MessageDeframer.Header, on id: SessionID, at now: Duration) {
-        guard let kind = sessions[id]?.kind else { return }
+        guard let kind = sessions.open[id]?.kind else { return }
         let isRecovery = isRecovery
         handle(at: now, runningApp: false) { _, context in
             context.log(.warning, .session, "\(header.endpoint) refused on a \(kind) session")
@@ -47,8 +47,8 @@ extension WatchSystem {
 
     /// Tells the Pebble app which app started or stopped, in the words that it knows.
     mutating func announce(_ state: ServiceContext.RunState) {
-        for id in sessions.keys {
-            guard let session = sessions[id], session.kind != .app else { continue }
+        for id in sessions.open.keys {
+            guard let session = sessions.open[id], session.kind != .app else { continue }
             let message: PebbleMessage
             if session.phoneCapabilities.contains(.appRunState) {
                 switch state {
@@ -71,8 +71,8 @@ extension WatchSystem {
 
     /// Gives a message to its session.
     mutating func send(_ reply: ServiceContext.Reply) {
-        guard sessions[reply.session]?.send(reply.message) == true else {
-            emit(
+        guard sessions.open[reply.session]?.send(reply.message) == true else {
+            outbox.emit(
                 .diagnostic(
                     Diagnostic(
                         severity: .warning,
@@ -83,12 +83,12 @@ extension WatchSystem {
             )
             return
         }
-        emit(.message(reply.session, .toPhone, reply.message))
+        outbox.emit(.message(reply.session, .toPhone, reply.message))
     }
 
     /// Hands over more of a screenshot and its like, as long as the transport keeps up.
     mutating func pumpTransfers(on id: SessionID) {
-        while outboundByteCount(of: id) < Self.transferBacklog, isOpen(id),
+        while outboundByteCount(of: id) < Self.transferBacklog, sessions.isOpen(id),
             let message = services.nextMessage(on: id)
         {
             send(ServiceContext.Reply(session: id, message: message))

@@ -1,6 +1,5 @@
 import BluetoothHost
 import ByteCoding
-import DequeModule
 import PebbleProtocol
 
 /// Everything above the transports: sessions, the services that companions call, and the app that runs.
@@ -8,30 +7,19 @@ import PebbleProtocol
 /// A transport opens a session, feeds it bytes, and takes bytes from it; the system does not know which kind of
 /// transport it is.
 struct WatchSystem: Sendable {
-    /// The firmware's limit on its event queue; beyond it the oldest are lost.
-    private static let eventLimit = 1024
-
     let identity: WatchIdentity
     let capabilities: Capabilities
     /// Whether recovery firmware runs, which knows fewer endpoints.
     let isRecovery: Bool
     var clock: WatchClock
-    /// In the order in which they were opened.
-    var sessions = SmallTable<SessionID, Session>()
-    var lastSession: UInt64 = 0
-    /// The running app's last message, and where it went.
-    var lastPush: (session: SessionID, message: AppState.Outgoing)?
-    /// The running app's message that waits for a companion without a session.
-    var heldMessage: HeldMessage?
-    /// Whether the companion that it waits for is still to be woken.
-    var isWakingWanted = false
+    /// The sessions that are open.
+    var sessions = SessionTable()
+    /// Where the running app's last message went, or what it waits for.
+    var push = PushDelivery()
     var services: WatchServices
     private(set) var randomness: RandomSource
-    private var events: Deque<WatchEvent> = []
-    private var changes: Deque<ServiceContext.Change> = []
-    private var phoneRequests: Deque<PhoneRequest> = []
-    /// Set when the watch is to restart.
-    private var restart: RestartCause?
+    /// What the system has for the owner, the store and phones.
+    var outbox = SystemOutbox()
 
     /// - Parameter randomness: where names of uploads come from; nothing secret does.
     init(
@@ -93,10 +81,10 @@ extension WatchSystem {
     }
 
     /// The next change for the store.
-    mutating func nextChange() -> ServiceContext.Change? { changes.popFirst() }
+    mutating func nextChange() -> ServiceContext.Change? { outbox.nextChange() }
 
     /// The next thing to be done on a phone.
-    mutating func nextPhoneRequest() -> PhoneRequest? { phoneRequests.popFirst() }
+    mutating func nextPhoneRequest() -> PhoneRequest? { outbox.nextPhoneRequest() }
 
     /// The store has carried out a change, or could not.
     mutating func changeFinished(for owner: ChangeOwner, failure: WatchStoreError?, at now: Duration) {
@@ -121,18 +109,10 @@ extension WatchSystem {
     }
 
     /// Whether the watch is to restart, and why; asking takes it back.
-    mutating func takeRestart() -> RestartCause? {
-        defer { restart = nil }
-        return restart
-    }
+    mutating func takeRestart() -> RestartCause? { outbox.takeRestart() }
 
     /// The next thing that happened.
-    mutating func nextEvent() -> WatchEvent? { events.popFirst() }
-
-    mutating func emit(_ event: WatchEvent) {
-        if events.count >= Self.eventLimit { events.removeFirst() }
-        events.append(event)
-    }
+    mutating func nextEvent() -> WatchEvent? { outbox.nextEvent() }
 }
 
 // MARK: - Steps
@@ -145,14 +125,14 @@ extension WatchSystem {
         runningApp: Bool = true,
         _ step: (inout WatchSystem, inout ServiceContext) -> Void
     ) {
-        let systemSession = newestSession { $0.kind != .app }
+        let systemSession = sessions.newestOfSystem
         var context = ServiceContext(
             now: now,
             identity: identity,
             capabilities: capabilities,
             isRecovery: isRecovery,
             systemSession: systemSession,
-            phoneCapabilities: systemSession.flatMap { sessions[$0]?.phoneCapabilities } ?? [],
+            phoneCapabilities: systemSession.flatMap { sessions.open[$0]?.phoneCapabilities } ?? [],
             knownApps: apps.knownApps,
             clock: clock,
             randomness: randomness
@@ -174,7 +154,7 @@ extension WatchSystem {
             isEverythingSent = deliver(&context)
         }
         services.takeStoreBack(from: &context)
-        for session in sessions.keys { pumpTransfers(on: session) }
+        for session in sessions.open.keys { pumpTransfers(on: session) }
         services.noteDeadline()
     }
 
@@ -186,7 +166,7 @@ extension WatchSystem {
             if let line = LogLine(event, seconds: context.clock.seconds(at: context.now)) {
                 context.store.log.append(line)
             }
-            emit(event)
+            outbox.emit(event)
         }
         var isEverythingSent = true
         for item in context.outgoing {
@@ -199,14 +179,10 @@ extension WatchSystem {
         }
         for state in context.runStates { announce(state) }
         randomness = context.randomness
-        restart = context.restart ?? restart
-        changes.append(contentsOf: context.changes)
-        phoneRequests.append(contentsOf: context.phoneRequests)
+        outbox.take(from: &context)
         context.events = []
         context.outgoing = []
         context.runStates = []
-        context.changes = []
-        context.phoneRequests = []
         return isEverythingSent
     }
 }
