@@ -50,7 +50,7 @@ struct EventTests {
         #expect(error.packet == HCIEvent.hardwareError(error).packet)
     }
 
-    @Test("A failed connection says so, even with nonsense in the parameters that mean nothing")
+    @Test("A failed connection is decoded, even with invalid values in its unused parameters")
     func failedConnection() throws {
         let nonsense = [UInt8](hexadecimal: "3e 13 01 3e ffff 77 99 ffffffffffff ffff ffff ffff ff") ?? []
         #expect(

@@ -9,7 +9,7 @@ enum BlueZDatabase: String, CaseIterable {
     case services2 = "services-2"
     case services3 = "services-3"
     case small
-    /// As `small`, with client characteristic configurations that are like any other value.
+    /// As `small`, but its Client Characteristic Configurations are ordinary values.
     case smallUninterpreted = "small-uninterpreted"
     case large
     case tail
