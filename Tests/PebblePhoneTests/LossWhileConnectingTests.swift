@@ -6,7 +6,7 @@ import PebbleWatch
 import Testing
 
 /// Whatever packet between the first advertisement and the open session gets lost, and for however long the air is gone
-/// with it: the watch and the phone find to each other in the end.
+/// with it: the watch and the phone connect in the end.
 @Suite struct LossWhileConnectingTests {
     /// The moments at which the packets that matter begin, from the first one that the phone hears until the session is
     /// negotiated, without empty packets: of those that follow each other the loss of one is the loss of the next.

@@ -127,7 +127,7 @@ struct QEMUTests {
         #expect(deframer.nextDeadline == nil)
     }
 
-    @Test("What libpebble2 survives being sent")
+    @Test("What libpebble2 accepts")
     func sendable() {
         let allowed = (0...200 as ClosedRange<UInt16>).filter { QEMUProtocol(rawValue: $0).mayBeSentByWatch }
         #expect(allowed == [1, 6, 7, 100])

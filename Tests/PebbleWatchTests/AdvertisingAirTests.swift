@@ -6,10 +6,10 @@ import PebbleWatch
 import Testing
 
 /// The watch on simulated air: phones that vanish at every step of connecting, links that lose packets, and a phone that
-/// comes and goes. Afterwards the watch can be found, always.
+/// comes and goes. Afterwards the watch can always be found.
 @Suite struct AdvertisingAirTests {
 
-    /// A watch, the phone that gives trouble, and one that comes after.
+    /// A watch, the phone that disturbs it, and a phone that comes after.
     private struct Rig {
         var simulation: Simulation
         let watch: Simulation.HostID<RigWatch>

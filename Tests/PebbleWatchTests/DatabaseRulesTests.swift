@@ -93,7 +93,7 @@ import Testing
         #expect(rig.system.services.store.apps.all.isEmpty)
     }
 
-    /// By the end of its time, on the clock that the phone has set; what floats is on the wall's.
+    /// By its end on the clock that the phone has set; a floating item is in local time.
     @Test func pinsAndRemindersThatAreTooOld() throws {
         func status(
             _ database: BlobDBDatabase,
