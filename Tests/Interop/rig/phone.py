@@ -264,7 +264,7 @@ class WatchLink:
         await self.write(cccd.handle, bits.to_bytes(2, "little"))
 
     async def pair(self, seconds: float = 20) -> None:
-        """Pairs as the initiator. Raises PairingRefused, whoever refused."""
+        """Pairs as the initiator. Raises PairingRefused if either side refused."""
         try:
             await within(seconds, "pairing to end", self.connection.pair())
         except ProtocolError as error:
@@ -492,7 +492,7 @@ class Phone:
             server.attributes_by_handle.pop(handle, None)
 
     async def indicate_service_changed(self, first: int, last: int, *, everybody: bool = False) -> None:
-        """Tells that the phone's database has changed in a range of handles: who subscribed, or everybody."""
+        """Tells that the phone's database has changed in a range of handles: those who subscribed, or all clients."""
         await within(
             30,
             "the watch to confirm Service Changed",

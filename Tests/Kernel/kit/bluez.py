@@ -289,7 +289,7 @@ class Device:
         try:
             await self.bluez.call(self.path, DEVICE, "Connect", seconds=seconds)
         except Refused as error:
-            # bluetoothd may be at it already: it returns to bonded devices by itself.
+            # bluetoothd may be connecting already: it returns to bonded devices by itself.
             if "InProgress" not in error.name and "AlreadyConnected" not in error.name:
                 raise
         await self.until_connected()
