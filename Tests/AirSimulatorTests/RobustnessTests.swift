@@ -88,7 +88,7 @@ import Testing
                 if said.count > 2000 { Issue.record("seed \(seed), round \(round): \(said.count) packets") }
                 for packet in said where packet.bytes[0] == 4 {
                     if packet.bytes.starts(with: [4, 0x3E, 0x1F, 0x0A, 0]) { connections += 1 }
-                    // Whatever it says is an event that a host can read.
+                    // Each of its packets is an event that a host can decode.
                     do {
                         _ = try HCIEvent(body: packet.bytes.dropFirst())
                     } catch {

@@ -46,7 +46,7 @@ import Testing
             }
         }
         for (count, interval) in zip(received, intervals) {
-            // At least a third of a packet in each of its intervals, whatever the others do.
+            // At least a third of a packet in each of its intervals, at any load of the others.
             #expect(Double(count) > 20 / (Double(interval) * 0.00125) * 27 / 3, "\(received) of \(intervals)")
         }
     }

@@ -12,7 +12,7 @@ struct EventTests {
         #expect(try HCIEvent(body: expected.dropFirst()) == sample.event)
     }
 
-    @Test("Every event cut short is refused, whatever its length says", arguments: Samples.events)
+    @Test("Every event cut short is refused, with any length field", arguments: Samples.events)
     func truncation(_ sample: EventSample) throws {
         let body = try #require([UInt8](hexadecimal: sample.hexadecimal)).dropFirst()
         for count in 0..<body.count {

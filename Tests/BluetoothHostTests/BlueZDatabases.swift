@@ -28,7 +28,7 @@ enum BlueZDatabase: String, CaseIterable {
 
     // MARK: Attributes
 
-    /// A characteristic whose value may be used as `operations` say, whatever its properties.
+    /// A characteristic whose value may be used as `operations` say, independent of its properties.
     static func value(
         _ uuid: String,
         _ operations: AttributeOperations,

@@ -11,7 +11,7 @@ import Testing
 struct ChannelAirTests {
     static let controllers: [ControllerConfiguration] = [.modern, .legacyWithDataLength, .legacy]
 
-    @Test("Both directions at once, in order, and ATT is answered meanwhile", arguments: [0, 1, 2])
+    @Test("Both directions at once, in order, and ATT is answered at the same time", arguments: [0, 1, 2])
     func both(_ controller: Int) throws {
         var rig = try AirRig(Self.controllers[controller])
         try rig.open()

@@ -228,7 +228,7 @@ struct ChannelFlowTests {
     @Test(
         "A K-frame that is not put together leaves no hole in the stream: its channel is closed, and only that",
         arguments: [
-            // 2049 octets and more are not held back, whatever the MPS.
+            // 2049 octets and more are not held back, at any MPS.
             ("longer than is put together", ["20 0108 4000 0100 61"], ChannelViolation.mpsExceeded(2049)),
             ("the longest", ["20 ffff 4000", "10 0100", "10 61"], .mpsExceeded(65535)),
             ("less than its length", ["20 0300 4000 0100"], .frameDamaged),

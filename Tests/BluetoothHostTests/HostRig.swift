@@ -134,7 +134,7 @@ struct HostRig {
     }
 
     /// Answers commands as the script says until the host has no more.
-    /// - Returns: the commands, and whatever ACL packets came between them.
+    /// - Returns: the commands, and the ACL packets between them.
     @discardableResult
     mutating func answerCommands() -> [String] {
         var all: [String] = []

@@ -205,7 +205,7 @@ struct SecurityManagerOutcomeTests {
         }
         #expect(pair.failure(.central) == .timedOut)
         #expect(pair.failure(.peripheral) == .timedOut)
-        // No command is sent any more, whatever arrives.
+        // No command is sent any more, even if others arrive.
         #expect(pair.transcript.count == sent)
         #expect(throws: SecurityRefusal.timedOut) {
             try pair.managers[.central]?.pair(Side.central.handle, at: pair.now)
@@ -439,7 +439,7 @@ struct SecurityManagerOutcomeTests {
         pair.run()
         #expect(pair.summary(.peripheral) != nil)
         pair.managers[.peripheral]?.isPairable = false
-        // The phone is known by its identity, whatever address it uses; but any device can use that address.
+        // The phone is known by its identity, at any address; but any device can use that address.
         pair.addresses[.central] = .random(
             DeviceAddress(resolvableBy: IdentityResolvingKey(0x1111), random: 99, CryptoToolbox(.swiftCrypto))
         )

@@ -165,7 +165,7 @@ import Testing
         ]
     }
 
-    /// At least one of each event, and several where one says different things.
+    /// At least one of each event, and several where an event has several meanings.
     private static func samples() throws -> [WatchEvent] {
         let link = try #require(ConnectionHandle(rawValue: 0x0043))
         let app = try #require(app)

@@ -280,7 +280,7 @@ async def test_one_of_two_restarts(world: World, readable: bool) -> None:
 
 
 async def test_others_changes_are_not_noticed(world: World) -> None:
-    """z: some other app's services come and go while a session is silent: nothing is reset, whatever can be read."""
+    """z: some other app's services come and go while a session is silent: nothing is reset, with readable CCCDs or without."""
     program = await world.start_watch()
     async with Android.on(world.port, world.folder, world.detached) as android:
         for readable in (True, False):

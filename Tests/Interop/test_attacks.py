@@ -85,7 +85,7 @@ async def pair_with_a_yes(scene: Scene, watch: WatchLink) -> None:
 
 
 async def test_another_phone_while_closed(scene: Scene) -> None:
-    """Whatever the stranger calls himself; and the owner is told who, why, and what to press."""
+    """The same with any name of the stranger; and the owner is told who, why, and what to press."""
     await scene.take_possession()
     async with scene.attacker(STRANGER) as phone:
         watch = await phone.connect(ADDRESS)

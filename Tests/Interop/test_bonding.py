@@ -236,7 +236,7 @@ async def test_passkey_typed_on_the_watch(room: Controllers) -> None:
 async def test_watch_that_refuses_every_pairing(
     room: Controllers, tmp_path: Path, io_capability: IoCapability
 ) -> None:
-    """a: the watch says no at once, whatever way the phone would have paired in."""
+    """a: the watch says no at once, in every association model."""
     async with (
         cairn_in(room, None, tmp_path, "--pairing", "reject", "--io-capability", "keyboard-display"),
         Phone.on(room.phone.port, pairs=pairing(Person(io_capability))) as phone,

@@ -67,7 +67,7 @@ async def test_stale_cache(world: World) -> None:
 
 
 async def test_gadgetbridge_ignores_windows(world: World) -> None:
-    """i: Gadgetbridge sends whatever it has, many times the window that the watch has offered; nothing is lost."""
+    """i: Gadgetbridge sends all that it has, many times the window that the watch has offered; nothing is lost."""
     await world.start_watch(log_level="info")
     async with Android.on(world.port, world.folder, world.detached) as android:
         client = Gadgetbridge(android)

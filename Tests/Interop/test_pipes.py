@@ -66,7 +66,7 @@ def test_a_loop_ends_when_nothing_reads(tmp_path: Path, which: str) -> None:
 
 
 async def test_a_capture_through_a_pipe(tmp_path: Path) -> None:
-    """The watch waits for no reader, obeys signals meanwhile, and begins the capture again for each reader."""
+    """The watch waits for no reader, obeys signals without one, and begins the capture again for each reader."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     state = tmp_path / "state"

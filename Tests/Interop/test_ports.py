@@ -155,7 +155,7 @@ async def test_a_web_page_gets_nowhere(bench: Bench, tmp_path: Path, port: str) 
 @pytest.mark.parametrize("port", ["qemu", "air"])
 @pytest.mark.parametrize("words", ports.FOREIGN.values(), ids=ports.FOREIGN.keys())
 async def test_what_begins_otherwise_is_closed(bench: Bench, port: str, words: bytes) -> None:
-    """What a browser can be made to begin with, and what is no first packet: closed, whatever follows."""
+    """What a browser can be made to begin with, and what is no first packet: closed, with any bytes after it."""
     reader, writer = await ports.connected(bench.number(port))
     writer.write(words + ports.factory_reset() + ports.HCI_RESET)
     if words == b"\xfe":

@@ -92,7 +92,7 @@ KINDS = {"record": 5, "app": 9, "spool": 3, "taken": 6, "image": 4}
 
 @dataclass(frozen=True)
 class Cut:
-    """When the power is cut: while a phone writes something of one kind, or after that, in whatever it writes next."""
+    """When the power is cut: while a phone writes something of one kind, or after that, in what it writes next."""
 
     kind: str
     #: What it writes before.
@@ -283,7 +283,7 @@ class Writer:
         self.facts.acknowledged("taken")
 
     async def image(self) -> None:
-        # Whatever is there is discarded when an update starts again.
+        # The stored part is discarded when an update starts again.
         self.facts.image_progress = 0
         await self.say(SystemMessage(message_type=SystemMessage.Type.FirmwareUpdateStart))
         await self.session.expect(SystemMessage, "the update to begin")

@@ -49,7 +49,7 @@ struct FailureTests {
         var rig = try Rig(Rig.Settings(app: UnfaithfulEcho(fault: fault)))
         rig.runToTheEnd()
         #expect(rig.failure == reason, "\(rig.transcript)")
-        // Whatever happens, the phone does not stay.
+        // In any case, the phone disconnects.
         #expect(rig.count { if case .disconnected(.connectionTerminatedByLocalHost) = $0 { true } else { false } } == 1)
     }
 

@@ -9,7 +9,7 @@ import Testing
 
 @testable import PebbleWatch
 
-/// The watch belongs to a phone, and others are in range: the phone has its session within 10 s, whatever they do.
+/// The watch belongs to a phone, and others are in range: the phone has its session within 10 s, at any behaviour of theirs.
 @Suite struct StrangersTests {
     /// Within this time the owner has its session, in 99 of 100 cases.
     static let patience: Duration = .seconds(10)

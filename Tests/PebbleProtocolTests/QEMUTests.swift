@@ -89,7 +89,7 @@ struct QEMUTests {
         deframer.receive((hex("00fefefe") + good)[...])
         #expect(deframer.nextFrame(at: .zero) == QEMUFrame(.bluetoothConnection, data: [1]))
         #expect(deframer.skippedByteCount == 4)
-        // A frame is handled whatever its footer is.
+        // A frame is handled with any footer.
         deframer.receive(hex("feed0003000100 0000")[...])
         #expect(deframer.nextFrame(at: .zero) == QEMUFrame(.bluetoothConnection, data: [0]))
         #expect(deframer.skippedByteCount == 4)

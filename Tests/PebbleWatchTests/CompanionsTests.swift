@@ -278,7 +278,7 @@ import Testing
         #expect(rig.results() == [.ok])
     }
 
-    /// What has arrived is not sent again, whatever becomes of the answer.
+    /// A message that has arrived is not sent again, even if its answer is lost.
     @Test func aMessageThatHasArrivedIsNotSentAgain() throws {
         var rig = try Rig([RigCompanion("system", .system), RigCompanion("one", Self.first)])
         try rig.sendFromApp(Self.message)

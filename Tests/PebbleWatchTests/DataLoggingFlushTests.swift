@@ -48,7 +48,7 @@ import Testing
         return (data, messageCount)
     }
 
-    /// `84`, then `85` to whatever comes, and never `88`.
+    /// `84`, then `85` to each message, and never `88`.
     @Test func aPhoneThatOnlyAcknowledgesGetsEverything() throws {
         var rig = ServiceRig()
         let much = (0..<3000).map { UInt8(truncatingIfNeeded: $0) }

@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    /// An app is known by the UUID in its entry, whatever the key.
+    /// An app is known by the UUID in its entry, and not by the key.
     @Test func anAppUnderAnotherKey() throws {
         var rig = ServiceRig()
         var value: [UInt8] = []

@@ -116,7 +116,7 @@ import Testing
         #expect(firmware.status.sensors.batteryPercent == 100)
     }
 
-    /// Whatever a tool sends, there is no trap.
+    /// A tool can send any bytes, and none traps.
     @Test func bentFramesNeverTrap() throws {
         let seed: UInt64 = 0x9E_40
         var random = SplitMix64(seed: seed)

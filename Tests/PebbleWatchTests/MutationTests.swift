@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    /// Whatever state the watch is in, a controller that answers brings it back on the air.
+    /// In any state of the watch, a controller that answers brings it back on the air.
     private static func checkThatItRecovers(
         _ firmware: inout Watch,
         _ buffer: inout [UInt8],

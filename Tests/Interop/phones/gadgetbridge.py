@@ -44,7 +44,7 @@ class PebbleLESupport:
         self.violations: list[Violation] = []
         self.on_bytes: Callable[[bytes], None] = lambda _: None
         self.on_closed: Callable[[Exception], None] = lambda _: None
-        #: The first packet, whatever it was: for Gadgetbridge the watch is connected now.
+        #: The first packet of any kind: for Gadgetbridge the watch is connected now.
         self.first_packet = asyncio.Event()
         self.may_send = asyncio.Event()
         #: How long Android takes to send an acknowledgement, when it is busy.

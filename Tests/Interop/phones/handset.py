@@ -1,4 +1,4 @@
-"""Phones without apps: what Android and iOS do with a watch by themselves, whatever app asks them."""
+"""Phones without apps: what Android and iOS do with a watch by themselves, for any app."""
 
 from __future__ import annotations
 
@@ -231,7 +231,7 @@ class Android(Handset):
         return channel
 
     def database_changed(self) -> None:
-        """Whatever an app adds or removes, Android says that everything may have changed."""
+        """For each service that an app adds or removes, Android says that everything may have changed."""
         if self.link is not None:
             self.begin(self.phone.indicate_service_changed(0x0001, 0xFFFF, everybody=True))
 

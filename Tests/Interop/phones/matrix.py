@@ -177,7 +177,7 @@ class Story:
                 await self._on_lossy_air()
             else:
                 await self._in_quiet_room(situations)
-        except Exception as error:  # whatever a client, a rig or Bumble raises: it belongs to the last situation
+        except Exception as error:  # any error of a client, a rig or Bumble: it belongs to the last situation
             last = next(reversed(self.outcomes), situations[0])
             self._failed(last, error)
 

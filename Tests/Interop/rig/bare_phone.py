@@ -98,16 +98,16 @@ class BarePhone:
         self._answers = Mailbox("what the watch said")
 
     def send_frame(self, channel: int, data: bytes) -> None:
-        """An L2CAP frame, whatever is in it."""
+        """An L2CAP frame with any content."""
         frame = struct.pack("<HH", len(data), channel) + data
         self._port.on_packet(bytes(hci.HCI_AclDataPacket(self._handle, 2, 0, len(frame), frame)))
 
     def send_packet(self, packet: bytes) -> None:
-        """A PPoGATT packet, whatever is in it."""
+        """A PPoGATT packet with any content."""
         self._send_packet(packet)
 
     def send_event(self, packet: bytes) -> None:
-        """An HCI packet from the controller, whatever is in it."""
+        """An HCI packet from the controller with any content."""
         self._port.on_packet(packet)
 
     def _send_packet(self, packet: bytes) -> None:

@@ -169,7 +169,7 @@ class VirtualController(Controller):
 
     def send_hci_packet(self, packet: hci.HCI_Packet) -> None:
         if self._connect_ind and isinstance(packet, hci.HCI_LE_Connection_Complete_Event):
-            # Bumble reports 12.5 ms and a supervision timeout of 100 ms, whatever the central chose.
+            # Bumble reports 12.5 ms and a supervision timeout of 100 ms, and not what the central chose.
             chosen = self._connect_ind
             packet = hci.HCI_LE_Connection_Complete_Event(
                 status=packet.status,

@@ -43,7 +43,7 @@ class Mailbox(Generic[T]):
         self._arrived.set()
 
     def fail(self, failure: BaseException) -> None:
-        """From now on no item can arrive: whatever waits is told why."""
+        """From now on no item can arrive: a wait ends with the reason."""
         self._failure = self._failure or failure
         self._arrived.set()
 

@@ -49,7 +49,7 @@ class Refused(AssertionError):
 
 
 class BlueZ:
-    """A connection to the bus, and the objects of whatever bluetoothd runs."""
+    """A connection to the bus, and the objects of the bluetoothd that runs."""
 
     def __init__(self, bus: MessageBus) -> None:
         #: By path and interface: properties.

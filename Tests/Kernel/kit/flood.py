@@ -1,4 +1,4 @@
-"""A controller behind /dev/vhci that answers whatever starts a host, and then sends more than any radio."""
+"""A controller behind /dev/vhci that answers every host's start, and then sends more than any radio."""
 
 from __future__ import annotations
 
