@@ -7,7 +7,7 @@ public struct BoardHardware: Sendable, Equatable {
 
     /// Where the battery's charge is from.
     public enum Battery: Sendable, Equatable {
-        /// Somebody says it.
+        /// A setting says it first, commands later.
         case fixed
         /// The first battery of the machine.
         case automatic

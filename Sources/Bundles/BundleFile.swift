@@ -13,7 +13,7 @@ enum BundleFile {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 64 * 1024)
         while true {
-            // One byte more than allowed shows that there is more, whatever the file says of its size.
+            // One byte more than allowed shows that there is more, even if the file's size says otherwise.
             let count = Glibc.read(descriptor, &buffer, min(buffer.count, limit + 1 - bytes.count))
             if count < 0, errno == EINTR { continue }
             if count < 0, errno == EAGAIN {

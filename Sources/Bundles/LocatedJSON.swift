@@ -1,4 +1,4 @@
-/// JSON as a person wrote it: each value with its line, so that whatever is wrong with it can be found.
+/// JSON as a person wrote it: each value with its line, so that an error in it can be found.
 struct LocatedJSON: Sendable {
     enum Value: Sendable {
         case null

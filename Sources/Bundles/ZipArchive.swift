@@ -3,7 +3,7 @@ import ByteCoding
 /// A zip archive in memory, as far as bundles use the format: stored and deflated files, no encryption, no zip64.
 ///
 /// Everything is checked before anything is unpacked: names lead nowhere else, files do not overlap, and neither one file nor
-/// all together are larger than a limit, whatever they claim. Nothing is ever written to a disk.
+/// all together are larger than a limit, even if they claim less. Nothing is ever written to a disk.
 public struct ZipArchive: Sendable {
     /// How much an archive may hold.
     public struct Limits: Sendable {

@@ -16,7 +16,7 @@ public struct PseudoTerminal: ~Copyable {
         let status = ptsname_r(file.number, &name, name.count)
         guard status == 0 else { throw SystemError(code: status) }
         let path = String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
-        // Opened and closed once: from then on the kernel can tell whether somebody has it open.
+        // Opened and closed once: from then on the kernel can tell whether a program has it open.
         let port = try FileDescriptor.checking(open(path, O_RDWR | O_NOCTTY | O_CLOEXEC))
         // The system lets the group “tty” write to terminals: to this one only its owner may.
         guard fchmod(port.number, 0o600) == 0 else { throw .last }
@@ -31,7 +31,7 @@ public struct PseudoTerminal: ~Copyable {
     /// This process's end, non-blocking.
     public consuming func takeDescriptor() -> FileDescriptor { file }
 
-    /// Whether somebody has the device open that belongs to an end.
+    /// Whether a program has the device open that belongs to an end.
     public static func isOpenedByPeer(_ descriptor: Int32) -> Bool {
         var request = pollfd(fd: descriptor, events: 0, revents: 0)
         return poll(&request, 1, 0) == 0 || request.revents & Int16(POLLHUP) == 0

@@ -25,7 +25,7 @@ extension CompanionPhone {
             emit(.ready)
             if case .idle = activity, !isLeaving { startScanning(at: now) }
         case .restarting:
-            // Whatever was under way in the controller is forgotten; `ready` starts again.
+            // All state of the controller is forgotten; `ready` starts again.
             activity = .idle
         case .failed(let failure):
             emit(.failed("\(failure)"))

@@ -84,7 +84,7 @@ extension CompanionPhone {
         openTransportIfReady(at: now)
     }
 
-    /// The user says yes to whatever can be said yes to.
+    /// The user says yes to each question.
     private mutating func answer(_ prompt: PairingPrompt, at now: Duration) {
         switch prompt.kind {
         case .confirmPairing, .numericComparison: _ = host.security?.answer(prompt.id, with: .accept, at: now)

@@ -69,7 +69,7 @@ package struct CompanionPhone: HCIHost, Sendable {
         )
     }
 
-    /// The next thing that happened.
+    /// The next event.
     package mutating func nextEvent() -> PhoneEvent? { events.popFirst() }
 
     mutating func emit(_ event: PhoneEvent) {
@@ -185,7 +185,7 @@ extension CompanionPhone {
 
     package mutating func nextPacket(into buffer: inout [UInt8]) -> Bool { host.nextPacket(into: &buffer) }
 
-    /// Lets everything that one part said reach the part it is for, until all are quiet.
+    /// Passes on what each part has for another, until no part has more.
     mutating func settle(at now: Duration) {
         repeat {
             while let event = host.nextEvent() { handle(event, at: now) }

@@ -8,7 +8,7 @@ import PebbleProtocol
 /// leaves.
 ///
 /// A link that is lost on the way is made again, and the story goes on where it stopped. It ends with an
-/// ``Demonstration/outcome``, whatever happens.
+/// ``Demonstration/outcome`` in any case.
 package struct Demonstration: HCIHost, Sendable {
     /// How it ended.
     package enum Outcome: Hashable, Sendable {

@@ -15,7 +15,7 @@ package enum PhoneTransport: String, Hashable, Sendable, CaseIterable {
 package enum WatchSelection: Hashable, Sendable {
     /// The first one that it hears.
     case any
-    /// The one with this address, whatever its kind.
+    /// The one with this address, public or random.
     case address(DeviceAddress)
     /// The one with this name.
     case name(String)
@@ -23,7 +23,7 @@ package enum WatchSelection: Hashable, Sendable {
 
 /// What the phone does about pairing.
 package enum PairingPolicy: String, Hashable, Sendable, CaseIterable {
-    /// Pairs with a watch that it does not know, saying yes to whatever is asked, and encrypts the link to one that it
+    /// Pairs with a watch that it does not know, saying yes to each question, and encrypts the link to one that it
     /// does. A watch that refuses is used without.
     case automatic
     /// Neither pairs nor encrypts.

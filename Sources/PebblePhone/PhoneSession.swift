@@ -33,7 +33,7 @@ struct PhoneSession: Sendable {
         negotiation = Negotiation(of: phone, by: clock, from: now)
     }
 
-    /// The next thing that happened.
+    /// The next event.
     mutating func nextEvent() -> PhoneEvent? { events.popFirst() }
 
     /// The session is over: what is under way fails.

@@ -16,7 +16,7 @@ struct WatchExplorer: Sendable {
         case deviceInformation(DeviceInformation)
         case connectivity(ConnectivityStatus)
         case batteryLevel(UInt8)
-        /// Something did not work; the rest goes on.
+        /// A procedure failed; the rest continues.
         case problem(String)
         /// Everything has been tried.
         case finished
@@ -56,7 +56,7 @@ struct WatchExplorer: Sendable {
         followState()
     }
 
-    /// The next thing that happened.
+    /// The next event.
     mutating func nextEvent() -> Event? { events.popFirst() }
 
     /// The procedure to carry out now; nil while one runs or when everything is done.
@@ -152,7 +152,7 @@ struct WatchExplorer: Sendable {
             )
         }
         for (index, characteristic) in found.enumerated() {
-            // Whatever lies between a value and the next characteristic's declaration describes the value.
+            // The attributes between a value and the next characteristic's declaration are descriptors of the value.
             let end =
                 index + 1 < found.count
                 ? AttributeHandle(rawValue: found[index + 1].declaration.rawValue &- 1)

@@ -1,4 +1,4 @@
-/// Finds what somebody meant who made a typing error.
+/// Finds the name that was meant when there is a typing error.
 public enum NearestName {
     /// The name that is nearest to a word, if any is near: one typing error in three letters, at most three in all.
     /// - Parameter names: in the order of preference among those that are equally near.

@@ -36,7 +36,7 @@ public struct SettingError: Error, Sendable, CustomStringConvertible {
         help = nil
     }
 
-    /// Something that is wrong with a variable as such.
+    /// An error of a variable as a whole.
     init(ofEnvironment variable: String, _ problem: String) {
         self.init("the environment variable \(variable)", nil, nil, problem)
     }

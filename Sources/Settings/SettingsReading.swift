@@ -1,4 +1,4 @@
-/// Settings put to their use, or everything that is wrong with them, not only the first thing.
+/// Settings applied to their target, or all errors in them, not only the first.
 public struct SettingsReading<Target: SettingTarget>: Sendable {
     /// What the values went into; nil if anything is wrong.
     public let target: Target?

@@ -6,16 +6,16 @@ import LinuxBluetooth
 
 /// Text for the person at the terminal.
 enum Console {
-    /// What becomes of a command whose output nothing reads any more.
+    /// How a command ends whose output is not read any more.
     enum LostReader {
-        /// It ends at once, without a word, as if SIGPIPE had ended it.
+        /// It ends at once, without a message, as if SIGPIPE had ended it.
         case ends
         /// It is the loop that notices, and brings everything to a clean end.
         case isNoticed
     }
 
     /// Writes a line to standard output, at once. Output that cannot be written ends the process: it would be missing from a
-    /// file that somebody trusts.
+    /// file that a person relies on.
     static func print(_ line: String, lostReader: LostReader = .ends) {
         do throws(SystemError) {
             try write(line + "\n", to: STDOUT_FILENO)
@@ -41,7 +41,7 @@ enum Console {
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
             if count < 0, errno == EAGAIN {
-                // A terminal or a pipe that somebody else has made non-blocking.
+                // A terminal or a pipe that another program has made non-blocking.
                 var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 _ = poll(&request, 1, -1)
             } else if count < 0, errno != EINTR {

@@ -163,7 +163,7 @@ private struct DemonstrationHost: LoopHost {
         return .ended(outcome)
     }
 
-    /// The phone only has its own story to tell: it is the watch that takes leave.
+    /// Does nothing: the phone only has its demonstration, and the watch disconnects.
     mutating func beginShutdown(at now: Duration) {}
 
     var isShutDown: Bool { true }

@@ -20,7 +20,7 @@ struct RunCommand: SettingCommand {
 
               hci0                an adapter of this machine; see cairn adapters
               hci, usb            the first that is free, of all or on USB
-              hci:ADDRESS         the one with this address, whatever its number
+              hci:ADDRESS         the one with this address, under any number
               virtual             a simulated controller; see --air-port
               tcp:HOST:PORT       H4 over TCP, as Bumble, RootCanal and netsim serve it
               unix:PATH           H4 over a Unix socket

@@ -6,7 +6,7 @@ import Settings
 /// What is wrong with a command line, and what to write instead.
 ///
 /// ArgumentParser finds what is wrong, and tells it only in its own sentences: they are taken apart here, so that a person
-/// reads the same kind of message wherever the mistake was found, with the nearest name where one is near.
+/// reads the same kind of message for every mistake, with the nearest name where one is near.
 struct UsageError {
     private let message: String
     /// What the option is for that is concerned, if ArgumentParser says so.

@@ -49,7 +49,7 @@ import Testing
         let watch = rig.add(address: 1)
         let phone = rig.add(address: 2)
         // On one channel only, with a scanner that never leaves it: its interval is the longest there is, 10.24 s, so
-        // two thirds of the time it listens elsewhere, and the stretches in between are what is looked at.
+        // it listens elsewhere for two thirds of the time, and only the rest is counted.
         Self.startLegacy(&rig, watch, slots: slots, type: "03", channels: "01")
         Self.startScan(&rig, phone, interval: 0x4000, window: 0x4000)
         rig.run(for: .seconds(600))

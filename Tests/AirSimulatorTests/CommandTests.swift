@@ -117,7 +117,7 @@ import Testing
         while let event = rig.air.nextEvent() { events.append(event) }
         #expect(events.count == 6)
         for case .packetDropped(let controller, _) in events { #expect(controller == id) }
-        // And it goes on.
+        // Later commands are answered.
         #expect(rig.ask("01 03 0c 00", id) == ["04 0e 04 01 03 0c 00"])
     }
 

@@ -70,7 +70,7 @@ import Testing
         AdvertisingTests.startScan(&rig, phone)
         _ = try rig.wait(for: "04 3e", from: phone)
         rig.send(createConnection(to: watchAddress), phone)
-        // Find the moment of the request, then repeat with the link cut just before it ends.
+        // Finds the moment of the request, and repeats with the link cut just before it ends.
         var rehearsal = rig
         let created = try rehearsal.wait(for: "04 3e 1f 0a 00", from: phone).time
         rig.run(until: created - .microseconds(1))
@@ -207,7 +207,7 @@ import Testing
             _ = rig.take(phone)
             _ = rig.take(watch)
         }
-        // To each its own byte; each in one interval, since the central keeps their anchors apart.
+        // Each gets its own byte within one interval, since the central keeps their anchors apart.
         for (index, _) in watches.enumerated() {
             rig.send("02 \(little(0x40 + UInt16(index))) 01 00 \(hex([UInt8(index)]))", phone)
         }

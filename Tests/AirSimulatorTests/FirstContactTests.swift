@@ -1,7 +1,7 @@
 import AirSimulator
 import Testing
 
-/// The path that everything else widens: advertise, scan, connect, exchange data, disconnect, in raw HCI bytes.
+/// The simplest use: advertise, scan, connect, exchange data, disconnect, in raw HCI bytes.
 @Suite struct FirstContactTests {
     @Test func scannerHearsAdvertisementAndScanResponse() throws {
         var rig = Rig()

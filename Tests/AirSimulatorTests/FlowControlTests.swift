@@ -69,7 +69,7 @@ import Testing
         _ = rig.take(phone)
         for number in 0..<5 { rig.send("02 50 00 01 00 0\(number)", phone) }
         rig.run(for: .seconds(10))
-        // Two arrive; the others are held back by not being acknowledged, without harm to the connection.
+        // Two arrive; the others are held back, since they are not acknowledged. The connection stays.
         #expect(rig.take(watch, "02").map { $0.bytes.last } == [0, 1])
         #expect(rig.take(phone, "04 13").count == 2)
         // Host Number Of Completed Packets: one more; it is not answered.

@@ -92,7 +92,7 @@ import Testing
     @Test func requestsThatCrossAreRefusedByTheCentral() throws {
         var link = try #require(ConnectedRig(interval: 24))
         link.rig.run(for: .milliseconds(100))
-        // Both begin between the same two events: the central's change stands.
+        // Both begin between the same two events: the central's change is made.
         link.rig.send("01 13 20 0e \(link.centralHandle) 0c 00 0c 00 00 00 2c 01 00 00 00 00", link.central)
         link.rig.send("01 13 20 0e \(link.peripheralHandle) 10 00 10 00 00 00 2c 01 00 00 00 00", link.peripheral)
         link.rig.run(for: .seconds(1))

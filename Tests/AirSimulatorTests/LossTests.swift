@@ -2,7 +2,7 @@ import AirSimulator
 import SeededRandomness
 import Testing
 
-/// Packets that get lost, and what becomes of a connection then.
+/// Packets that get lost, and their effect on a connection.
 @Suite struct LossTests {
     /// How many of the advertising packets of a watch a scanner hears, from 0 to 1, and in what runs.
     private func reception(_ loss: LossModel, seed: UInt64, events: Int) -> (share: Double, longestSilence: Duration) {

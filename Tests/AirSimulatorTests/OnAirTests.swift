@@ -74,7 +74,7 @@ import Testing
 
     // MARK: Connections
 
-    /// A conversation of two hosts that send at random, and everything that was on the air meanwhile.
+    /// A conversation of two hosts that send at random, and everything that was on the air.
     private func conversation(
         seed: UInt64,
         loss: LossModel,

@@ -56,7 +56,7 @@ import Testing
         AdvertisingTests.startScan(&rig, phone, duplicates: "01")
         AdvertisingTests.startScan(&rig, stranger, duplicates: "01")
         rig.run(for: .seconds(200))
-        // The phone knows who it is: public identity address. It is the same device all the time.
+        // The phone knows who it is: public identity address. It takes them all for the same device.
         #expect(rig.take(phone, "04 3e").map { hex($0.bytes[6..<13]) } == ["02 01 00 00 c0 c0 c0"])
         // The stranger sees resolvable private addresses, another one each minute.
         let seen = rig.take(stranger, "04 3e").map(\.bytes)

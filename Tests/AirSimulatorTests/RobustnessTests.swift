@@ -3,9 +3,9 @@ import BluetoothHCI
 import SeededRandomness
 import Testing
 
-/// Hosts that say anything: no trap, a bounded answer to each command, and the same bytes for the same seed.
+/// Hosts that send anything: no trap, a bounded answer to each command, and the same bytes for the same seed.
 @Suite struct RobustnessTests {
-    /// Commands that are right, to begin with.
+    /// Valid commands, from which the mutations are made.
     private static let templates: [[UInt8]] = [
         "01 03 0c 00", "01 01 0c 08 ff ff ff ff ff ff ff 3f", "01 01 20 08 ff ff ff ff ff ff ff 7f",
         "01 06 20 0f 20 00 20 00 00 00 00 00 00 00 00 00 00 07 00",
@@ -88,7 +88,7 @@ import Testing
                 if said.count > 2000 { Issue.record("seed \(seed), round \(round): \(said.count) packets") }
                 for packet in said where packet.bytes[0] == 4 {
                     if packet.bytes.starts(with: [4, 0x3E, 0x1F, 0x0A, 0]) { connections += 1 }
-                    // Whatever it says is an event that a host can read.
+                    // Each of its packets is an event that a host can decode.
                     do {
                         _ = try HCIEvent(body: packet.bytes.dropFirst())
                     } catch {
@@ -97,11 +97,11 @@ import Testing
                 }
             }
         }
-        // The exercise reached into connections.
+        // The input has reached connections.
         #expect(connections > 5, "seed \(seed)")
     }
 
-    /// A long and eventful life of three controllers.
+    /// Many events of three controllers.
     private func life(seed: UInt64) -> [Rig.Said] {
         var random = SplitMix64(seed: 4711)
         var rig = Rig(seed: seed, quality: LinkQuality(loss: .uniform(probability: 0.1)))
@@ -169,7 +169,7 @@ import Testing
         #expect(rig.ask("01 03 0c 00", new) == ["04 0e 04 01 03 0c 00"])
         rig.air.removeController(old)
         #expect(rig.ask("01 03 0c 00", new) == ["04 0e 04 01 03 0c 00"])
-        // Coming and going leaves nothing behind: places are used again.
+        // Connecting and disconnecting leaves nothing behind: handles are used again.
         for _ in 0..<10_000 {
             let id = rig.air.addController()
             rig.air.receive(bytes("01 0a 20 01 01")[...], from: id, at: rig.now)

@@ -2,7 +2,7 @@ import AirSimulator
 import SeededRandomness
 import Testing
 
-/// One radio for several things: several connections, connections and advertising, and time that is skipped.
+/// One radio for several purposes: several connections, connections and advertising, and time that is skipped.
 @Suite struct SharedRadioTests {
     /// A phone at address 63 (hexadecimal) with connections to watches 1...count, and the watches.
     private func star(_ rig: inout Rig, intervals: [UInt16]) throws -> (phone: ControllerID, watches: [ControllerID]) {
@@ -46,7 +46,7 @@ import Testing
             }
         }
         for (count, interval) in zip(received, intervals) {
-            // At least a third of a packet in each of its intervals, whatever the others do.
+            // At least a third of a packet in each of its intervals, at any load of the others.
             #expect(Double(count) > 20 / (Double(interval) * 0.00125) * 27 / 3, "\(received) of \(intervals)")
         }
     }
@@ -122,7 +122,7 @@ import Testing
         #expect(link.rig.take(link.peripheral).isEmpty)
     }
 
-    /// What becomes of the same traffic if idle events are skipped, if they are not because a packet might get lost,
+    /// The same traffic, if idle events are skipped, if they are not because a packet might get lost,
     /// though at this probability none ever will, and if they are not because packets are recorded.
     @Test(arguments: [0, 3] as [UInt16], 1...5 as ClosedRange<UInt64>)
     func skippedTimeIsAsIfItHadPassed(latency: UInt16, seed: UInt64) throws {

@@ -2,7 +2,7 @@ import AirSimulator
 import BluetoothHCI
 import Testing
 
-/// A host that sends commands from a list, one after the other, and notes what it hears.
+/// A host that sends commands from a list, one after the other, and records the packets that it gets.
 private struct ScriptedHost: HCIHost {
     var commands: [[UInt8]]
     var heard: [[UInt8]] = []

@@ -2,7 +2,7 @@ import Testing
 
 @testable import cairn_bench
 
-/// What the hot paths may ask the heap for: a ceiling, so that no change raises it unnoticed.
+/// How much the hot paths may allocate: a limit, so that a change that raises it is noticed.
 @Suite struct AllocationTests {
     #if DEBUG
         /// Without optimization, accessors and generic code allocate for themselves.

@@ -3,7 +3,7 @@ import Testing
 
 @testable import cairn_bench
 
-/// Discovery in short, against another model's figures and the targets.
+/// A short run of discovery, against another model's figures and the targets.
 @Suite struct DiscoveryTests {
     private func sighting(_ slots: UInt32, _ scanner: ScannerProfile, seeds: Int) async throws -> Distribution {
         let trial = SightingTrial(interval: AdvertisingInterval(rawValue: slots), scanner: scanner)
@@ -12,7 +12,7 @@ import Testing
         )
     }
 
-    /// Means in seconds that a Monte Carlo model of somebody else's gave, from 3000 runs each.
+    /// Means in seconds from a published Monte Carlo model, of 3000 runs each.
     @Test(
         arguments: [
             (32, 0.14, 2.3), (244, 1.3, 14), (338, 1.3, 19), (668, 3.1, 35), (1216, 4.3, 67), (1636, 7.2, 88),

@@ -3,7 +3,7 @@ import Testing
 
 @testable import cairn_bench
 
-/// The ladder in short: real hosts, a simulated connection, and figures that others have worked out.
+/// A short run of the ladder: real hosts, a simulated connection, and published figures.
 @Suite struct LadderTests {
     private static let rungs = DeviceProfile.all.flatMap { profile in
         Rung.ladder(of: profile).indices.map { (profile.name, $0) }

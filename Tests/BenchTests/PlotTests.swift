@@ -4,7 +4,7 @@ import Testing
 
 @testable import cairn_bench
 
-/// Plots are XML that any browser takes, and places are where the numbers say.
+/// Plots are valid XML, and their points are where the numbers say.
 @Suite struct PlotTests {
     private func isWellFormed(_ text: String) -> Bool { XMLParser(data: Data(text.utf8)).parse() }
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import cairn_bench
 
-/// The cost of reconnection in connection events, which leaves nothing to chance.
+/// The cost of reconnection in connection events, where no loss is random.
 @Suite struct ReconnectTests {
     @Test func rememberingHalvesWhatAPebbleNeeds() throws {
         let report = try ReconnectReport(intervals: [.milliseconds(30)])

@@ -7,7 +7,7 @@ import BluetoothPeripheral
 import SeededRandomness
 import Testing
 
-/// A lamp: a value of any length, one that only an encrypted link may read, one that is notified, and one that is nothing of all.
+/// A lamp: a value of any length, one that only an encrypted link may read, one that is notified, and one without any of these.
 struct Lamp: GATTService {
     enum Value: String, CaseIterable { case text, secret, level, plain }
     static let uuid = BluetoothUUID.uuid16(0xFF00)

@@ -98,7 +98,7 @@ struct AdvertisingDataTests {
         #expect(AdvertisingData(vector.structures).bytes.hexadecimal == vector.hexadecimal, "\(vector.name)")
     }
 
-    @Test("What an advertisement says can be asked for")
+    @Test("Each field of an advertisement can be read")
     func accessors() throws {
         let bytes = try #require([UInt8](hexadecimal: "0201060303d9fe0c09506562626c652031323334020ac9"))
         let data = AdvertisingData(parsing: bytes)
@@ -121,7 +121,7 @@ struct AdvertisingDataTests {
         #expect(AdvertisingData(parsing: bytes).serviceUUIDs128 == [uuid])
     }
 
-    @Test("Hostile data: whatever is whole is read, the rest is named")
+    @Test("Hostile data: whole structures are read, the rest is reported")
     func hostile() {
         let overlong = AdvertisingData(parsing: [0x02, 0x01, 0x06, 0x1F, 0x09, 0x41])
         #expect(overlong.structures == [.flags([.leGeneralDiscoverable, .brEDRNotSupported])])
@@ -130,7 +130,7 @@ struct AdvertisingDataTests {
         #expect(typeless.structures.isEmpty && typeless.malformedTail == [0x01])
         let padded = AdvertisingData(parsing: [0x02, 0x0A, 0x00, 0x00, 0x02, 0x01, 0x06])
         #expect(padded.structures == [.txPowerLevel(dBm: 0)] && padded.malformedTail.isEmpty)
-        // A structure that has not the form of its type keeps its bytes.
+        // A structure whose data is wrong for its type keeps its bytes.
         for bytes: [UInt8] in [
             [0x01, 0x01], [0x03, 0x01, 0x06, 0x00], [0x02, 0x03, 0xD9], [0x03, 0x09, 0xC3, 0x28], [0x02, 0xFF, 0x01],
             [0x01, 0x0A], [0x03, 0x77, 0x01, 0x02],
@@ -145,7 +145,7 @@ struct AdvertisingDataTests {
         }
     }
 
-    @Test("Any bytes at all parse, and whatever was read encodes to the same bytes")
+    @Test("Any bytes can be parsed, and the structures encode to the same bytes")
     func randomBytes() {
         for seed: UInt64 in 1...20_000 {
             var random = SplitMix64(seed: seed)

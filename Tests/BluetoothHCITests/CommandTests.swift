@@ -76,7 +76,7 @@ struct CommandTests {
         )
     }
 
-    @Test("What is too long for a command is cut to what it can carry")
+    @Test("Data that is too long for a command is cut to its room")
     func clamping() {
         #expect(AdvertisingBytes(repeatElement(1, count: 40)).bytes.count == 31)
         #expect(AdvertisingFragment(repeatElement(1, count: 300)).bytes.count == 251)

@@ -12,7 +12,7 @@ struct EventTests {
         #expect(try HCIEvent(body: expected.dropFirst()) == sample.event)
     }
 
-    @Test("Every event cut short is refused, whatever its length says", arguments: Samples.events)
+    @Test("Every event cut short is refused, with any length field", arguments: Samples.events)
     func truncation(_ sample: EventSample) throws {
         let body = try #require([UInt8](hexadecimal: sample.hexadecimal)).dropFirst()
         for count in 0..<body.count {
@@ -50,7 +50,7 @@ struct EventTests {
         #expect(error.packet == HCIEvent.hardwareError(error).packet)
     }
 
-    @Test("A failed connection says so, even with nonsense in the parameters that mean nothing")
+    @Test("A failed connection is decoded, even with invalid values in its unused parameters")
     func failedConnection() throws {
         let nonsense = [UInt8](hexadecimal: "3e 13 01 3e ffff 77 99 ffffffffffff ffff ffff ffff ff") ?? []
         #expect(

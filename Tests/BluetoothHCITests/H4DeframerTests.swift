@@ -64,7 +64,7 @@ struct H4DeframerTests {
         return bytes + payload
     }
 
-    @Test("Whole packets come out of chunks of any size", arguments: [H4Deframer.Source.host, .controller])
+    @Test("Whole packets are made from chunks of any size", arguments: [H4Deframer.Source.host, .controller])
     func chunks(_ source: H4Deframer.Source) {
         for seed: UInt64 in 1...50 {
             var random = SplitMix64(seed: seed)
@@ -135,7 +135,7 @@ struct H4DeframerTests {
         }
     }
 
-    @Test("A longest packet can be chosen, and packets up to it pass")
+    @Test("The longest packet can be configured, and packets up to it pass")
     func maximumLength() {
         var deframer = H4Deframer(from: .controller, maximumDataLength: 300)
         var random = SplitMix64(seed: 7)

@@ -95,7 +95,7 @@ private struct HostilePeer {
 
     private mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &randomness) < percent }
 
-    /// A PDU from the corpus, as it is or damaged, or bytes that never were one.
+    /// A PDU from the corpus, as it is or damaged, or bytes that are no PDU.
     mutating func mutate(_ corpus: [[UInt8]]) -> [UInt8] {
         if chance(5) {
             return (0..<Int.random(in: 0...40, using: &randomness)).map { _ in
@@ -127,7 +127,7 @@ private struct HostilePeer {
         if chance(10) { rig.layer.receive((([0, 0, 0] as [UInt8]) + pdu)[3...], on: GATTRig.connection, at: rig.now) }
     }
 
-    /// Does one thing that an owner may do.
+    /// Makes one of the calls that an owner may make.
     mutating func actAsOwner(_ procedures: [GATTProcedure]) {
         let connection = GATTRig.connection
         let handle = AttributeHandle(rawValue: UInt16.random(in: 0...20, using: &randomness))
@@ -171,7 +171,7 @@ private struct HostilePeer {
         }
     }
 
-    /// Takes what the layer has to say, most of the time.
+    /// Takes the packets and events of the layer, most of the time.
     /// - Returns: what is wrong with it.
     mutating func drain() -> String? {
         let events = rig.events()

@@ -40,7 +40,7 @@ import Testing
         #expect(response == ATTErrorResponse(requestOpcode: 0x0A, handle: 0x0014, error: .readNotPermitted))
         #expect(response.description == "readRequest at 0x0014: Read Not Permitted (0x02)")
         _ = rig.exchange("04 1500 ffff")
-        #expect(rig.events().isEmpty, "the end of a discovery is no news")
+        #expect(rig.events().isEmpty, "the end of a discovery is not reported")
     }
 
     // MARK: Read Blob

@@ -9,7 +9,7 @@ enum BlueZDatabase: String, CaseIterable {
     case services2 = "services-2"
     case services3 = "services-3"
     case small
-    /// As `small`, with client characteristic configurations that are like any other value.
+    /// As `small`, but its Client Characteristic Configurations are ordinary values.
     case smallUninterpreted = "small-uninterpreted"
     case large
     case tail
@@ -28,7 +28,7 @@ enum BlueZDatabase: String, CaseIterable {
 
     // MARK: Attributes
 
-    /// A characteristic whose value may be used as `operations` say, whatever its properties.
+    /// A characteristic whose value may be used as `operations` say, independent of its properties.
     static func value(
         _ uuid: String,
         _ operations: AttributeOperations,

@@ -11,7 +11,7 @@ import Testing
 struct ChannelAirTests {
     static let controllers: [ControllerConfiguration] = [.modern, .legacyWithDataLength, .legacy]
 
-    @Test("Both directions at once, in order, and ATT is answered meanwhile", arguments: [0, 1, 2])
+    @Test("Both directions at once, in order, and ATT is answered at the same time", arguments: [0, 1, 2])
     func both(_ controller: Int) throws {
         var rig = try AirRig(Self.controllers[controller])
         try rig.open()
@@ -33,7 +33,7 @@ struct ChannelAirTests {
         #expect((rig.simulation.now - start) / max(1, answered) < .milliseconds(250), "\(answered)")
     }
 
-    @Test("What the air loses is not lost to the channel", arguments: [1, 2, 3] as [UInt64])
+    @Test("Packets that are lost on the air reach the channel all the same", arguments: [1, 2, 3] as [UInt64])
     func lossy(_ seed: UInt64) throws {
         var rig = try AirRig(.modern, seed: seed, quality: LinkQuality(loss: .uniform(probability: 0.2)))
         try rig.open()
@@ -47,7 +47,7 @@ struct ChannelAirTests {
         }
     }
 
-    @Test("One direction is as fast as packets of 251 octets on LE 1M are, less what credits cost")
+    @Test("One direction is as fast as packets of 251 octets on LE 1M, less the packets for credits")
     func throughput() throws {
         var rig = try AirRig(.modern)
         try rig.open()
@@ -65,7 +65,7 @@ struct ChannelAirTests {
         #expect(kilobitsPerSecond <= most * 1.01 && kilobitsPerSecond > most * 0.9, "\(kilobitsPerSecond) of \(most)")
     }
 
-    @Test("When the link breaks both ends are told, and what had arrived can be read")
+    @Test("When the link is lost, both ends are told, and data that has arrived can be read")
     func broken() throws {
         var rig = try AirRig(.modern)
         try rig.open()
@@ -96,7 +96,7 @@ struct ChannelAirTests {
     }
 }
 
-/// A central and a peripheral with one channel between them; what comes in is read at once, if its reader is awake.
+/// A central and a peripheral with one channel between them; received data is read at once, if its reader is awake.
 private struct AirRig {
     static let address = LEAddress.random(DeviceAddress(0xC011_2233_4455))
     static let spsm = SPSM(rawValue: 0x80)
@@ -185,7 +185,7 @@ private struct AirRig {
         _ = run(until: simulation.now + .seconds(3)) { _ in false }
     }
 
-    /// Asks for the channel, and waits for what becomes of it.
+    /// Requests the channel, and waits for the result.
     mutating func open() throws {
         let handle = with(.central) { $0.connections.first?.handle } ?? nil
         let connection = try #require(handle)

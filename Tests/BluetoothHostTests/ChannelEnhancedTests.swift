@@ -130,7 +130,7 @@ struct ChannelEnhancedTests {
 struct ChannelInitiatorTests {
     static let spsm = SPSM(rawValue: 0x90)
 
-    @Test("A channel is asked for, opens with the peer's terms, and works")
+    @Test("A channel is requested, opens with the peer's parameters, and works")
     func opening() throws {
         var rig = try ChannelRig()
         let id = try rig.rig.host.channels.open(to: Self.spsm, on: ChannelRig.handle, at: rig.rig.now)
@@ -150,7 +150,7 @@ struct ChannelInitiatorTests {
         #expect(rig.channelEvents().closures == [.byOwner])
     }
 
-    @Test("What the peer refuses does not open, and its CID is free again")
+    @Test("A channel that the peer refuses does not open, and its CID is free again")
     func refused() throws {
         var rig = try ChannelRig()
         for (identifier, result) in [("01", ChannelResult.insufficientEncryption), ("02", .noResources)] {
@@ -165,7 +165,7 @@ struct ChannelInitiatorTests {
         #expect(rig.channelEvents().closures == [.notUnderstood])
     }
 
-    @Test("Only the answer to a request that waits counts; without one, 30 s are enough")
+    @Test("Only the answer to a pending request counts; a request without an answer ends after 30 s")
     func unanswered() throws {
         var rig = try ChannelRig()
         _ = try rig.rig.host.channels.open(to: Self.spsm, on: ChannelRig.handle, at: rig.rig.now)
@@ -202,7 +202,7 @@ struct ChannelInitiatorTests {
         #expect(rig.channelEvents().closures == [.violation(.badResponse)], "\(name)")
     }
 
-    @Test("With a destination that another channel has, neither may be used")
+    @Test("A destination CID that another channel has closes both channels")
     func sameDestination() throws {
         var rig = try ChannelRig()
         for identifier in ["01", "02"] {
@@ -214,7 +214,7 @@ struct ChannelInitiatorTests {
         #expect(rig.rig.host.channels.all.isEmpty)
     }
 
-    @Test("Several are asked for at once; some open, some not")
+    @Test("Several are requested at once; some open, some do not")
     func enhanced() throws {
         var rig = try ChannelRig()
         let ids = try rig.rig.host.channels.openEnhanced(3, to: Self.spsm, on: ChannelRig.handle, at: rig.rig.now)

@@ -27,7 +27,7 @@ struct ChannelFlowTests {
         )
     }
 
-    @Test("SDUs keep their boundaries; one that is too long or finds no room is refused")
+    @Test("SDUs keep their boundaries; one that is too long, or does not fit into the buffer, is refused")
     func sdus() throws {
         var rig = try ChannelRig()
         let parameters = ChannelParameters(face: .sdus, transmitLimit: 100)
@@ -49,11 +49,11 @@ struct ChannelFlowTests {
         #expect(rig.channelEvents().writable == 0)
         #expect(rig.signal("16 03 0400 5000 0a00").count == 3)
         #expect(rig.channelEvents().writable == 1)
-        // What never fits into the limit is taken when nothing else waits.
+        // An SDU longer than the limit is taken when nothing else waits.
         try rig.rig.host.channels.writeSDU(Self.sample.prefix(200), to: id, at: rig.rig.now)
     }
 
-    @Test("Without credits nothing is sent; with each, one K-frame; a full buffer takes no more and says when it can")
+    @Test("Without credits nothing is sent; each credit sends one K-frame; a full buffer says when it has room again")
     func credits() throws {
         var rig = try ChannelRig()
         let id = try rig.open(ChannelParameters(transmitLimit: 100), terms: "1700 1700 0000")
@@ -66,7 +66,7 @@ struct ChannelFlowTests {
         #expect(rig.signal("16 03 0400 5000 0200").count == 2)
         #expect(rig.channelEvents().writable == 1)
         #expect(rig.signal("16 04 0400 5000 ffff").count == 2)
-        // It is said once for once that it was wanted.
+        // It is said once for each time that it was asked for.
         #expect(rig.channelEvents().writable == 0)
     }
 
@@ -129,7 +129,7 @@ struct ChannelFlowTests {
         #expect(rig.readSDU(id) == Array("abc".utf8))
         #expect(rig.readSDU(id) == [])
         #expect(rig.readSDU(id) == nil)
-        // What is not whole when the channel closes is not handed over as if it were.
+        // An SDU that is incomplete when the channel closes is not delivered.
         _ = rig.signal("06 09 0400 4000 5000")
         var unread = try #require(rig.channelEvents().unread.first)
         var buffer: [UInt8] = []
@@ -165,13 +165,13 @@ struct ChannelFlowTests {
         }
     }
 
-    @Test("Short frames cost what they hold, so that a reader that sleeps holds little, however the peer cuts")
+    @Test("Short frames cost more than their bytes, so that a reader that sleeps holds little, however the peer cuts")
     func shortFrames() throws {
         for face in [ChannelFace.bytes, .sdus] {
             var rig = try ChannelRig()
             let id = try rig.open(ChannelParameters(face: face, mtu: 98, mps: 100, receiveLimit: 2000))
             // A peer that sends one byte an SDU for as long as it has credits.
-            // What 2000 bytes are enough for, 16 being set aside for each SDU.
+            // 2000 bytes have room for so many: an SDU takes 16 bytes more than it holds.
             var credits = face == .bytes ? 20 : 17
             var taken = 0
             while credits > 0 {
@@ -228,7 +228,7 @@ struct ChannelFlowTests {
     @Test(
         "A K-frame that is not put together leaves no hole in the stream: its channel is closed, and only that",
         arguments: [
-            // 2049 octets and more are not held back, whatever the MPS.
+            // 2049 octets and more are not held back, at any MPS.
             ("longer than is put together", ["20 0108 4000 0100 61"], ChannelViolation.mpsExceeded(2049)),
             ("the longest", ["20 ffff 4000", "10 0100", "10 61"], .mpsExceeded(65535)),
             ("less than its length", ["20 0300 4000 0100"], .frameDamaged),
@@ -246,12 +246,12 @@ struct ChannelFlowTests {
             let bytes = [UInt8](hexadecimal: compact(String(packet.dropFirst(2)))) ?? []
             rig.rig.give("0240\(packet.prefix(2))" + [UInt8(bytes.count), 0].hexadecimal + bytes.hexadecimal)
         }
-        // Another frame shows at the latest that the one in front is over.
+        // The next frame shows that the one before has ended.
         let answers = rig.frame("4100", "0100 64")
         #expect(answers == [compact("0500 06 01 0400 5000 4000")], "\(name)")
         let events = rig.channelEvents()
         #expect(events.closures == [.violation(violation)], "\(name)")
-        #expect(events.unread.map(\.count) == [3], "what came before can be read")
+        #expect(events.unread.map(\.count) == [3], "data before it can be read")
         #expect(rig.rig.host.channels[id] == nil)
         #expect(rig.rig.host.channels.all.map(\.localCID.rawValue) == [0x41])
         #expect(rig.rig.host.counters.unknownChannelFrames == 0)
@@ -269,7 +269,7 @@ struct ChannelFlowTests {
         #expect(rig.rig.host.counters.unknownChannelFrames == 2)
     }
 
-    @Test("A K-frame without a credit closes the channel, and what came before it can be read")
+    @Test("A K-frame without a credit closes the channel, and data before it can be read")
     func noCredit() throws {
         var rig = try ChannelRig()
         let id = try rig.open(ChannelParameters(mtu: 98, mps: 100, receiveLimit: 200))
@@ -283,7 +283,7 @@ struct ChannelFlowTests {
         #expect(rig.write([1], to: id) == 0)
     }
 
-    @Test("More than 65535 credits close the channel; zero, and those for nobody, are ignored")
+    @Test("More than 65535 credits close the channel; zero credits, and credits for an unknown CID, are ignored")
     func creditOverflow() throws {
         var rig = try ChannelRig()
         _ = try rig.open(terms: "1700 1700 0100")

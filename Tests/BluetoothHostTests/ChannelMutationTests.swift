@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Credit-based channels: hostile input")
 struct ChannelMutationTests {
-    /// Frames as a start for worse ones: channel and payload.
+    /// Valid frames, from which the mutations are made: channel and payload.
     static let corpus: [(ChannelID, [UInt8])] =
         [
             "14 01 0a00 8000 5000 0002 6400 0700", "15 01 0a00 6500 c800 6400 0100 0000", "16 02 0400 5000 0100",
@@ -34,7 +34,7 @@ struct ChannelMutationTests {
             default: payload += Array(repeating: 0x5A, count: Int.random(in: 0...2000, using: &random))
             }
         }
-        // Identifiers and CIDs that mean something are worth more than any others.
+        // Identifiers and CIDs that are in use are tried more often than others.
         if channel == .signaling, payload.count > 5, Bool.random(using: &random) {
             payload[1] = UInt8.random(in: 0...12, using: &random)
             payload[4] = UInt8.random(in: 0x40...0x48, using: &random)
@@ -47,7 +47,7 @@ struct ChannelMutationTests {
         var random = SplitMix64(seed: seed)
         var end = ChannelEnd(.peripheral)
         let parameters = ChannelParameters(face: seed == 2 ? .sdus : .bytes, mtu: 300, mps: 100, receiveLimit: 500)
-        // With nothing left to chance, it is 0x0080.
+        // Without random numbers, it is 0x0080.
         let spsm = try end.listen(parameters)
         for step in 0..<100_000 {
             let (channel, payload) = Self.mutated(&random)
@@ -79,7 +79,7 @@ struct ChannelMutationTests {
                 #expect(channel.inbound.data.cost <= 1000 + 20 * ReceivedData.sduCost, "seed \(seed), step \(step)")
             }
         }
-        // What is never answered is forgotten in time.
+        // A request that is never answered is forgotten in time.
         for channel in end.connection.open { end.close(channel.channel.id) }
         end.advance(by: .seconds(200))
         while end.send() {}

@@ -104,12 +104,12 @@ struct ChannelPropertyTests {
             directions[index].read += buffer.count
         }
 
-        /// The room that what one credit allows may take.
+        /// The room that the data of one credit may take.
         func creditCost(of channel: CreditBasedChannel, _ own: ChannelParameters) -> Int {
             channel.inbound.mps + (own.face == .sdus ? ReceivedData.sduCost : 0)
         }
 
-        /// The room that there is: as much as was wanted, but enough for an SDU that is read as a whole.
+        /// The room of the buffer: as configured, but enough for an SDU that is read as a whole.
         func limit(of channel: CreditBasedChannel, _ own: ChannelParameters) -> Int {
             let least = own.face == .sdus ? channel.inbound.mtu + ReceivedData.sduCost : 0
             return max(own.receiveLimit, least + 2 * creditCost(of: channel, own))
@@ -198,7 +198,7 @@ struct ChannelPropertyTests {
         }
     }
 
-    @Test("Channels that close at any time lose nothing that has arrived, and leave nothing behind", arguments: 0..<100)
+    @Test("Channels that close at any time lose no data that has arrived, and leave no state", arguments: 0..<100)
     func closing(_ number: Int) throws {
         var schedule = try Schedule(seed: UInt64(number) &+ 9000)
         for step in 0..<1500 {
@@ -220,7 +220,7 @@ struct ChannelPropertyTests {
             #expect(schedule.pair.ends[end].connection.closing.isEmpty, "seed \(schedule.seed)")
             #expect(schedule.pair.ends[end].manager.nextDeadline == nil, "seed \(schedule.seed)")
             #expect(schedule.pair.ends[end].events.closures.count * 2 == schedule.directions.count)
-            // What was handed over goes on where reading stopped.
+            // The data that the closed channel hands over continues where reading stopped.
             for event in schedule.pair.ends[end].events {
                 guard case .closed(let id, _, var unread) = event,
                     let direction = schedule.directions.first(where: { $0.from != end && $0.ids[end] == id })

@@ -33,7 +33,7 @@ struct ChannelRefusalTests {
         #expect(channel.receiveMTU == 8192 && channel.receiveMPS == 1022)
         #expect(channel.spsm.rawValue == 0x80 && !channel.isInitiator && !channel.isEnhanced)
         #expect(rig.rig.host.channels.all == [channel])
-        // The least that the Core allows, from the last CID.
+        // The smallest values that the Core allows, from the last CID.
         let least = rig.signal("14 0a 0a00 8000 7f00 1700 1700 0000")
         #expect(least == [compact("0500 15 0a 0a00 4100 \(ChannelRig.ownTerms) 0000")])
     }
@@ -82,13 +82,13 @@ struct ChannelRefusalTests {
             ("14 01 0a00 8000 5000 4000 4000 0100", 8), ("17 02 0a00 8000 4000 4000 0100 5100", 6),
         ] {
             let answer = try #require(rig.signal(request).first)
-            // The channel, the header of the command, and what comes before the result.
+            // The channel, the header of the command, and the fields before the result.
             #expect(answer.dropFirst(4 + 8 + 2 * offset).prefix(4) == result, "\(answer)")
         }
         #expect(rig.rig.host.channels.all.count == (result == "0000" ? 2 : 0))
     }
 
-    @Test("Who was authorized is let in, and stays so when the link's security changes")
+    @Test("An authorized peer may open the channel, and stays authorized when the link's security changes")
     func authorization() throws {
         var rig = try Self.rig(AccessRequirement(.none, needsAuthorization: true), bonded: true)
         rig.rig.host.setAuthorized(true, ChannelRig.handle)
@@ -116,7 +116,7 @@ struct ChannelRefusalTests {
         #expect(rig.signal("14 06 0a00 8000 5000 4000 4000 0100").first?.suffix(4) == "0000")
     }
 
-    @Test("A request that comes twice gets its answer twice, and one channel")
+    @Test("A repeated request is answered twice, and opens one channel")
     func duplicate() throws {
         var rig = try Self.rig()
         let request = "14 01 0a00 8000 5000 4000 4000 0100"
@@ -155,7 +155,7 @@ struct ChannelRefusalTests {
         }
     }
 
-    @Test("SPSMs are handed out from the dynamic ones, each once, and not again at once")
+    @Test("SPSMs are assigned from the dynamic range, each once, and a free one is not reused at once")
     func spsms() throws {
         var rig = try ChannelRig()
         var all: [SPSM] = []
@@ -172,7 +172,7 @@ struct ChannelRefusalTests {
         #expect(try rig.rig.host.channels.listen() == all[1])
     }
 
-    @Test("A service that is withdrawn closes its channels, and only its own")
+    @Test("A service that is withdrawn closes its own channels only")
     func withdrawing() throws {
         var rig = try Self.rig()
         _ = try rig.rig.host.channels.listen(ChannelListener(requirement: .open), on: SPSM(rawValue: 0x81))
@@ -187,7 +187,7 @@ struct ChannelRefusalTests {
         #expect(rig.signal("14 04 0a00 8000 5300 4000 4000 0100").first?.suffix(4) == "0200")
     }
 
-    @Test("Closing what is not open is rejected, closing with the wrong other end ignored")
+    @Test("A request to close an unknown channel is rejected; one with the wrong other CID is ignored")
     func wrongDisconnections() throws {
         var rig = try Self.rig()
         _ = rig.signal("14 01 0a00 8000 5000 4000 4000 0100")
@@ -208,7 +208,7 @@ struct ChannelRefusalTests {
         #expect(rig.signal("14 06 0a00 8000 5000 4000 4000 0100").first?.suffix(4) == "0000")
     }
 
-    @Test("A connection that ends takes its channels with it, before its own end is told")
+    @Test("A connection that ends closes its channels, and their end is reported before its own")
     func disconnection() throws {
         var rig = try Self.rig()
         _ = rig.signal("14 01 0a00 8000 5000 4000 4000 0100")

@@ -6,14 +6,14 @@ import Testing
 /// A host with one connection, to whose peer it speaks in whole L2CAP frames.
 struct ChannelRig {
     var rig: HostRig
-    /// The part of a frame that has come so far.
+    /// The part of a frame that has arrived so far.
     private var partial: [UInt8] = []
 
     static let handle: ConnectionHandle = 0x40
     /// What the host says of a link with packets of 27 octets: MTU 8192, MPS 1022 (38 packets), 32 credits.
     static let ownTerms = "0020 fe03 2000"
 
-    /// A connection whose peer may be anybody.
+    /// A connection to an unknown peer.
     init(security: LinkSecurity? = nil, bonded: Bool = false) throws {
         var configuration = LEHost.Configuration(ownAddress: HostRig.ownAddress)
         var bonds: [Bond] = []

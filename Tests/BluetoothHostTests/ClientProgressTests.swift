@@ -2,7 +2,7 @@ import Testing
 
 @testable import BluetoothHost
 
-/// What counts as getting on with the database: only so, a phone keeps a link that it has not encrypted.
+/// Which requests count as progress in the database. A phone that makes none loses a link that it has not encrypted.
 @Suite struct ClientProgressTests {
     private static func progress(_ pdus: [String]) throws -> [Bool] {
         var progress = ClientProgress()

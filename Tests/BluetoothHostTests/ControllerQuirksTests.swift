@@ -2,7 +2,7 @@ import BluetoothHCI
 import BluetoothHost
 import Testing
 
-@Suite("LE host: controllers that are not what they say")
+@Suite("LE host: controllers that report wrong features")
 struct ControllerQuirksTests {
     /// Starts a host on a controller that says of itself what is in `version`.
     private func capabilities(
@@ -25,7 +25,7 @@ struct ControllerQuirksTests {
         return (try #require(capabilities.first, "\(events)"), events)
     }
 
-    @Test("One that claims extended scanning without having it is used with the legacy commands, and that is said")
+    @Test("A controller that claims extended scanning but lacks it gets the legacy commands, and a notice says so")
     func claimsTooMuch() throws {
         // Version 5.3, Actions Semiconductor (0x03E0).
         let actions = "00 0c 0000 0c e003 0000"
@@ -40,7 +40,7 @@ struct ControllerQuirksTests {
         #expect(silent.count == 1)
     }
 
-    @Test("Others are taken at their word")
+    @Test("The features that other controllers report are believed")
     func others() throws {
         let (capabilities, events) = try capabilities(version: "00 0c 0000 0c 5900 0000")
         #expect(capabilities.usesExtendedCommands)
@@ -61,7 +61,7 @@ struct ControllerQuirksTests {
         #expect(capabilities.commands.contains(LESetDataLength.id) == !isConcerned)
     }
 
-    @Test("An address that the maker put there for want of one is none", arguments: ["ac1f12a04343", "aaaaaaaaaaaa"])
+    @Test("A placeholder address of a manufacturer counts as no address", arguments: ["ac1f12a04343", "aaaaaaaaaaaa"])
     func placeholders(address: String) throws {
         let broadcom = "00 09 0000 09 0f00 0000"
         #expect(try capabilities(version: broadcom, address: address).0.publicAddress == nil)

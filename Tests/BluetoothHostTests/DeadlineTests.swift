@@ -7,7 +7,7 @@ import Testing
 
 @testable import BluetoothHost
 
-/// Deadlines are kept when something changes. What is kept must be what a search would find.
+/// A deadline is kept when something changes. The kept deadline must be the one that a search would find.
 @Suite("LE host: deadlines")
 struct DeadlineTests {
     @Test(
@@ -265,7 +265,7 @@ private struct DeadlineTraffic {
     }
 }
 
-/// A machine that is its deadline and nothing else.
+/// A machine with a deadline and nothing else.
 private struct Clockwork: ConnectionMachine {
     let handle: ConnectionHandle
     var deadline: Duration?

@@ -14,7 +14,7 @@ struct FrameRecombinerTests {
         return bytes + payload
     }
 
-    @Test("Frames cut into packets of any size come out whole")
+    @Test("Frames that are fragmented into packets of any size are recombined")
     func anyCuts() {
         for seed: UInt64 in 1...300 {
             var random = SplitMix64(seed: seed)
@@ -53,7 +53,7 @@ struct FrameRecombinerTests {
         #expect(kept?.payload == [1, 2, 3])
     }
 
-    @Test("What fits nothing is dropped and named, and the next frame arrives")
+    @Test("A fragment that belongs to no frame is dropped and reported, and the next frame arrives")
     func problems() {
         let whole = "0100 0400 77"
         let cases: [(packets: [(String, isStart: Bool)], problems: [FrameRecombiner.Problem])] = [
@@ -81,7 +81,7 @@ struct FrameRecombinerTests {
         }
     }
 
-    @Test("Of a frame that is lost, the channel is known as soon as its header is, and how it begins")
+    @Test("The channel and the first bytes of a lost frame are known as soon as its header is")
     func lostFrames() {
         let whole = "0100 0400 77"
         let cases: [(packets: [(String, isStart: Bool)], lost: [String])] = [
@@ -116,7 +116,7 @@ struct FrameRecombinerTests {
         #expect(recombiner.receive(longer[...], isStart: true).problems == [.frameTooLong(2049)])
     }
 
-    @Test("Whatever comes, what is held back is bounded")
+    @Test("Any input leaves a bounded number of bytes waiting")
     func bounded() {
         for seed: UInt64 in 1...50 {
             var random = SplitMix64(seed: seed)

@@ -458,7 +458,7 @@ extension GATTRig {
         var rig = GATTRig()
         rig.receive("1d 0300 01")
         rig.receive("1d 0300 02")
-        #expect(rig.sent() == ["1e"], "confirmations cannot pile up")
+        #expect(rig.sent() == ["1e"], "only one confirmation waits")
         rig.expect("1d 0300 03", "1e")
         #expect(Self.received(&rig) == ["0x0003 01 true", "0x0003 03 true"])
     }

@@ -16,7 +16,7 @@ import Testing
             Issue.record("\(String(describing: result))", sourceLocation: location)
             return nil
         }
-        // The next procedure is none the worse for it.
+        // The next procedure is not affected.
         #expect(rig.perform(.read(1), [("0a 0100", "0b 00")]) == .success(.value([0])), sourceLocation: location)
         return error
     }
@@ -28,7 +28,7 @@ import Testing
         guard response != "1f" else {
             var rig = GATTRig()
             _ = try rig.layer.start(.read(3), on: GATTRig.connection, at: rig.now)
-            #expect(rig.exchange("1f") == ["0a0300", "011f000006"], "what is no response does not count as one")
+            #expect(rig.exchange("1f") == ["0a0300", "011f000006"], "a PDU that is no response does not count as one")
             return
         }
         let opcode = hex(response).first ?? 0

@@ -147,7 +147,7 @@ import Testing
         #expect(Self.requests(&rig).isEmpty)
         #expect(rig.layer.database.value(of: 0x0006) == [0x01])
         Self.prepare(&rig, ["1000 0000 b0", "1000 0100 b1"])
-        #expect(rig.exchange("18 01") == [], "a long write needs it not")
+        #expect(rig.exchange("18 01") == [], "a long write does not need it")
         #expect(Self.requests(&rig).count == 1)
     }
 }

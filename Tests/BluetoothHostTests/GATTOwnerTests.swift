@@ -3,7 +3,7 @@ import BluetoothHost
 import ByteCoding
 import Testing
 
-/// Values that only the owner knows, and what goes on while it thinks.
+/// Values that only the owner knows, and what happens before it answers.
 @Suite struct GATTOwnerTests {
     /// 0003 asked (read, write, no response); 0005 stored 01; 0007 asked; 0009 asked (notify) with 000a.
     private static func rig(mtu: Int? = nil) throws -> GATTRig {
@@ -188,7 +188,7 @@ import Testing
         rig.expect("0a 0a00", "0b 0000", "as it was")
     }
 
-    // MARK: Meanwhile
+    // MARK: While the owner has not answered
 
     @Test func otherPDUsFlowWhileTheOwnerThinks() throws {
         var rig = try Self.rig()

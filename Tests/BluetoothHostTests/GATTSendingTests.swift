@@ -85,7 +85,7 @@ import Testing
         var rig = try Self.rig(queueLimit: 1)
         try rig.layer.notify([1], of: 0x0003, on: GATTRig.connection, at: rig.now)
         rig.receive("0a 0c00")
-        #expect(rig.sent() == ["1b030001", "0b"], "in the order in which they came about")
+        #expect(rig.sent() == ["1b030001", "0b"], "in the order in which they were queued")
     }
 
     // MARK: Several values in one notification

@@ -3,7 +3,7 @@ import BluetoothHost
 import ByteCoding
 import Testing
 
-/// Bytes from hexadecimal text with spaces wherever they help.
+/// Bytes from hexadecimal text, in which spaces are ignored.
 func hex(_ text: String, _ location: SourceLocation = #_sourceLocation) -> [UInt8] {
     guard let bytes = [UInt8](hexadecimal: text.filter { $0 != " " }) else {
         Issue.record("not hexadecimal: \(text)", sourceLocation: location)
@@ -163,7 +163,7 @@ struct GATTPair {
     var server: GATTLayer
     /// PDUs that the client sent.
     var requestCount = 0
-    /// Handles and values that the server sent by itself.
+    /// Handles and values that the server notified or indicated.
     var received: [String] = []
     let connection: ConnectionHandle = 0x0001
 

@@ -282,7 +282,7 @@ import Testing
             Issue.record("no request")
             return
         }
-        #expect(rig.sent() == [], "it has its turn")
+        #expect(rig.sent() == [], "it is answered in its turn")
         #expect(rig.layer.respond(to: first, with: [5], at: rig.now) == true)
         #expect(rig.events().isEmpty)
         #expect(rig.sent() == ["0b05"])

@@ -61,7 +61,7 @@ struct HostNoticeTests {
         ),
     ]
 
-    @Test("What the controller and peers do wrong becomes a value, which has the words of the log", arguments: samples)
+    @Test("An error of the controller or a peer becomes a value that has the line of the log", arguments: samples)
     func values(_ sample: (packet: String, notice: HostNews, line: String)) throws {
         var rig = try HostRig.ready()
         rig.connect()

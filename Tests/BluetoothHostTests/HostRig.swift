@@ -90,7 +90,7 @@ struct HostRig {
         )
     }
 
-    /// A host that has made its controller's acquaintance.
+    /// A host that has completed its start-up with the controller.
     static func ready(
         _ script: ControllerScript = .rich,
         configuration: LEHost.Configuration = LEHost.Configuration(ownAddress: ownAddress),
@@ -134,7 +134,7 @@ struct HostRig {
     }
 
     /// Answers commands as the script says until the host has no more.
-    /// - Returns: the commands, and whatever ACL packets came between them.
+    /// - Returns: the commands, and the ACL packets between them.
     @discardableResult
     mutating func answerCommands() -> [String] {
         var all: [String] = []
@@ -197,7 +197,7 @@ struct HostRig {
 }
 
 extension [LEHostEvent] {
-    /// What notices say, those that matter to anyone but a debugger.
+    /// The descriptions of notices, without those of debug severity.
     var diagnostics: [String] {
         compactMap { event in
             if case .notice(let notice) = event, notice.severity != .debug {

@@ -63,7 +63,7 @@ struct KnownAttackTests {
         }
     }
 
-    @Test("Reflection of the public key: nobody pairs with himself", arguments: secureModels)
+    @Test("Reflection of the public key: a device does not pair with itself", arguments: secureModels)
     func reflectedKey(model: Outcomes.Model) throws {
         var pair = model.pair()
         pair.intercept = { sender, bytes, pair in
@@ -76,7 +76,7 @@ struct KnownAttackTests {
         #expect(pair.bond(.central) == nil)
     }
 
-    @Test("A responder's key is another each time: there is none that could be reflected")
+    @Test("A responder's key is new each time: an attacker cannot reflect an old one")
     func keysAreFresh() throws {
         var pair = Outcomes.justWorks.pair()
         var keys: Set<[UInt8]> = []
@@ -109,7 +109,7 @@ struct KnownAttackTests {
 
     // MARK: What is agreed on
 
-    @Test("KNOB: a key that somebody shortened on the way is refused by whoever it is for", arguments: Side.allCases)
+    @Test("KNOB: a key that an attacker shortened on the way is refused by its receiver", arguments: Side.allCases)
     func shortenedKey(victim: Side) throws {
         for size in UInt8(7)...15 {
             var pair = Outcomes.comparison.pair()
@@ -125,7 +125,7 @@ struct KnownAttackTests {
         }
     }
 
-    @Test("Method confusion: features that were changed on the way lead to no key", arguments: Side.allCases)
+    @Test("Method confusion: features that were changed on the way make the pairing fail", arguments: Side.allCases)
     func changedFeatures(sender changed: Side) throws {
         for capability in IOCapability.allCases where capability != .displayYesNo {
             var pair = Outcomes.comparison.pair()
@@ -135,7 +135,7 @@ struct KnownAttackTests {
                 changed[1] = capability.rawValue
                 return .replace([changed])
             }
-            // Users who say yes to everything, and type whatever number they see.
+            // Users who say yes to everything, and type every number that they see.
             pair.user = { side, kind, pair in
                 if case .numericComparison = kind { return .accept }
                 if kind == .requestPasskey, case .numericComparison(let value) = pair.shown[side.other] {
@@ -151,7 +151,7 @@ struct KnownAttackTests {
         }
     }
 
-    @Test("Method confusion: a number to compare is no passkey, and a passkey is no yes")
+    @Test("Method confusion: a number to compare is not taken for a passkey, and a passkey does not confirm a number")
     func confusedAnswers() throws {
         var pair = Outcomes.comparison.pair()
         pair.user = { _, _, _ in nil }
@@ -169,7 +169,7 @@ struct KnownAttackTests {
 
     // MARK: Keys that others want
 
-    @Test("Key overwrite: never by a weaker one, whoever says yes")
+    @Test("Key overwrite: never by a weaker key, even if the user says yes")
     func keyOverwrite() throws {
         // Just Works in place of a comparison that a person made.
         var pair = impostor(.noInputNoOutput, bond: bond(isAuthenticated: true))
@@ -189,7 +189,7 @@ struct KnownAttackTests {
         pair.managers[.central]?.configuration.minimumKeySize = short
         pair.managers[.central]?.configuration.maximumKeySize = short
         try expectRefused(&pair, .authenticationRequirements)
-        // As strong: where anybody may pair, that is somebody's decision.
+        // As strong: the policy that lets any phone pair allows it.
         pair = impostor(bond: bond(isAuthenticated: true))
         try pair.managers[.central]?.pair(Side.central.handle, at: pair.now)
         pair.run()
@@ -242,7 +242,7 @@ struct KnownAttackTests {
         #expect(pair.managers[.peripheral]?.bonds == (bonds[.peripheral] ?? []) + [victim])
     }
 
-    @Test("Passkeys are for one attempt: each is another, and the last one opens nothing")
+    @Test("Each passkey is for one attempt: the next attempt has a new one, and the old one is refused")
     func passkeyReuse() throws {
         var pair = Outcomes.peripheralShows.pair()
         var shown: [Passkey] = []
@@ -297,7 +297,7 @@ struct KnownAttackTests {
         #expect(pair.security(.peripheral).isBonded)
     }
 
-    @Test("Standing still: after 30 seconds at any step the pairing is over, and so is pairing on this link")
+    @Test("Timeout: after 30 seconds at any step the pairing fails, and none can begin on this link")
     func standingStill() throws {
         for model in Self.secureModels + [Outcomes.legacyPeripheralShows] {
             var length = 1
@@ -330,7 +330,7 @@ struct KnownAttackTests {
 
     // MARK: In the middle
 
-    @Test("In the middle with keys of his own: the numbers differ, and who does not compare them has no protection")
+    @Test("Man in the middle with his own keys: the numbers differ, and only users who compare them are safe")
     func inTheMiddle() throws {
         var towardsWatch = Outcomes.comparison.pair(seed: 31)
         var towardsPhone = Outcomes.comparison.pair(seed: 32)
@@ -368,7 +368,7 @@ struct KnownAttackTests {
         }
         try pair.managers[.central]?.pair(Side.central.handle, at: pair.now)
         pair.run()
-        #expect(pair.summary(.peripheral)?.isAuthenticated == true, "both are who they say they are, wherever they are")
+        #expect(pair.summary(.peripheral)?.isAuthenticated == true, "both prove their identity, at any distance")
         var key: [UInt8] = []
         try #require(pair.linkKey).encode(to: &key)
         #expect(!heard.contains(subsequence: key))
@@ -378,7 +378,7 @@ struct KnownAttackTests {
 }
 
 extension [UInt8] {
-    /// Whether some bytes stand in others, one behind the other.
+    /// Whether some bytes occur in others, in one piece.
     fileprivate func contains(subsequence: some Sequence<UInt8>) -> Bool {
         let wanted = Array(subsequence)
         guard wanted.count <= count else { return false }

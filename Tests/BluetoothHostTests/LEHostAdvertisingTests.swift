@@ -137,7 +137,7 @@ struct LEHostAdvertisingTests {
         #expect(events == Array(repeating: "advertisingStarted(\(Self.first))", count: 3))
     }
 
-    @Test("A set that becomes another kind is made anew in an extended controller")
+    @Test("A set of another kind is removed and created again in an extended controller")
     func otherKind() throws {
         var rig = try HostRig.ready(.rich)
         rig.host.startAdvertising(Self.set(), at: rig.now)
@@ -157,13 +157,13 @@ struct LEHostAdvertisingTests {
         }
         #expect(rig.sent().isEmpty)
         #expect(rig.events().descriptions == ["advertisingFailed(\(Self.first), \(HCIStatus.commandDisallowed))"])
-        // It can be tried again; since the host does not know what the controller has made of it, it begins with taking it off
+        // It can be tried again; since the host does not know what the controller has made of it, it first takes the set off
         // the air.
         rig.host.startAdvertising(Self.set(), at: rig.now)
         #expect(rig.answerCommands() == [compact("01 3920 06 00 01 00 0000 00")] + Self.extendedStart)
     }
 
-    @Test("Starting again before the first start is through replaces it")
+    @Test("A second start replaces the first one that is still pending")
     func overtaken() throws {
         var rig = try HostRig.ready(.minimal)
         rig.host.startAdvertising(Self.set(), at: rig.now)
@@ -176,7 +176,7 @@ struct LEHostAdvertisingTests {
         #expect(rig.events().descriptions == ["advertisingStarted(\(Self.first))"])
     }
 
-    @Test("A legacy controller has one set at a time; an extended one as many as it says, idle ones making way")
+    @Test("A legacy controller has one set at a time; an extended one as many as it reports; idle ones make room")
     func limits() throws {
         var rig = try HostRig.ready(.minimal)
         rig.host.startAdvertising(Self.set(), at: rig.now)
@@ -204,7 +204,7 @@ struct LEHostAdvertisingTests {
         #expect(commands.last == compact("01 3920 06 01 01 02 0000 00"))
     }
 
-    @Test("What no controller takes is refused at once")
+    @Test("Parameters that no controller accepts are refused at once")
     func invalid() throws {
         var rig = try HostRig.ready()
         var sets = [
@@ -234,7 +234,7 @@ struct LEHostAdvertisingTests {
         #expect(rig.answerCommands().suffix(4) == Self.legacyStart[...])
     }
 
-    @Test("Who connects ends the set, on a legacy controller without being told")
+    @Test("A connection ends the set, on a legacy controller without an event")
     func connectedLegacy() throws {
         var rig = try HostRig.ready(.minimal)
         rig.host.startAdvertising(Self.set(), at: rig.now)
@@ -271,7 +271,7 @@ struct LEHostAdvertisingTests {
         #expect(rig.events().descriptions.isEmpty)
     }
 
-    @Test("A connection that ends, or is used, before it is clear where it came from")
+    @Test("A connection that ends, or is used, before its set is known")
     func unclear() throws {
         var rig = try HostRig.ready(.rich)
         rig.host.startAdvertising(Self.set(Self.first), at: rig.now)
@@ -307,13 +307,13 @@ struct LEHostAdvertisingTests {
         #expect(events.first == "advertisingEnded(\(Self.second), \(AdvertisingEnd.connected(0x40)))")
         #expect(events.dropFirst().first == "advertisingEnded(\(Self.first), \(AdvertisingEnd.connected(0x40)))")
         if isStarting { rig.give(HostRig.commandComplete("3620", "00")) }
-        // The first thing that the controller is told is to stop; nothing of the start follows.
+        // The first command is to stop, and none of the start follows.
         let commands = rig.answerCommands()
         #expect(commands.first == compact("01 3920 06 00 01 01 0000 00"))
         #expect(commands.allSatisfy { !$0.hasPrefix("013920060101") })
     }
 
-    @Test("A connection that was not established ends the set it came by; it is started again from certain ground")
+    @Test("A connection that was not established ends its set, which is started again from a known state")
     func notEstablished() throws {
         for script in [ControllerScript.minimal, .rich] {
             var rig = try HostRig.ready(script)
@@ -345,7 +345,7 @@ struct LEHostAdvertisingTests {
         #expect(rig.host.connections.count == 1)
     }
 
-    @Test("Directed advertising that nobody answers ends by itself", arguments: [false, true])
+    @Test("Directed advertising that is not answered ends by itself", arguments: [false, true])
     func directed(_ isExtended: Bool) throws {
         var rig = try HostRig.ready(isExtended ? .rich : .minimal)
         rig.host.startAdvertising(Self.set(Self.first, .directed(HostRig.peer, isHighDutyCycle: true)), at: rig.now)

@@ -44,7 +44,7 @@ struct LEHostCommandTests {
         #expect(rig.sent().isEmpty)
     }
 
-    @Test("Without credits nothing goes out until an event brings some, and a controller that brings none is restarted")
+    @Test("Without credits nothing goes out until an event brings some, and a controller that sends none is reset")
     func none() throws {
         var rig = try makeRig()
         rig.host.readRSSI(0x40, at: rig.now)
@@ -63,7 +63,7 @@ struct LEHostCommandTests {
         #expect(rig.sent() == [compact("01 030c 00")])
     }
 
-    @Test("Time-outs are told from answers by the command, the oldest first")
+    @Test("A timeout names the oldest command without an answer")
     func timeout() throws {
         var rig = try makeRig()
         rig.host.readRSSI(0x40, at: rig.now)
@@ -102,7 +102,7 @@ struct LEHostCommandTests {
         #expect(rig.events().diagnostics == ["the answer to ReadRSSI has no status"])
     }
 
-    @Test("The first event of each unknown kind is told of, the others are counted")
+    @Test("The first event of each unknown kind is reported, the others are counted")
     func unknownEvents() throws {
         var rig = try makeRig()
         _ = rig.events()

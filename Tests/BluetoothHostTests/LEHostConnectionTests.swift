@@ -123,7 +123,7 @@ struct LEHostConnectionTests {
         )
     }
 
-    @Test("A cancellation that comes too late is no fault")
+    @Test("A cancellation that comes too late is no error")
     func lateCancellation() throws {
         var rig = try HostRig.ready()
         rig.host.connect(to: HostRig.peer, .test, at: rig.now)
@@ -146,7 +146,7 @@ struct LEHostConnectionTests {
         #expect(rig.answerCommands() == [compact("01 1620 02 4000")])
     }
 
-    @Test("Private addresses: who the peer is, and what was on the air")
+    @Test("Private addresses: the peer's identity, and its address on the air")
     func privateAddresses() throws {
         var rig = try HostRig.ready()
         rig.give(
@@ -236,7 +236,7 @@ struct LEHostConnectionTests {
         #expect(rig.sent().isEmpty)
     }
 
-    @Test("A minimal controller is not asked for what it does not have")
+    @Test("A minimal controller gets no commands that it does not support")
     func minimal() throws {
         var rig = try HostRig.ready(.minimal)
         rig.give(HostRig.legacyConnected("4000"))
@@ -313,7 +313,7 @@ struct LEHostParameterTests {
         #expect(rig.events().descriptions.isEmpty)
     }
 
-    @Test("Refusals: by the peer, by the controllers, by silence, by the Core")
+    @Test("Refusals: by the peer, by the controllers, by a timeout, by the limits of the Core")
     func refusals() throws {
         let causes: [(ParameterUpdateFailure, features: String, (inout HostRig) -> Void)] = [
             (.rejectedByPeer, "01", { $0.give(HostRig.frame("4000", channel: "0500", "13 01 0200 0100")) }),
@@ -348,7 +348,7 @@ struct LEHostParameterTests {
         )
     }
 
-    @Test("While one change is under way, the last one wanted waits; identifiers differ")
+    @Test("While one change is pending, the last requested one waits; identifiers differ")
     func waiting() throws {
         var rig = try HostRig.ready()
         rig.connect()
@@ -374,7 +374,7 @@ struct LEHostParameterTests {
         rig.give(HostRig.frame("4000", channel: "0500", "12 09 0800 1800 2400 0300 5802"))
         #expect(rig.sent() == [Self.linkLayerUpdate, compact("02 4000 0a00 0600 0500 13 09 0200 0000")])
         rig.give(HostRig.commandStatus("00", "1320"))
-        // Another request while the controller is at it is refused.
+        // Another request is refused while the controller carries out the first.
         rig.give(HostRig.frame("4000", channel: "0500", "12 0a 0800 1800 2400 0300 5802"))
         #expect(rig.sent() == [compact("02 4000 0a00 0600 0500 13 0a 0200 0100")])
         rig.give(HostRig.le("03", Self.updated))
@@ -398,7 +398,7 @@ struct LEHostParameterTests {
         #expect(rig.sent() == [compact("01 2120 03 4000 3b")])
     }
 
-    @Test("Limits of one's own: what is granted is within them")
+    @Test("Configured limits: granted parameters are within them")
     func limits() throws {
         let limits = AcceptableParameters(
             intervalMinimum: ConnectionInterval(rawValue: 0x20),

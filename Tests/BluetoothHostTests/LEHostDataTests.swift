@@ -83,7 +83,7 @@ struct LEHostDataTests {
         #expect(rig.host.counters == LEHostCounters())
     }
 
-    @Test("More completed than sent, or of connections that do not exist, makes no buffers out of nothing")
+    @Test("A count of completed packets beyond those sent, or for an unknown connection, adds no buffers")
     func excess() throws {
         var rig = try Self.rig(["4000"])
         Self.subscribe(&rig, "4000")
@@ -115,7 +115,7 @@ struct LEHostDataTests {
         // What the controller counts of the connection afterwards was returned already.
         rig.give(HostRig.completed("4000", "0200"))
         #expect(rig.sent().isEmpty)
-        // A new connection of the same handle starts afresh, with a first fragment.
+        // A new connection with the same handle starts with a first fragment.
         rig.connect("4000")
         rig.give(HostRig.completed("4100", "0400"))
         rig.give(HostRig.frame("4000", channel: "0400", "0a 0300"))
@@ -151,7 +151,7 @@ struct LEHostDataTests {
         #expect(rig.sent().map { $0.prefix(2) } == ["01", "02"])
     }
 
-    @Test("What does not fit together is dropped, counted and named; the connection goes on")
+    @Test("Fragments that do not fit together are dropped, counted and reported; the connection stays")
     func malformed() throws {
         var rig = try Self.rig(["4000"])
         rig.give("02 4010 0200 0102")
@@ -168,7 +168,7 @@ struct LEHostDataTests {
         #expect(rig.sent() == [compact("02 4000 0a00 0600 0400 0b 436169726e")])
     }
 
-    @Test("Frames longer than their channel takes are answered as each protocol says, however long")
+    @Test("Frames that are too long for their channel are answered as its protocol says, at any length")
     func overlong() throws {
         for count in [600, 2048, 2049, 4000, 0xFFFF] {
             var configuration = LEHost.Configuration(ownAddress: HostRig.ownAddress)
@@ -205,7 +205,7 @@ struct LEHostDataTests {
         }
     }
 
-    @Test("Time: what ATT waits for has its deadline at the host")
+    @Test("Time: a deadline of ATT is a deadline of the host")
     func time() throws {
         var rig = try Self.rig(["4000"])
         try rig.host.gatt.start(.exchangeMTU, on: 0x40, at: rig.now)
@@ -218,7 +218,7 @@ struct LEHostDataTests {
         #expect(isReported)
     }
 
-    @Test("What a disconnection ends is told before the disconnection")
+    @Test("The end of each procedure is reported before the disconnection")
     func eventOrder() throws {
         var rig = try Self.rig(["4000"])
         try rig.host.gatt.start(.exchangeMTU, on: 0x40, at: rig.now)
@@ -278,7 +278,7 @@ struct LEHostWithoutSecurityTests {
             if case .securityChanged(0x40, level) = $0 { true } else { false }
         }
         #expect(isTold)
-        // What the bond keeps is handed over before the end of the connection is told.
+        // The client state for the bond is reported before the end of the connection.
         rig.give(HostRig.event("05", "00 4000 13"))
         let kinds = rig.events().descriptions.map { $0.prefix { $0 != "(" } }
         #expect(kinds == ["clientStateToKeep", "disconnected"])

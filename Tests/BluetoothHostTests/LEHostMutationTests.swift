@@ -6,7 +6,7 @@ import Testing
 
 @Suite("LE host: hostile input")
 struct LEHostMutationTests {
-    /// Packets that a host could get, as a start for worse ones.
+    /// Valid packets, from which the mutations are made.
     static let corpus: [[UInt8]] = [
         HostRig.connected("4000"), HostRig.connected("4100", role: "00"), HostRig.legacyConnected("4200"),
         HostRig.event("05", "00 4000 13"), HostRig.completed("4000", "0100"), HostRig.event("08", "00 4000 01"),
@@ -28,7 +28,7 @@ struct LEHostMutationTests {
         "02 4010 0200 0102", "02 4020 0500 0300 0400 01",
     ].map { [UInt8](hexadecimal: $0) ?? [] }
 
-    /// One packet, changed a little or beyond recognition.
+    /// One packet, changed a little or completely.
     static func mutated(_ random: inout SplitMix64) -> [UInt8] {
         var packet = corpus.randomElement(using: &random) ?? []
         for _ in 0..<Int.random(in: 0...4, using: &random) {

@@ -12,7 +12,7 @@ import Testing
 struct LEHostPairingTests {
     static let controllers: [ControllerConfiguration] = [.modern, .legacy]
 
-    @Test("Two hosts pair, and what needs protection can be read then", arguments: [0, 1])
+    @Test("Two hosts pair, and a protected value can be read then", arguments: [0, 1])
     func pairing(controller: Int) throws {
         var rig = try SecurityRig(controllers: Self.controllers[controller])
         rig.connect()
@@ -88,7 +88,7 @@ struct LEHostPairingTests {
         #expect(rig.connection(.peripheral)?.security.isEncrypted == true)
     }
 
-    @Test("A watch that forgot the phone says that the key is missing, and the link lives on")
+    @Test("A watch that forgot the phone says that the key is missing, and the link stays")
     func missingKey() throws {
         var first = try SecurityRig()
         first.connect()
@@ -123,7 +123,7 @@ struct LEHostPairingTests {
         #expect(rig.connection(.central) == nil && rig.connection(.peripheral) == nil)
     }
 
-    @Test("A phone that encrypts before it is clear at which address it connected gets its key")
+    @Test("A phone that encrypts before its set is known gets its key")
     func earlyKeyRequest() throws {
         let bond = Bond(
             identity: SecurityRig.phoneIdentity,
@@ -272,7 +272,7 @@ struct SecurityRig {
         run()
     }
 
-    /// Lets ten seconds pass; users answer and stores store meanwhile.
+    /// Lets ten seconds pass, in which users answer and stores store.
     mutating func run() {
         for _ in 0..<100 {
             simulation.run(for: .milliseconds(100))
@@ -317,7 +317,7 @@ struct SecurityRig {
         }
     }
 
-    /// What the phone gets when it reads the value that needs protection.
+    /// The response to the phone's read of the protected value.
     mutating func read() -> ReadOutcome {
         events[.central] = []
         phone { _ = try? $0.gatt.start(.read(Self.secretValue), on: $1, at: $2) }

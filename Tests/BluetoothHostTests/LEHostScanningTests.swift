@@ -12,7 +12,7 @@ struct LEHostScanningTests {
         filtersDuplicates: true
     )
 
-    @Test("Legacy: parameters, enable; new parameters only while it stands still; stop")
+    @Test("Legacy: parameters, enable; new parameters only while it is disabled; stop")
     func legacy() throws {
         var rig = try HostRig.ready(.minimal)
         rig.host.startScanning(Self.parameters, at: rig.now)
@@ -74,7 +74,7 @@ struct LEHostScanningTests {
         #expect(rig.answerCommands().last?.hasPrefix("010c20") == false)
     }
 
-    @Test("Reports of every kind look the same")
+    @Test("Legacy and extended reports become the same event")
     func reports() throws {
         var rig = try HostRig.ready()
         rig.give(HostRig.le("02", "02 00 \(HostRig.peerHex) 03 020106 c4 04 \(HostRig.peerHex) 02 010a 7f"))
@@ -103,7 +103,7 @@ struct LEHostScanningTests {
         )
     }
 
-    @Test("Data that comes in parts is put together, each set for itself")
+    @Test("Data in fragments is put together, for each set apart")
     func parts() throws {
         var rig = try HostRig.ready()
         rig.give(Self.part(1, sid: "01", "0102"))
@@ -117,7 +117,7 @@ struct LEHostScanningTests {
         #expect(reports.map(\.isTruncated) == [false, true, false])
     }
 
-    @Test("Parts without end fill no memory: 1650 octets an advertisement, four advertisements")
+    @Test("Fragments without an end fill no memory: 1650 octets an advertisement, four advertisements")
     func endlessParts() throws {
         var rig = try HostRig.ready()
         let data = String(repeating: "5a", count: 200)

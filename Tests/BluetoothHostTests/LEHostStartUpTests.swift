@@ -97,7 +97,7 @@ struct LEHostStartUpTests {
         #expect(!start(&rig).contains { $0.hasPrefix("013120") })
     }
 
-    @Test("Extended commands are used only if none of the three roles would be lost")
+    @Test("Extended commands are used only if the controller has them for all three roles")
     func extendedOrLegacy() throws {
         // Everything but LE Extended Create Connection (octet 37, bit 7), and with it but LE Create Connection (26, 4).
         for (octet26, octet37, isExtended) in [("ff", "7f", false), ("ef", "7f", true), ("ff", "ff", true)] {
@@ -111,7 +111,7 @@ struct LEHostStartUpTests {
         }
     }
 
-    @Test("A controller without a public address makes the host make one up, and say so")
+    @Test("A host whose controller has no public address generates one, and reports it")
     func noPublicAddress() throws {
         var rig = try HostRig(.rich, configuration: .init(ownAddress: .public(.zero)))
         let commands = start(&rig)
@@ -195,7 +195,7 @@ struct LEHostStartUpTests {
         #expect(rig.host.isReady)
     }
 
-    @Test("Before the controller is ready, its events and data are ignored; answers to nothing do no harm")
+    @Test("Before the controller is ready, its events and data are ignored, and so are answers to no command")
     func early() throws {
         var rig = try HostRig(.rich)
         rig.give(HostRig.connected("4000"))
@@ -211,7 +211,7 @@ struct LEHostStartUpTests {
         #expect(rig.events().connections.isEmpty)
     }
 
-    @Test("Packets that cannot be read are counted, named, and nothing else")
+    @Test("Packets that cannot be decoded are counted and reported, and change nothing")
     func malformed() throws {
         var rig = try HostRig.ready()
         for packet in [
@@ -270,7 +270,7 @@ struct LEHostStartUpTests {
         }
     }
 
-    @Test("A controller that goes on failing is left alone for longer each time, and one that got well is not")
+    @Test("A controller that fails again is reset after a longer pause each time, until it works")
     func pace() throws {
         var rig = try HostRig.ready()
         // Worked out by hand: ten times at once, then after a rest that doubles up to 30 s.
@@ -280,7 +280,7 @@ struct LEHostStartUpTests {
             if rest > 0 {
                 #expect(rig.sent().isEmpty && !rig.host.isReady)
                 #expect(rig.host.nextDeadline == rig.now + .milliseconds(rest))
-                // What it says meanwhile means nothing.
+                // Its packets in the pause are ignored.
                 rig.give("04 10 01 42")
                 rig.give(HostRig.commandComplete("030c", "00"))
                 rig.advance(by: .milliseconds(rest - 1))
@@ -295,7 +295,7 @@ struct LEHostStartUpTests {
         #expect(rig.answerCommands().first == compact("01 030c 00"), "the failure is a new one")
     }
 
-    @Test("A controller that is out of reach has no connections, and begins anew when it is back")
+    @Test("A controller that is out of reach has no connections, and is started again when it is back")
     func outOfReach() throws {
         var rig = try HostRig.ready()
         rig.connect("4000")

@@ -2,7 +2,7 @@ import BluetoothHCI
 import BluetoothHost
 import Testing
 
-/// An owner that answers nothing: every request that the host hands to it ends all the same, and the link goes on. The table of
+/// An owner that answers nothing: every request of the host to it ends all the same, and the link stays. The table of
 /// `LEHostEvent` lists them.
 @Suite("LE host: requests without an answer")
 struct LEHostUnansweredTests {
@@ -79,7 +79,7 @@ struct LEHostUnansweredTests {
     /// A pairing to be confirmed, and a peripheral's wish for security: what the peer sends, and this side's role.
     private static let pairings = [("01 03 00 09 10 03 03", "01"), ("0b 01", "00")]
 
-    @Test("A pairing that nobody answers for fails when its time is up", arguments: pairings)
+    @Test("A pairing without an answer of the owner fails at its timeout", arguments: pairings)
     func pairing(_ request: String, _ role: String) throws {
         var rig = try Self.rig(role: role)
         rig.give(HostRig.frame("4000", channel: "0600", request))

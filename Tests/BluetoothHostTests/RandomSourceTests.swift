@@ -13,7 +13,7 @@ struct RandomSourceTests {
         #expect(UInt128.random(in: 1...9_999, using: &source) == UInt128.random(in: 1...9_999, using: &generator))
     }
 
-    @Test("A copy goes on by itself, as the original would have")
+    @Test("A copy yields the same numbers as the original, and does not change it")
     func copies() {
         var source = RandomSource(state: 7, SplitMix64.draw)
         _ = source.next()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import BluetoothHost
 
-/// Every way in which two devices can make sure of each other, and what comes of it when all goes well.
+/// Every association model, and its result when all goes well.
 @Suite("Security Manager: association models")
 struct SecurityManagerAssociationTests {
     /// Core 5.4, Vol 3, Part H, table 2.8, typed in row by row: the responder's capability, then one entry for each
@@ -92,7 +92,7 @@ struct SecurityManagerAssociationTests {
         #expect(prompts(pair, .peripheral) == expectedPrompts(sample, .responder))
     }
 
-    @Test("Without the MITM flag of either side nothing is compared", arguments: IOCapability.allCases)
+    @Test("If neither side has the MITM flag, nothing is compared", arguments: IOCapability.allCases)
     func nobodyAsksForProtection(capability: IOCapability) throws {
         var pair = SecurityPair(
             central: .device(capability, mitm: .notRequested),
@@ -174,7 +174,7 @@ struct SecurityManagerAssociationTests {
 
     // MARK: Out of band
 
-    /// Who tells whom.
+    /// Which side has the other's data.
     static let outOfBandDirections: [Set<Side>] = [[.central], [.peripheral], [.central, .peripheral]]
 
     @Test("Out of band data in one direction or both", arguments: outOfBandDirections)
@@ -192,7 +192,7 @@ struct SecurityManagerAssociationTests {
         try expectMatchingKeys(pair)
     }
 
-    @Test("Wrong out of band data is found out", arguments: Side.allCases, [true, false])
+    @Test("Wrong out of band data fails the pairing", arguments: Side.allCases, [true, false])
     func wrongOutOfBand(teller: Side, wrongConfirm: Bool) throws {
         var pair = SecurityPair(central: .device(), peripheral: .device())
         let made = pair.managers[teller]?.makeOutOfBandData()
@@ -211,7 +211,7 @@ struct SecurityManagerAssociationTests {
         #expect(pair.managers.values.allSatisfy { $0.bonds.isEmpty })
     }
 
-    @Test("A peer that claims to have out of band data which nobody gave away is refused")
+    @Test("A peer that claims to have out of band data that was never given is refused")
     func unknownOutOfBand() throws {
         var pair = SecurityPair(central: .device(), peripheral: .device())
         let made = OutOfBandData(confirm: 1, random: 2)

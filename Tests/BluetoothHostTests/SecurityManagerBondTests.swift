@@ -6,7 +6,7 @@ import Testing
 
 @testable import BluetoothHost
 
-/// What bonds are good for: later links, after restarts, under new addresses; and what happens when memories differ.
+/// What bonds are used for: later links, after restarts, under new addresses; and what happens when two devices' bonds differ.
 @Suite("Security Manager: bonds")
 struct SecurityManagerBondTests {
     static let phone = LEAddress.public(DeviceAddress(0x00AA_BBCC_DDEE))
@@ -81,7 +81,7 @@ struct SecurityManagerBondTests {
         #expect(pair.transcript.isEmpty)
     }
 
-    @Test("With LE Secure Connections the roles can change")
+    @Test("A bond of LE Secure Connections works with the roles exchanged")
     func rolesChange() throws {
         let bonds = try Self.bonded()
         var pair = Self.makePair(bonds: [.central: bonds[.peripheral] ?? [], .peripheral: bonds[.central] ?? []])
@@ -92,7 +92,7 @@ struct SecurityManagerBondTests {
         #expect(pair.security(.peripheral).isEncrypted && pair.security(.central).isEncrypted)
     }
 
-    @Test("A key of LE legacy pairing is found by its name, whatever the address")
+    @Test("A key of LE legacy pairing is found by EDIV and Rand, at any address")
     func foundByName() throws {
         var bonds = try Self.bonded(.legacy)
         for index in bonds[.peripheral, default: []].indices {
@@ -106,7 +106,7 @@ struct SecurityManagerBondTests {
         #expect(pair.managers[.peripheral]?.identity(on: Side.peripheral.handle) == Self.phone)
     }
 
-    @Test("One encryption at a time, so that it is always clear which key a link has")
+    @Test("Only one encryption is pending at a time, so that the key of a link is always known")
     func oneEncryption() throws {
         var pair = Self.makePair(bonds: try Self.bonded())
         try pair.managers[.central]?.encrypt(Side.central.handle)
@@ -145,7 +145,7 @@ struct SecurityManagerBondTests {
 
     // MARK: Memories that differ
 
-    @Test("The watch forgot: the phone hears that the key is missing, and pairs anew", arguments: [true, false])
+    @Test("The watch forgot: the phone hears that the key is missing, and pairs again", arguments: [true, false])
     func watchForgot(legacy: Bool) throws {
         let methods: SecurityManager.PairingMethods = legacy ? .legacy : .secureConnections
         let bonds = try Self.bonded(methods)
@@ -164,7 +164,7 @@ struct SecurityManagerBondTests {
         #expect(pair.managers[.central]?.bonds != bonds[.central])
     }
 
-    @Test("The phone forgot: it is a stranger, until strangers may pair and the user consents")
+    @Test("The phone forgot: it is refused, until unknown phones may pair and the user agrees")
     func phoneForgot() throws {
         let bonds = try Self.bonded()
         var pair = Self.makePair(bonds: [.peripheral: bonds[.peripheral] ?? []], isPairable: false)
@@ -200,7 +200,7 @@ struct SecurityManagerBondTests {
         #expect(pair.managers[.peripheral]?.security(of: Side.peripheral.handle) == nil)
     }
 
-    @Test("Keys are refused for the wrong name, the wrong role, and links that are not there")
+    @Test("Keys are refused for a wrong EDIV or Rand, the wrong role, and unknown links")
     func refusedKeys() throws {
         let bonds = try Self.bonded()
         let other = LongTermKeyName(encryptedDiversifier: 1, randomNumber: 2)
@@ -217,7 +217,7 @@ struct SecurityManagerBondTests {
         }
     }
 
-    @Test("Keys that are not as good as a new pairing would have to be are not used")
+    @Test("Keys that are weaker than the policy demands of a new pairing are not used")
     func insufficientKeys() throws {
         let bond = Bond(
             identity: Self.phone,
@@ -337,7 +337,7 @@ struct SecurityManagerBondTests {
             bytes.hexadecimal == "01" + "00" + "eeddccbbaa00" + "03" + "10" + "00" + "00000000"
                 + "100f0e0d0c0b0a090807060504030201" + "00"
         )
-        // Cut anywhere, it is no bond; and neither is one from the future.
+        // A shortened form is no bond, and neither is one of a later version.
         for bond in bonds {
             var bytes: [UInt8] = []
             bond.encode(to: &bytes)
@@ -451,7 +451,7 @@ struct SecurityManagerBondTests {
         #expect(pair.summary(.peripheral) != nil && pair.summary(.central)?.isAuthenticated == true)
     }
 
-    @Test("A Security Request and a Pairing Request that cross each other make one pairing")
+    @Test("A Security Request and a Pairing Request that cross start one pairing")
     func crossing() throws {
         var pair = Self.makePair()
         try pair.managers[.central]?.pair(Side.central.handle, at: pair.now)
@@ -480,7 +480,7 @@ struct SecurityManagerBondTests {
         #expect(pair.events[.central]?.last == .pairingFailed(Side.central.handle, .timedOut))
     }
 
-    @Test("Who is not pairable neither asks strangers for security nor pairs when asked")
+    @Test("A device that is not pairable neither sends unknown peers a Security Request nor pairs")
     func notPairable() throws {
         var pair = Self.makePair(isPairable: false)
         #expect(throws: SecurityRefusal.notPairable) {

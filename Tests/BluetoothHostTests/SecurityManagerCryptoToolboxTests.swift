@@ -223,7 +223,7 @@ struct SecurityManagerCryptoToolboxTests {
         #expect(pair.sharedKey(with: P256PublicKey(x: good.y, y: good.x), toolbox) == nil)
     }
 
-    @Test("Numbers that are no private key are refused")
+    @Test("Numbers outside the range of private keys are refused")
     func invalidPrivateKeys() throws {
         let order = try wide("ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551")
         #expect(P256KeyPair(privateKey: UInt256(high: 0, low: 0), toolbox) == nil)

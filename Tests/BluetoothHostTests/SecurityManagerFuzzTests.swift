@@ -5,7 +5,7 @@ import Testing
 
 @testable import BluetoothHost
 
-/// 100,000 broken commands and then some: whatever comes, nothing traps, no bond appears, and the state stays clean.
+/// More than 100,000 broken commands: none traps, none makes a bond, and the state stays valid.
 @Suite("Security Manager: fuzz")
 struct SecurityManagerFuzzTests {
     /// How many mutated commands each step of each model gets.
@@ -72,7 +72,7 @@ struct SecurityManagerFuzzTests {
             let decoded = try? SMPPDU(decoding: reply[...])
             #expect(decoded != nil, comment)
             if case .pairingFailed = decoded {
-                // It is the last word, and nothing goes on after it.
+                // Pairing Failed is the last command, and none follows it.
                 #expect(replies.last == reply && manager.nextDeadline == nil, comment)
                 #expect(manager.nextAction() == nil, comment)
             }
@@ -82,7 +82,7 @@ struct SecurityManagerFuzzTests {
         if !givesKeys { #expect(!isBonded, comment) }
         #expect(isBonded || manager.bonds == bondsBefore, comment)
         if let deadline = manager.nextDeadline { #expect(deadline <= now + SecurityLink.procedureTimeout, comment) }
-        // Whatever it was, the manager goes on working.
+        // The manager still works after it.
         manager.advance(to: .seconds(100))
         #expect(manager.nextDeadline == nil, comment)
         manager.connectionClosed(side.handle)

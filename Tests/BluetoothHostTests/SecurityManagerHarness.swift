@@ -112,7 +112,7 @@ struct SecurityPair {
         while now < end, step() {}
     }
 
-    /// Lets time pass, and whatever is due happen.
+    /// Lets time pass, and carries out what is due.
     mutating func wait(_ duration: Duration) {
         let end = now + duration
         while let deadline = managers.values.compactMap(\.nextDeadline).min(), deadline <= end {

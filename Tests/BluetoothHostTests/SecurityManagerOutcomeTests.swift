@@ -4,7 +4,7 @@ import Testing
 
 @testable import BluetoothHost
 
-/// What comes of a pairing when somebody says no, is wrong, says nothing, or goes away.
+/// How a pairing ends when a side refuses, makes a mistake, does not answer, or disconnects.
 @Suite("Security Manager: outcomes")
 struct SecurityManagerOutcomeTests {
     /// Two devices that end up with a model.
@@ -79,7 +79,7 @@ struct SecurityManagerOutcomeTests {
         legacyCentralShows,
     ]
 
-    // MARK: Somebody says no
+    // MARK: One side refuses
 
     struct Rejection: Sendable, CustomStringConvertible {
         let model: Model
@@ -153,7 +153,7 @@ struct SecurityManagerOutcomeTests {
         #expect(answers == [false, true, false])
     }
 
-    // MARK: Somebody is wrong
+    // MARK: One side makes a mistake
 
     @Test(
         "A wrong passkey is found out at the first wrong bit",
@@ -187,7 +187,7 @@ struct SecurityManagerOutcomeTests {
         try expectNothingCameOfIt(&pair)
     }
 
-    // MARK: Somebody says nothing
+    // MARK: One side refusesthing
 
     @Test("A user does not answer for 30 seconds", arguments: models)
     func userTimesOut(model: Model) throws {
@@ -205,7 +205,7 @@ struct SecurityManagerOutcomeTests {
         }
         #expect(pair.failure(.central) == .timedOut)
         #expect(pair.failure(.peripheral) == .timedOut)
-        // Nothing is said any more, whatever comes.
+        // No command is sent any more, even if others arrive.
         #expect(pair.transcript.count == sent)
         #expect(throws: SecurityRefusal.timedOut) {
             try pair.managers[.central]?.pair(Side.central.handle, at: pair.now)
@@ -225,7 +225,7 @@ struct SecurityManagerOutcomeTests {
         try expectNothingCameOfIt(&pair)
     }
 
-    @Test("The timer starts anew with every command that is sent, and only with those")
+    @Test("The timer is restarted by every command that is sent, and by nothing else")
     func timerRestarts() throws {
         var pair = Self.comparison.pair()
         pair.user = { _, _, _ in nil }
@@ -255,7 +255,7 @@ struct SecurityManagerOutcomeTests {
         #expect(pair.failure(.peripheral) == nil)
     }
 
-    @Test("A lost command leaves no bond where it was waited for", arguments: models)
+    @Test("A lost command leaves no bond on the side that waited for it", arguments: models)
     func lostCommands(model: Model) throws {
         var whole = model.pair()
         try whole.managers[.central]?.pair(Side.central.handle, at: whole.now)
@@ -288,7 +288,7 @@ struct SecurityManagerOutcomeTests {
         }
     }
 
-    // MARK: Somebody goes away
+    // MARK: One side disconnects
 
     @Test("The link is lost at any step", arguments: models)
     func disconnected(model: Model) throws {
@@ -321,7 +321,7 @@ struct SecurityManagerOutcomeTests {
             #expect(pair.managers[.peripheral]?.bonds.isEmpty == true, "step \(step)")
             #expect(pair.managers.values.allSatisfy { $0.nextDeadline == nil }, "step \(step)")
 
-            // The next attempt starts afresh.
+            // The next attempt starts from the beginning.
             pair.intercept = { _, _, _ in .pass }
             pair.reconnect()
             try pair.managers[.central]?.pair(Side.central.handle, at: pair.now)
@@ -407,7 +407,7 @@ struct SecurityManagerOutcomeTests {
         #expect(pair.managers[.peripheral]?.bonds == [second])
     }
 
-    @Test("Two devices can pair anew on a link that is encrypted", arguments: models)
+    @Test("Two devices can pair again on a link that is encrypted", arguments: models)
     func pairingOnEncryptedLink(model: Model) throws {
         var pair = model.pair()
         try pair.managers[.central]?.pair(Side.central.handle, at: pair.now)
@@ -424,7 +424,7 @@ struct SecurityManagerOutcomeTests {
         }
     }
 
-    @Test("A device that is not pairable lets only those pair again that have proved who they are")
+    @Test("A device that is not pairable lets only authenticated peers pair again")
     func notPairable() throws {
         var pair = Self.comparison.pair()
         pair.managers[.peripheral]?.isPairable = false
@@ -439,7 +439,7 @@ struct SecurityManagerOutcomeTests {
         pair.run()
         #expect(pair.summary(.peripheral) != nil)
         pair.managers[.peripheral]?.isPairable = false
-        // The phone is known by its identity, whatever address it uses; but anybody who heard the address can use it.
+        // The phone is known by its identity, at any address; but any device can use that address.
         pair.addresses[.central] = .random(
             DeviceAddress(resolvableBy: IdentityResolvingKey(0x1111), random: 99, CryptoToolbox(.swiftCrypto))
         )
@@ -516,7 +516,7 @@ struct SecurityManagerOutcomeTests {
 }
 
 extension SecurityPair {
-    /// Answers a prompt later than at once.
+    /// Answers a prompt after a delay.
     mutating func answer(_ id: PairingPrompt.ID, _ answer: PairingAnswer, on side: Side) -> Bool {
         managers[side]?.answer(id, with: answer, at: now) ?? false
     }

@@ -34,7 +34,7 @@ struct SecurityManagerPrivacyTests {
         }
     }
 
-    @Test("Peers are resolved by all keys, and the answers are remembered only as long as they are true")
+    @Test("Peers are resolved by all keys, and the results are remembered as long as they are true")
     func resolution() throws {
         let phone = LEAddress.public(DeviceAddress(0xAA))
         let tablet = LEAddress.random(DeviceAddress(0xC000_0000_00BB))
@@ -64,7 +64,7 @@ struct SecurityManagerPrivacyTests {
         manager.deleteBond(phone)
         #expect(manager.identity(of: phoneAddress) == nil)
         #expect(manager.identity(of: tabletAddress) == tablet)
-        // A crowd of strangers does not fill the memory.
+        // Many unknown peers do not fill the memory.
         var random = SplitMix64(seed: 9)
         for _ in 0..<2_000 {
             _ = manager.identity(of: .random(DeviceAddress(0x4000_0000_0000 | random.next() >> 18)))
@@ -121,7 +121,7 @@ struct SecurityManagerPrivacyTests {
         #expect(attempts.waitingTime(of: peer, at: now) == now + .seconds(1))
     }
 
-    @Test("Only so many peers are remembered")
+    @Test("The number of remembered peers is limited")
     func manyPeers() {
         var attempts = RepeatedAttempts(RepeatedAttemptLimits())
         for number in 0..<UInt64(RepeatedAttempts.maximumRecords + 1) {
@@ -131,7 +131,7 @@ struct SecurityManagerPrivacyTests {
         #expect(attempts.waitingTime(of: .public(DeviceAddress(1)), at: .zero) != nil)
     }
 
-    @Test("A peer that guesses is slowed down, under whatever private address it comes back")
+    @Test("A peer that guesses has to wait, under any private address")
     func guessing() throws {
         let phoneKey = IdentityResolvingKey(0x77)
         let bond = Bond(

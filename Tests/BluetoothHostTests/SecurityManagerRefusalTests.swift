@@ -4,7 +4,7 @@ import Testing
 
 @testable import BluetoothHost
 
-/// What a peer that breaks the rules is told: byte by byte, with the reason code, and without a trace left behind.
+/// What a peer that breaks the rules is answered: byte by byte, with the reason code. No state remains.
 @Suite("Security Manager: refusals")
 struct SecurityManagerRefusalTests {
     // MARK: Commands outside of a pairing
@@ -164,7 +164,7 @@ struct SecurityManagerRefusalTests {
         #expect(pair.managers[.peripheral]?.nextDeadline == nil)
     }
 
-    @Test("The same requests are fine for a device that asks for less")
+    @Test("A device that asks for less accepts the same requests")
     func toleratedRequests() {
         for sample in Self.requests where sample.reason != 0x02 {
             var configuration = SecurityManager.Configuration.device(.displayYesNo)
@@ -214,7 +214,7 @@ struct SecurityManagerRefusalTests {
         }
     }
 
-    // MARK: Bonds that somebody else wants
+    // MARK: Bonds that another device tries to replace
 
     @Test("A bond that was made with protection is not replaced by one without", arguments: [true, false])
     func downgrade(peerIsRecognised: Bool) throws {

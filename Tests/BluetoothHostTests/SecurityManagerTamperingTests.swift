@@ -4,7 +4,7 @@ import Testing
 
 @testable import BluetoothHost
 
-/// Pairings in which one command is changed on its way: each is found out, for the right reason, and leaves no trace.
+/// Pairings in which one command is changed on its way: each fails, for the right reason, and leaves no state.
 @Suite("Security Manager: tampering")
 struct SecurityManagerTamperingTests {
     struct Tampering: Sendable, CustomTestStringConvertible {
@@ -258,7 +258,7 @@ struct SecurityManagerTamperingTests {
                 change: flip(1)
             ),
             Tampering(
-                // The initiator makes no commitment here; what it ends up knowing is what gives it away.
+                // The initiator makes no commitment here; its DHKey check fails instead.
                 name: "the central's nonce is wrong",
                 model: justWorks,
                 sender: .central,

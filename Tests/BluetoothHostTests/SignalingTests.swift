@@ -145,7 +145,7 @@ struct SignalingTests {
         #expect(count == 64)
     }
 
-    @Test("An identifier that a request waits for an answer with is passed over")
+    @Test("An identifier of a pending request is passed over")
     func openIdentifiers() throws {
         var channel = SignalingChannel()
         let request = SignalingPDU.Command.disconnectionRequest(

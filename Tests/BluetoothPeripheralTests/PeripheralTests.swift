@@ -6,7 +6,7 @@ import BluetoothPeripheral
 import SeededRandomness
 import Testing
 
-/// Two values that are named alike in two services, of every kind of answer.
+/// Two services with values of the same names, one for every kind of answer.
 struct Notes: GATTService {
     enum Value: String, CaseIterable { case text, slow }
     var text: [UInt8] = Array("hello".utf8)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Board
 
-/// What the kernel is asked for, and what it says. The layouts and numbers are those of include/uapi/linux/gpio.h, written
+/// Requests to the kernel, and its answers. The layouts and numbers are those of include/uapi/linux/gpio.h, written
 /// down here by hand; the real kernel is asked in Tests/Kernel.
 @Suite struct GPIOTests {
     private func bytes(of request: GPIORequest) -> [UInt8] {
@@ -160,7 +160,7 @@ import Testing
         #expect(debounced(&debouncer, .milliseconds(118)) == [])
         #expect(debounced(&debouncer, .milliseconds(119)) == [edge(5, true, 109)])
         #expect(debouncer.nextDeadline == nil)
-        // A disturbance that leaves everything as it was is none.
+        // A disturbance after which the level is the same is not reported.
         debouncer.receive(edge(5, false, 200))
         debouncer.receive(edge(5, true, 203))
         #expect(debounced(&debouncer, .milliseconds(300)) == [])
@@ -177,7 +177,7 @@ import Testing
         #expect(debounced(&debouncer, .milliseconds(100)) == [edge(5, true, 1), edge(6, false, 5)])
     }
 
-    /// However a contact bounces: what is reported alternates, ends as the contact does, and never comes before it was quiet.
+    /// For any bouncing: the reported levels alternate, end as the contact does, and come after it was quiet.
     @Test(arguments: 0..<20) func debouncingKeepsItsPromises(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var debouncer = LineDebouncer(period: .milliseconds(10))

@@ -43,7 +43,7 @@ import Testing
         #expect(!pattern.isLit)
     }
 
-    /// However late and at whatever times the loop comes, the LED is as it should be then, and the next change lies ahead.
+    /// The loop may come late and at any time: the LED is as it should be then, and the next change is in the future.
     @Test(arguments: LEDSignal.allCases) func aLateLoopLosesNoTime(signal: LEDSignal) {
         var random = SplitMix64(seed: 7)
         let period = signal.steps.reduce(.zero, +)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Board
 
-/// Batteries as files, as Linux has them, and as it should not have them.
+/// Batteries as files of sysfs, valid and invalid.
 @Suite struct PowerSupplyTests {
     private final class Supplies {
         let url = FileManager.default.temporaryDirectory.appending(path: "cairn-supplies-\(UUID())")

@@ -36,7 +36,7 @@ struct AppBundleTests {
         #expect(package.metadata.minorVersion == 2)
     }
 
-    @Test("What is missing is optional, or named")
+    @Test("A missing part is optional, or the error names it")
     func missing() throws {
         var maker = AppMaker()
         #expect(try package(maker.zip { $0.files.removeFirst() }).metadata.name == "Spec Test")
@@ -71,7 +71,7 @@ struct AppBundleTests {
         }
     }
 
-    @Test("A bundle with any one byte changed is refused, or says the same")
+    @Test("A bundle with one changed byte is refused, or has the same content")
     func bentBytes() throws {
         let bytes = AppMaker().zip()
         let good = try package(bytes)
@@ -152,12 +152,12 @@ struct AppBundleTests {
         #expect(AppPlatform.allCases.filter { (try? package(bytes, for: $0)) != nil } == platforms)
     }
 
-    @Test("A watch that the bundle has nothing for is told for which it has")
+    @Test("A bundle without a build for this watch is refused, and the error names its builds")
     func wrongPlatform() {
         #expect(refusal(AppMaker().zip(), for: .chalk) == "it has nothing for chalk; it is for flint")
     }
 
-    @Test("JSON that is none, or lacks what it needs")
+    @Test("Invalid JSON, and JSON that lacks a required field")
     func json() {
         let maker = AppMaker()
         #expect(refusal(maker.zip { $0.files[1].bytes = Array("{".utf8) }).hasPrefix("flint/manifest.json: "))
@@ -173,7 +173,7 @@ struct AppBundleTests {
         #expect(refusal(maker.zip { $0.files[1].bytes = Array(deep.utf8) }).hasPrefix("flint/manifest.json: "))
     }
 
-    @Test("A file that is not there, a folder, and one that is too large")
+    @Test("A missing file, a folder, and a file that is too large")
     func files() throws {
         #expect(throws: BundleError.self) { try AppBundle.package(atPath: "/nonexistent/a.pbw", for: .flint) }
         #expect(throws: BundleError.self) { try AppBundle.package(atPath: "/", for: .flint) }
@@ -192,7 +192,7 @@ struct AppBundleTests {
         #expect(try AppBundle.package(atPath: path, for: .flint).metadata.name == "Spec Test")
     }
 
-    @Test("A firmware bundle: what it says of its files is checked, and an app is none")
+    @Test("A firmware bundle: its manifest is checked against its files, and an app bundle is refused")
     func firmware() throws {
         let image: [UInt8] = (0..<1000).map { UInt8(truncatingIfNeeded: $0) }
         var zip = ZipMaker()

@@ -203,7 +203,7 @@ struct BehaviorFileTests {
         }
     }
 
-    @Test("Texts are what JSON says that they are")
+    @Test("Texts may have the escapes of JSON, and must be UTF-8")
     func texts() throws {
         let script = try BehaviorFile.script(
             in: Array(#"{"onLaunch": [{"draw": [{"text": "a\u00e9\n\ud83d\ude00\\ \/\"日"}]}]}"#.utf8)
@@ -223,7 +223,7 @@ struct BehaviorFileTests {
         }
     }
 
-    @Test("Text that is no JSON, and messages that never fit")
+    @Test("Invalid JSON, and messages that are too large for any inbox")
     func unreadable() {
         #expect(throws: BundleError.self) { try BehaviorFile.script(in: Array("{".utf8)) }
         let long = #"{"onLaunch": [{"send": {"1": ""# + String(repeating: "x", count: 9000) + #""}}]}"#

@@ -2,7 +2,7 @@ import ByteCoding
 import CZlib
 import PebbleProtocol
 
-/// Makes zip archives, good ones and ones that no honest program makes.
+/// Makes zip archives, valid ones and hostile ones.
 struct ZipMaker {
     struct File {
         var name: String

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Bundles
 
-@Suite("Zip archives from anybody")
+@Suite("Zip archives from untrusted sources")
 struct ZipArchiveTests {
     private func problem(_ zip: ZipMaker, limits: ZipArchive.Limits = ZipArchive.Limits()) -> String? {
         problem(zip.archive(), limits: limits)
@@ -56,7 +56,7 @@ struct ZipArchiveTests {
         #expect(problem(zip(name)) == (name == "/" ? nil : "\(BundleError.unsafePath(name))"))
     }
 
-    @Test("A bomb is refused before it is unpacked, and one that lies is not unpacked further than it says")
+    @Test("A bomb is refused before it is unpacked; one with a wrong size is unpacked up to that size only")
     func bombs() {
         let zeros = [UInt8](repeating: 0, count: 64 * 1024 * 1024)
         let bomb = zip("bomb", zeros)
@@ -89,7 +89,7 @@ struct ZipArchiveTests {
         #expect(problem(zip)?.contains("is there twice") == true)
     }
 
-    @Test("What bundles do not use")
+    @Test("Features that bundles do not use are refused")
     func unsupported() {
         var encrypted = zip("a")
         encrypted.files[0].flags = 1
@@ -102,7 +102,7 @@ struct ZipArchiveTests {
         #expect(problem(bytes) == "the archive is one of several, which no bundle needs")
     }
 
-    @Test("No file, no archive, and a great many that are bent")
+    @Test("A missing file, a file that is no archive, and many mutated archives")
     func bent() {
         #expect(problem([]) != nil)
         #expect(problem([UInt8](repeating: 0x50, count: 100_000)) != nil)

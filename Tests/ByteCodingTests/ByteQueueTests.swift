@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Byte queue")
 struct ByteQueueTests {
-    @Test("Bytes come out once each, in order, whatever the portions", arguments: 0..<20)
+    @Test("Each byte is read once, in order, in portions of any size", arguments: 0..<20)
     func portions(_ seed: Int) {
         var queue = ByteQueue()
         var number = UInt64(seed)

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Control
 
-/// Lines in, lines out, and nothing that grows.
+/// Lines in, lines out, and bounded memory.
 @Suite struct ControlConversationTests {
     /// A watch and one program's conversation with it.
     private struct Desk {

@@ -129,7 +129,7 @@ import Testing
         #expect(throws: ControlRequest.Invalid.self) { try ControlRequest(parsing: abyss.utf8) }
     }
 
-    /// Whatever is written, there is a request or a refusal, and no trap.
+    /// Any line becomes a request or a refusal, and none traps.
     @Test func bentLinesNeverTrap() {
         let seed: UInt64 = 0xC0_47_01
         var random = SplitMix64(seed: seed)

@@ -19,7 +19,7 @@ import Testing
         #expect(text == ControlReference.text, "cairn control reference > Docs/control-reference.md")
     }
 
-    /// A command as it is before somebody sets its fields is written and read back.
+    /// A command with the initial values of its fields is written and read back.
     @Test func eachCommandIsReadAsItIsWritten() throws {
         func check<Command: ControlCommand>(_ type: Command.Type) throws {
             let command = type.blank
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    /// What a newer watch says is read as far as it is known.
+    /// A line of a newer watch is read as far as its fields are known.
     @Test func aNewerWatchIsUnderstoodAsFarAsPossible() throws {
         let event = try #require(
             ControlEventLine(parsing: #"{"event":"dance","at":1,"text":"it dances","x":null}"#.utf8)

@@ -250,7 +250,7 @@ import Testing
         #expect(try second.wait() == .exited(0))
     }
 
-    /// Whatever was captured is readable although the process had no chance to finish.
+    /// The captured packets can be read although the process was killed.
     @Test func aKilledProcessLeavesAWholeCapture() throws {
         let folder = try TemporaryFolder()
         let path = folder.file("a.btsnoop")

@@ -8,7 +8,7 @@ import Testing
 @testable import PebbleProtocol
 @testable import PebbleWatch
 
-/// Whatever an event says in words, it says as values too: no program needs to read sentences.
+/// Each event has the facts of its sentence as values too, so that no program needs to read sentences.
 @Suite struct EventFactsTests {
     private static let phone = LEAddress.random(DeviceAddress(0xE200_0000_0002))
     private static let app = PebbleUUID("2c1d6f5e-8f3a-4c57-9d0e-ec0ec0ec0ec0")
@@ -165,7 +165,7 @@ import Testing
         ]
     }
 
-    /// At least one of each event, and several where one says different things.
+    /// At least one of each event, and several where an event has several meanings.
     private static func samples() throws -> [WatchEvent] {
         let link = try #require(ConnectionHandle(rawValue: 0x0043))
         let app = try #require(app)

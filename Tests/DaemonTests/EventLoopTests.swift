@@ -123,7 +123,7 @@ import Testing
                 switch event {
                 case .started: raise(SIGINT)
                 case .leaving where count == 2: raise(SIGTERM)
-                // The host takes leave when its controller has confirmed it.
+                // The host ends when its controller has confirmed the disconnection.
                 case .received: runner?.update(at: .zero) { $0.takeLeave() }
                 default: break
                 }

@@ -40,7 +40,7 @@ import Testing
     }
 
     /// RFC 4571 puts a length before each STUN message: a browser that dials a candidate of a page's choice begins with it, and
-    /// the page has some say in it.
+    /// the page can influence it.
     @Test func noStunMessageIsWelcome() {
         for length in 0..<0x1000 {
             for type in [0x0001, 0x0003, 0x0101] {

@@ -89,7 +89,7 @@ import Testing
         #expect(isTold("connected to 1, 0x0040", "smp"))
     }
 
-    /// Whatever a phone makes up, a layer has its budget, and what is kept has a limit.
+    /// Each layer has its budget for any input of a phone, and the kept lines have a limit.
     @Test func kindsThatArePhonesOwnEndAtTheirLayer() {
         var throttle = LogThrottle()
         var generator = SystemRandomNumberGenerator()
@@ -104,7 +104,7 @@ import Testing
         }
         #expect((60...120).contains(told), "\(told) in a minute")
         #expect(throttle.kindCount <= LogThrottle.kindLimit + 16)
-        // The others are heard all the same.
+        // Lines of the other layers are still written.
         #expect(throttle.admit("a phone is back", label: "gap", level: .info, at: now).isTold)
     }
 

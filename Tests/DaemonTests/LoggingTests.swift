@@ -47,7 +47,7 @@ import Testing
         #expect(recorder.lines == ["debug: a", "error: c"])
     }
 
-    /// Whatever a machine says is logged under a name that `--log-level` takes.
+    /// Each layer is logged under a name that `--log-level` takes.
     @Test func aDiagnosticIsLoggedUnderItsLayer() throws {
         for layer in Diagnostic.Layer.allCases {
             let labels = LogRecorder()
@@ -78,7 +78,7 @@ import Testing
         )
     }
 
-    /// On the console the words say it already.
+    /// On the console the text has it already.
     @Test func aLineShowsOnceWhatItIsAbout() throws {
         var ends: [Int32] = [-1, -1]
         try #require(pipe(&ends) == 0)

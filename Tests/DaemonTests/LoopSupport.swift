@@ -4,7 +4,7 @@ import HCIRuntime
 import Logging
 import SystemTestSupport
 
-/// A host of a few lines: it says Reset when it starts, and has timers and packets as the test likes.
+/// A host of a few lines: it sends Reset when it starts, and has timers and packets as the test likes.
 struct TinyHost: LoopHost {
     enum Event: Equatable {
         case started
@@ -26,7 +26,7 @@ struct TinyHost: LoopHost {
     var dataCount = 0
     /// How many packets have been taken out of it.
     private(set) var takenCount = 0
-    /// Whether it reports that it has taken leave as soon as it is asked to.
+    /// Whether it reports its end as soon as it is asked to end.
     var leavesAtOnce = true
     private(set) var isShutDown = false
 
@@ -94,7 +94,7 @@ final class Watchdog: LoopMember {
     }
 }
 
-/// A logger that keeps what it is told.
+/// A logger that keeps its lines.
 final class LogRecorder: LogHandler, @unchecked Sendable {
     private(set) var lines: [String] = []
     var logLevel = Logger.Level.trace

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Memory of the program itself")
 struct ProgramMemoryTests {
-    @Test("what only the start has needed is given back, and what is used again comes back")
+    @Test("pages that only the start needed are returned to the kernel, and pages that are used again are loaded again")
     func release() throws {
         let before = try residentFilePages()
         ProgramMemory.releaseStartUp()

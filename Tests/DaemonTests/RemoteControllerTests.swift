@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    /// One that has been there is waited for, and the host is told each time; one that never said a word is not.
+    /// One that has been there is waited for, and the host is told each time; one that never sent a packet is not.
     @Test(arguments: [true, false])
     func aControllerThatWasThereIsOpenedAgain(speaks: Bool) throws {
         let (listener, port) = try RawSocket.listening()
@@ -292,7 +292,7 @@ import Testing
         #expect(received == sent)
     }
 
-    /// A controller that never stops is no reason to miss every deadline.
+    /// A controller that sends without end does not make the host miss its deadlines.
     @Test func timePassesInAnEndlessFlood() throws {
         let (sent, received) = try deadlineInFlood(isEndless: true)
         #expect(received < sent)

@@ -83,7 +83,7 @@ import Testing
 
     @Test func turnsAwayMoreGuestsThanItHasRoomFor() throws {
         let port = try air.listen(on: 0)
-        // Those who say nothing have no place, and so take none from others.
+        // Connections that send no byte have no place, and so take none from others.
         let silent = try (0..<8).map { _ in try RawSocket.connecting(port: port) }
         defer { withExtendedLifetime(silent) {} }
         let guests = try (0...VirtualAir.guestLimit).map { _ in try RawSocket.connecting(port: port) }
@@ -162,7 +162,7 @@ import Testing
     }
 }
 
-/// Hands on whatever comes out of a socket.
+/// Hands on the bytes from a socket.
 private final class Reader: LoopMember {
     private let socket: RawSocket
     private let handle: ([UInt8]) -> Void

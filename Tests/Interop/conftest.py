@@ -95,7 +95,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """The matrix of companions as one table, for whoever wants to see it whole."""
+    """The matrix of companions as one table."""
     words = {
         (personality, client, situation): word
         for reports in terminalreporter.stats.values()

@@ -1,4 +1,4 @@
-"""A watch made of Bumble, for the tests of the rig itself: the phone is tried on it before it is let near Cairn.
+"""A watch made of Bumble, for the tests of the rig itself: the phone is tried on it before it is used with Cairn.
 
 It has a watch's database, advertisement, PPoGATT and Pebble Protocol handshake, written from the description of the
 real watch, and nothing of Cairn's. It isn't a good watch: only what the phone's tests need is there.

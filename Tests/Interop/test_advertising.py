@@ -96,7 +96,7 @@ async def test_beacon_beside_the_watch(rig: str, tmp_path: Path) -> None:
         for _ in range(2):
             before = len(place.program.lines)
             link = await phone.connect(ADDRESS)
-            # The log tells of the beacon's end before it tells of the phone.
+            # The log has the end of the beacon before the phone.
             silence = await place.program.wait_for_line("advertises nothing: a phone is connected", 5, after=before)
             connected = await place.program.wait_for_line("connected to ", 5, after=before)
             assert place.program.lines.index(silence.string) < place.program.lines.index(connected.string)
@@ -204,7 +204,7 @@ async def test_status_says_what_is_on_the_air(tmp_path: Path) -> None:
 
 
 async def test_board_file(tmp_path: Path) -> None:
-    """f: what a board file says is on the air, and what the command line says comes first."""
+    """f: the settings of a board file are on the air, and those of the command line come first."""
     board = tmp_path / "board.yaml"
     board.write_text(
         f"""

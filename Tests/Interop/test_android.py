@@ -66,7 +66,7 @@ def keep_interval(android: Android, interval: float) -> None:
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("interval", INTERVALS, ids=lambda interval: f"{interval}-ms" if interval else "no-timing")
 async def test_gadgetbridge_reconnects(tmp_path: Path, interval: float | None) -> None:
-    """u: Gadgetbridge as client only connects again and again, and Android refuses it nothing."""
+    """u: Gadgetbridge as client only connects again and again, and Android refuses none of its operations."""
     async with (
         silk(tmp_path, interval) as world,
         Android.on(world.port, world.folder, world.detached) as android,
@@ -85,7 +85,7 @@ async def test_gadgetbridge_reconnects(tmp_path: Path, interval: float | None) -
 
 
 async def test_gadgetbridge_without_the_pause(tmp_path: Path) -> None:
-    """v: a watch that speaks at once, as Pebble 2 does, costs Gadgetbridge what it answers: the rig shows it."""
+    """v: a watch that sends at once, as Pebble 2 does, makes Android refuse Gadgetbridge's answers: the rig shows it."""
     async with (
         silk(tmp_path, None, "--subscription-pause", "0") as world,
         Android.on(world.port, world.folder, world.detached) as android,
@@ -185,7 +185,7 @@ class Restarting:
             await self._program.wait_for_line("session .* closed", 10, after=seen)
         again = await self.client._register_server()
         assert again.services[0].handle == first
-        # It listens from now on, since the watch may be quick.
+        # It listens from now on, since the watch may send at once.
         self.session = PebbleSession(self.client.transport)
 
     async def starts(self) -> None:
@@ -224,7 +224,7 @@ async def test_server_restarts_at_the_same_handles(world: World, order: str, rea
             if not readable:
                 await app.starts()
             await app.talk()
-        # And once more while the watch is still at it.
+        # And once more while the watch still discovers.
         await app.restart(watch_looks_between=False)
         await app.restart(watch_looks_between=False)
         if not readable:
@@ -280,7 +280,7 @@ async def test_one_of_two_restarts(world: World, readable: bool) -> None:
 
 
 async def test_others_changes_are_not_noticed(world: World) -> None:
-    """z: some other app's services come and go while a session is silent: nothing is reset, whatever can be read."""
+    """z: some other app's services come and go while a session is silent: nothing is reset, with readable CCCDs or without."""
     program = await world.start_watch()
     async with Android.on(world.port, world.folder, world.detached) as android:
         for readable in (True, False):

@@ -66,7 +66,7 @@ async def test_takeover_of_a_closed_watch(scene: Scene, bonding: bool) -> None:
 
 
 async def test_a_comparison_that_no_person_made(scene: Scene) -> None:
-    """The watch accepts the number by itself: that authenticates nobody, wherever it is told."""
+    """The watch accepts the number by itself: in every place that tells of it, that counts as no authentication."""
     async with scene.owner(Person(YES_NO)) as phone:
         watch = await phone.connect(ADDRESS)
         await watch.pair()
@@ -77,7 +77,7 @@ async def test_a_comparison_that_no_person_made(scene: Scene) -> None:
 
 
 async def pair_with_a_yes(scene: Scene, watch: WatchLink) -> None:
-    """Pairs while somebody at the watch says yes."""
+    """Pairs while a person at the watch says yes."""
     attempt = asyncio.create_task(watch.pair())
     await scene.control.event("pairing-waits")
     await scene.control.ask("confirm")
@@ -85,7 +85,7 @@ async def pair_with_a_yes(scene: Scene, watch: WatchLink) -> None:
 
 
 async def test_another_phone_while_closed(scene: Scene) -> None:
-    """Whatever the stranger calls himself; and the owner is told who, why, and what to press."""
+    """The same with any name of the stranger; and the owner is told who, why, and what to press."""
     await scene.take_possession()
     async with scene.attacker(STRANGER) as phone:
         watch = await phone.connect(ADDRESS)
@@ -101,7 +101,7 @@ async def test_another_phone_while_closed(scene: Scene) -> None:
 
 @BUTTON
 async def test_key_is_replaced_only_when_a_person_says_yes(scene: Scene) -> None:
-    """Any phone may ask; until somebody has answered, one without the key has nothing of the one that has it."""
+    """Any phone may ask; until a person has answered, a phone without the key gets nothing of the bonded one's."""
     await scene.take_possession(with_a_yes=True)
     seen = len(scene.watch.lines)
     async with scene.attacker(person=Person(YES_NO)) as phone:
@@ -136,7 +136,7 @@ async def test_a_reset_phone_is_one_press_away(scene: Scene, private: bool) -> N
 
 @BUTTON
 async def test_identity_that_is_only_claimed(scene: Scene) -> None:
-    """A stranger is let in, and calls himself the owner in his keys: a weaker key is not taken, and the link ends."""
+    """A stranger may pair, and claims the owner's identity in his keys: a weaker key is not taken, and the link ends."""
     await scene.take_possession(with_a_yes=True)
     async with scene.attacker(private=True, person=Person(NOTHING)) as phone:
         watch = await phone.connect(ADDRESS)
@@ -151,7 +151,7 @@ async def test_identity_that_is_only_claimed(scene: Scene) -> None:
 
 @OPEN
 async def test_bench_pairs_again_by_itself(scene: Scene) -> None:
-    """And says loudly, at its start, that anybody may."""
+    """And it warns at its start that any phone may pair."""
     assert any("pairing is open: anyone" in line for line in scene.watch.lines)
     await scene.take_possession()
     async with scene.attacker(person=Person(YES_NO)) as phone:
@@ -164,7 +164,7 @@ async def test_bench_pairs_again_by_itself(scene: Scene) -> None:
 
 @OPEN
 async def test_shortened_key(scene: Scene) -> None:
-    """KNOB: a key of 7 octets, from somebody who may pair in any other way."""
+    """KNOB: a key of 7 octets, from a phone that may pair otherwise."""
     await scene.take_possession()
     async with scene.attacker() as phone:
         watch = await phone.connect(ADDRESS)
@@ -194,7 +194,7 @@ async def test_pairing_while_encrypted(scene: Scene) -> None:
 
 
 async def test_service_changed_from_a_stranger(scene: Scene) -> None:
-    """With the owner's address, for every handle: the watch confirms, and believes nothing of it."""
+    """With the owner's address, for every handle: the watch confirms, and changes nothing that it remembers."""
     await scene.take_possession()
     seen = len(scene.watch.lines)
     async with scene.attacker() as phone:
@@ -230,7 +230,7 @@ async def test_what_a_stranger_subscribes_to_is_his_own(scene: Scene) -> None:
 
 
 async def test_a_session_does_not_go_on_with_another(scene: Scene) -> None:
-    """The owner's session ends with his link; whoever comes with his address has none, and starts with none."""
+    """The owner's session ends with his link; a phone with his address has none, and starts with none."""
     await scene.take_possession()
     async with scene.owner() as phone:
         hosted = host_session(phone)

@@ -1,5 +1,5 @@
 """Writes in every way that the Attribute Protocol has, by a phone that is not paired: each is done or refused, and the link
-answers afterwards. Raw PDUs, since Bumble's client sends none that a well-behaved one would not."""
+answers afterwards. Raw PDUs, since Bumble's client sends only valid ones."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ async def test_a_queued_write_reaches_the_service(link: tuple[RawATT, Database])
         assert await raw.prepare(trigger, 0, b"\0") == struct.pack("<BHH", 0x17, trigger, 0) + b"\0"
         assert await raw.execute() == b"\x19"
         assert await raw.is_alive()
-    # The beginning of what only the service knows cannot be left out.
+    # A value that only the service knows cannot be written from an offset.
     await raw.prepare(trigger, 3, b"\0")
     assert await raw.execute() == error(0x18, trigger, INVALID_OFFSET)
     assert await raw.execute() == b"\x19"

@@ -194,7 +194,7 @@ with socket.socket(socket.AF_UNIX) as watch:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
 async def test_keys_are_not_given_to_the_group(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """Who may only give commands may not have the keys."""
+    """A user who may give commands only may not get the keys."""
     # As the service's: the kernel takes the mask from a socket's mode.
     mask = os.umask(0o007)
     request.addfinalizer(lambda: os.umask(mask))

@@ -280,7 +280,7 @@ def test_a_watchdog_that_is_for_another_process_is_left_alone(manager: socket.so
 
 
 def test_memory_that_only_the_start_needed_is_given_back(manager: socket.socket, tmp_path: Path) -> None:
-    """Small boards have little of it. Most of what a start touches are pages of files, which nobody needs again."""
+    """Small boards have little memory. Most pages that a start touches are of files, and are not needed again."""
     watch = started(manager, tmp_path / "log", "--controller", "virtual")
     try:
         while "READY=1" not in told(manager):

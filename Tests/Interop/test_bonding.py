@@ -102,7 +102,7 @@ async def connectivity(watch: WatchLink) -> int:
 
 
 async def another_phone_pairs(room: Controllers) -> None:
-    """Whatever happened before, the watch is not bonded and pairs with a phone that it doesn't know."""
+    """The watch is not bonded, and pairs with a phone that it doesn't know."""
     await room.phone.detached()
     async with Phone.on(room.phone.port, address=OTHER_PHONE, pairs=pairing(Person(YES_NO))) as phone:
         watch = await phone.connect(ADDRESS)
@@ -155,7 +155,7 @@ async def test_numeric_comparison_rejected_on_the_phone(room: Controllers, watch
 
 
 async def test_phone_gives_up(room: Controllers, watch_on: SwitchOn) -> None:
-    """a: nobody answers, and the phone disconnects; the watch pairs with the next."""
+    """a: the person does not answer, and the phone disconnects; the watch pairs with the next."""
     person = Person(YES_NO, Answer.NEVER)
     async with watch_on(None), Phone.on(room.phone.port, pairs=pairing(person)) as phone:
         watch = await phone.connect(ADDRESS)
@@ -236,7 +236,7 @@ async def test_passkey_typed_on_the_watch(room: Controllers) -> None:
 async def test_watch_that_refuses_every_pairing(
     room: Controllers, tmp_path: Path, io_capability: IoCapability
 ) -> None:
-    """a: the watch says no at once, whatever way the phone would have paired in."""
+    """a: the watch says no at once, in every association model."""
     async with (
         cairn_in(room, None, tmp_path, "--pairing", "reject", "--io-capability", "keyboard-display"),
         Phone.on(room.phone.port, pairs=pairing(Person(io_capability))) as phone,
@@ -313,7 +313,7 @@ async def test_nobody_answers(room: Controllers, tmp_path: Path) -> None:
         await another_phone_pairs(room)
 
 
-# b: a bond that outlives everything
+# b: a bond that outlives restarts
 
 
 @pytest.mark.parametrize("restarts", [False, True], ids=["same-phone", "restarted-phone"])
@@ -538,7 +538,7 @@ async def test_changed_database(room: Controllers, tmp_path: Path) -> None:
             else:
                 await watch.encrypt()
             heard = [await indications.take(10, "Service Changed") for _ in expected]
-            # Whatever else the watch has to say is said in front of this answer.
+            # The watch sends its other packets before this answer.
             assert await connectivity(watch) == BONDED_AND_ENCRYPTED
             await watch.round_trip()
             assert heard == expected
@@ -580,7 +580,7 @@ async def test_database_out_of_sync(room: Controllers, tmp_path: Path) -> None:
 
 
 async def test_raw_att(room: Controllers, watch_on: SwitchOn) -> None:
-    """d: an ATT PDU that Bumble's client has no words for."""
+    """d: an ATT PDU that Bumble's client cannot send."""
     async with watch_on(None), Phone.on(room.phone.port) as phone:
         watch = await phone.connect(ADDRESS)
         with RawChannel(watch.connection, att.ATT_CID) as channel:
@@ -620,7 +620,7 @@ async def test_refusal_is_understood(room: Controllers) -> None:
         assert refusal.value.reason == ErrorCode.PAIRING_NOT_SUPPORTED
 
 
-# g: what no honest phone sends
+# g: what no phone sends
 
 
 @contextlib.asynccontextmanager
@@ -633,7 +633,7 @@ async def raw_initiator(room: Controllers) -> AsyncIterator[RawInitiator]:
 
 
 async def test_raw_pairing_is_right(room: Controllers, watch_on: SwitchOn) -> None:
-    """g: an honest pairing with raw PDUs encrypts the link: what is bent below is bent on purpose."""
+    """g: a valid pairing with raw PDUs encrypts the link, so that the tests below fail for their change alone."""
     async with watch_on(None), raw_initiator(room) as initiator:
         await initiator.negotiate()
         await initiator.exchange_keys()
@@ -695,7 +695,7 @@ async def before_its_time(initiator: RawInitiator) -> bytes:
     ],
 )
 async def test_bent_pairing(room: Controllers, tmp_path: Path, bent, reasons: set[ErrorCode]) -> None:
-    """g: refused with the right code, no bond, and an honest phone pairs afterwards."""
+    """g: refused with the right code, no bond, and a correct phone pairs afterwards."""
     async with cairn_in(room, None, tmp_path):
         async with raw_initiator(room) as initiator:
             assert failure(await bent(initiator)) in reasons
@@ -703,7 +703,7 @@ async def test_bent_pairing(room: Controllers, tmp_path: Path, bent, reasons: se
 
 
 async def test_pairing_storm(room: Controllers, tmp_path: Path) -> None:
-    """g: whoever has failed has to wait before the next attempt."""
+    """g: a phone whose pairing failed has to wait before the next attempt."""
     async with cairn_in(room, None, tmp_path):
         async with raw_initiator(room) as initiator:
             assert failure(await wrong_check(initiator)) == ErrorCode.DHKEY_CHECK_FAILED

@@ -51,7 +51,7 @@ async def room() -> AsyncIterator[Controllers]:
 async def watch_at_hand(
     room: Controllers, folder: Path, *options: str, state: Path | None = None
 ) -> AsyncIterator[tuple[Program, Control]]:
-    """Cairn, and somebody who can press its buttons and see what it shows."""
+    """Cairn, and a person who can press its buttons and see what it shows."""
     socket = folder / "control"
     arguments = ("--control", str(socket), *(("--state", str(state)) if state else ()), *options)
     async with cairn_on(room.watch.address, folder, *arguments) as program, Control.on(socket) as control:
@@ -179,7 +179,7 @@ async def test_passkey_shown_by_the_watch(room: Controllers, tmp_path: Path) -> 
     ids=lambda value: value if isinstance(value, str) else value.get("button", "") if isinstance(value, dict) else "",
 )
 async def test_button_confirms(room: Controllers, tmp_path: Path, command: str, fields: dict, is_yes: bool) -> None:
-    """a: both show the same number, and nothing happens until somebody presses a button."""
+    """a: both show the same number, and nothing happens until a button is pressed."""
     person = Person(YES_NO)
     async with (
         watch_at_hand(room, tmp_path, "--pairing", "button") as (_, control),
@@ -208,7 +208,7 @@ async def test_button_confirms(room: Controllers, tmp_path: Path, command: str, 
 
 @pytest.mark.parametrize("is_yes", [True, False], ids=["yes", "no"])
 async def test_button_confirms_just_works(room: Controllers, tmp_path: Path, is_yes: bool) -> None:
-    """a: there is no number to compare, and still somebody has to say yes."""
+    """a: there is no number to compare, and still a person has to say yes."""
     async with (
         watch_at_hand(room, tmp_path, "--pairing", "button") as (_, control),
         Phone.on(room.phone.port, pairs=pairing(Person(NOTHING))) as phone,
@@ -227,7 +227,7 @@ async def test_button_confirms_just_works(room: Controllers, tmp_path: Path, is_
 
 
 async def test_select_held_opens_pairing_and_back_held_forgets(room: Controllers, tmp_path: Path) -> None:
-    """a, c: a second phone is refused until somebody holds select; after back is held, nobody is remembered."""
+    """a, c: a second phone is refused until select is held; after back is held, no phone is remembered."""
     async with watch_at_hand(room, tmp_path) as (_, control):
         async with Phone.on(room.phone.port, pairs=pairing(Person(YES_NO))) as phone:
             await (await phone.connect(ADDRESS)).pair()
@@ -250,7 +250,7 @@ async def test_select_held_opens_pairing_and_back_held_forgets(room: Controllers
             assert (await control.status())["phones"] == []
 
 
-# a: secrets that went another way
+# a: out of band data
 
 
 def watch_secrets(block: str) -> OobSharedData:
@@ -277,7 +277,7 @@ def out_of_band(context: OobContext, watch: OobSharedData | None) -> PairingConf
 
 @pytest.mark.parametrize("way", ["both-ways", "watch-to-phone", "phone-to-watch"])
 async def test_out_of_band(room: Controllers, tmp_path: Path, way: str) -> None:
-    """a: who has the other's secrets needs no person, and the bond is authenticated."""
+    """a: with the other's out of band data no person is needed, and the bond is authenticated."""
     context = OobContext()
     async with watch_at_hand(room, tmp_path, "--pairing", "button") as (_, control):
         secrets = None
@@ -295,7 +295,7 @@ async def test_out_of_band(room: Controllers, tmp_path: Path, way: str) -> None:
 
 @pytest.mark.parametrize("whose", ["watch", "phone", "stale"])
 async def test_out_of_band_with_other_secrets(room: Controllers, tmp_path: Path, whose: str) -> None:
-    """a: what either side was told is not what the other has: no bond."""
+    """a: with wrong out of band data there is no bond."""
     context = OobContext()
     async with watch_at_hand(room, tmp_path) as (_, control):
         secrets = watch_secrets((await control.ask("oob"))["data"])
@@ -305,7 +305,7 @@ async def test_out_of_band_with_other_secrets(room: Controllers, tmp_path: Path,
         elif whose == "phone":
             mine = OobSharedData(c=mine.c, r=bytes(16))
         else:
-            # Made again: what was handed over before counts no more.
+            # Made again: the data that was given out before is not valid any more.
             await control.ask("oob")
         await control.ask("take-oob", data=phone_block(mine))
         async with Phone.on(room.phone.port, pairs=out_of_band(context, secrets)) as phone:
@@ -411,7 +411,7 @@ async def test_what_a_phone_wrote_survives_a_power_cut(room: Controllers, tmp_pa
 
 
 async def cut_off(room: Controllers, folder: Path, state: Path) -> Program:
-    """A watch whose end is none of its own doing."""
+    """A watch that the test kills."""
     command = (str(cairn.binary()), "run", "--controller", room.watch.address, "--address", ADDRESS, "--state", str(state))
     program = await Program.start(command, folder / "cut.log")
     await program.wait_for_line("advertises for", cairn.START_SECONDS)

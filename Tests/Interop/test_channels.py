@@ -98,7 +98,7 @@ async def stranger(tmp_path: Path) -> AsyncIterator[Setting]:
 
 
 def sample(count: int, number: int = 0) -> bytes:
-    """Bytes without a pattern that an error could leave intact; another sample for each number."""
+    """Bytes without a pattern, so that an error shows; another sample for each number."""
     block = b"".join(hashlib.sha256(words(number, place)).digest() for place in range(min(4096, count // 32 + 1)))
     return (block * (count // len(block) + 1))[:count]
 
@@ -345,7 +345,7 @@ async def test_slow_reader(here: Setting) -> None:
                 portion = sample(channel.watch_mps - 2, len(sent) % 251)
                 channel.send_sdu(portion)
                 sent += portion
-            # What the watch has to say to all this comes before the answer.
+            # The watch's other packets come before the answer.
             await here.watch.round_trip()
             assert len(sent) < 2 * (RECEIVE_LIMIT + TRANSMIT_LIMIT), "the watch takes more than it said"
         assert len(sent) > RECEIVE_LIMIT, "the watch stalls too soon"
@@ -365,7 +365,7 @@ async def test_slow_reader(here: Setting) -> None:
     ["no credit", "too many credits", "K-frame over the MPS", "SDU over the MTU", "SDU overrun", "no SDU length"],
 )
 async def test_violations(here: Setting, violation: str) -> None:
-    """d: who breaks the rules loses the channel, and only that."""
+    """d: a peer that breaks the rules loses the channel, and only that."""
     psm = await here.psm()
     with RawL2CAP(here.watch.connection) as raw:
         other = await RawChannel.open(raw, psm, 0x60, credits=10)

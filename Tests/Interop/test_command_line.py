@@ -1,4 +1,4 @@
-"""The command line, as a person meets it: what it says, and how it ends."""
+"""The command line: its output, and its exit statuses."""
 
 from __future__ import annotations
 

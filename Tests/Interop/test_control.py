@@ -53,7 +53,7 @@ async def command(*arguments: str, environment: dict[str, str] | None = None) ->
 
 
 async def test_commands(tmp_path: Path) -> None:
-    """What a person types, and what comes of it."""
+    """Commands of a person, and their results."""
     state = tmp_path / "state"
     here = ("--state", str(state))
     async with watch_in(state):
@@ -186,7 +186,7 @@ async def test_a_file_is_never_replaced(tmp_path: Path) -> None:
 
 
 async def test_charge_reaches_the_phone(tmp_path: Path) -> None:
-    """What is said of the battery is notified to a phone that subscribed, and read by any."""
+    """A command's battery level is notified to a phone that subscribed, and any phone can read it."""
     async with controllers() as room:
         path = tmp_path / "control"
         arguments = ("--controller", room.watch.address, "--address", ADDRESS, "--control", str(path))
@@ -233,7 +233,7 @@ async def test_many_programs(tmp_path: Path) -> None:
 
 
 async def test_a_program_that_does_not_read(tmp_path: Path) -> None:
-    """It asks and asks, and takes no answer: the watch stays small and goes on, for phones and for others."""
+    """It sends requests, and reads no answer: the watch stays small and goes on, for phones and for others."""
     async with controllers() as room:
         socket_path = tmp_path / "control"
         arguments = ("--controller", room.watch.address, "--address", ADDRESS, "--control", str(socket_path))

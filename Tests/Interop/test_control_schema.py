@@ -1,4 +1,4 @@
-"""The schema of control (Docs/control.schema.json), held against a running watch by an independent judge, Python's jsonschema:
+"""The schema of control (Docs/control.schema.json) and a running watch, checked by an independent validator, Python's jsonschema:
 what the watch says conforms, and what the schema refuses the watch refuses too."""
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ VALUES: list[Any] = [
 
 @functools.cache
 def judge(definition: str) -> Draft202012Validator:
-    """What knows whether a value conforms to one of the schema's definitions."""
+    """The validator of one of the schema's definitions."""
     return Draft202012Validator({"$schema": SCHEMA["$schema"], "$defs": SCHEMA["$defs"], "$ref": f"#/$defs/{definition}"})
 
 
@@ -99,7 +99,7 @@ def conforms(value: Any, definition: str) -> None:
 
 
 class Conversation:
-    """A program at the control socket: whatever the watch says to it is held against the schema."""
+    """A program at the control socket: each line of the watch is checked against the schema."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reader = reader

@@ -1,4 +1,4 @@
-"""The examples (Sources/Examples), run as a maker runs them, with Bumble as their central."""
+"""The examples (Sources/Examples), run as a reader runs them, with Bumble as their central."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ async def test_echo(tmp_path: Path) -> None:
 
 
 async def test_beacon(tmp_path: Path) -> None:
-    """An iBeacon is heard, as Apple lays it out, and nobody can connect to it. On Cairn's own air: Bumble's controllers report every
+    """An iBeacon is heard, as Apple specifies it, and is not connectable. On Cairn's own air: Bumble's controllers report every
     advertisement as connectable."""
     air = await Program.start([str(cairn.binary()), "air", "--port", "0"], tmp_path / "air.log")
     try:
@@ -175,7 +175,7 @@ async def test_battery_reader(tmp_path: Path) -> None:
                 await within(5, "the notification", phone.device.notify_subscriber(connection, level, bytes([value])))
             await program.wait_for_line(r"^85 %$", 5)
             await within(5, "the end of the connection", connection.disconnect())
-            # Whoever follows the battery hears that it is gone.
+            # With `--follow` the program reports that the battery is gone.
             assert await program.wait_for_exit(10) == 1
         finally:
             program.kill()

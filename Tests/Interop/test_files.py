@@ -1,7 +1,7 @@
 """Every file that a running watch makes: whose it is, and what of another user's making it refuses.
 
 What is tried here succeeded once: a capture, which holds keys, was everybody's to read, kept the mode of a file that was there
-and followed links; a state directory that anyone may write to was taken without a word.
+and followed links; a state directory that anyone may write to was accepted without a warning.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ async def test_a_backup_is_the_owners_alone(folder: Path, inherited: int) -> Non
 
 
 async def test_files_of_an_older_watch_are_closed_to_others(folder: Path) -> None:
-    """What an earlier version, or somebody's backup, left open."""
+    """Files that an earlier version, or a backup, left readable for others."""
     state = folder / "state"
     async with watch(folder, "--state", str(state)):
         # A copy while it runs has the helpers of the database.
@@ -192,7 +192,7 @@ def strangers_file(folder: Path, path: Path) -> None:
 def strangers_pipe(folder: Path, path: Path) -> None:
     os.mkfifo(path, 0o666)
     os.chown(path, STRANGER, STRANGER)
-    # Somebody who listens.
+    # Another user's program, which listens.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     threading.Timer(20, lambda: os.close(descriptor)).start()
 
@@ -292,7 +292,7 @@ def test_a_place_where_others_could_put_something_else(folder: Path, option: str
 
 
 async def test_a_directory_like_tmp_is_good_enough_for_sockets(folder: Path) -> None:
-    """There each may remove only what is theirs."""
+    """There each user may remove only their own files."""
     place = folder / "place"
     place.mkdir()
     place.chmod(0o1777)
@@ -354,7 +354,7 @@ async def test_a_serial_port_that_somebody_replaced_stays(folder: Path) -> None:
 
 
 async def test_a_directory_swapped_between_check_and_use(folder: Path) -> None:
-    """Somebody who owns the directory above swaps the state directory for a link, over and over, while watches start: each
+    """The owner of the directory above swaps the state directory for a link, over and over, while watches start: each
     watch either runs on the directory that it checked or refuses; nothing is ever made where the link leads."""
     place = folder / "place"
     place.mkdir()
@@ -390,7 +390,7 @@ async def test_a_directory_swapped_between_check_and_use(folder: Path) -> None:
 
 
 def test_what_a_killed_watch_leaves_is_taken_up_again(folder: Path) -> None:
-    """A socket file that nobody answers at is replaced, one that somebody answers at is not."""
+    """A socket file without a listening program is replaced, one with a listening program is not."""
     state = folder / "state"
     state.mkdir(mode=0o700)
     with socket.socket(socket.AF_UNIX) as other:

@@ -1,7 +1,7 @@
 """Gadgetbridge's messages, byte for byte as its own Pebble code sends them (measured over Bumble), to this watch.
 
 Its notifications have a random key and an id of their own, and declare the whole of a text of which they send 512 bytes. It
-acknowledges whatever is logged, and never asks for it. The letters are the rows of the table in Tests/README.md.
+acknowledges all logged data, and never asks for them. The letters are the rows of the table in Tests/README.md.
 """
 
 from __future__ import annotations

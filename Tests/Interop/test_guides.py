@@ -50,7 +50,7 @@ def commands(page: Path) -> list[str]:
 
 
 def check(line: str) -> str | None:
-    """What is wrong with a command line, if it is one of ours."""
+    """The errors of a command line, if it is one of ours."""
     words = shlex.split(line, comments=True)
     while words and (words[0] == "sudo" or re.match(r"^[A-Z_]+=", words[0])):
         words = words[1:]

@@ -1,4 +1,4 @@
-"""Who a watch is: each state directory is a watch of its own, and two that are the same are told of."""
+"""Who a watch is: each state directory is a watch of its own, and two equal ones are reported."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ async def test_what_is_said_wins(tmp_path: Path) -> None:
 
 
 async def test_a_phone_sees_two(tmp_path: Path) -> None:
-    """Two watches on one radio, each from an empty directory: a phone sees two addresses with their names, and nobody warns."""
+    """Two watches on one radio, each from an empty directory: a phone sees two addresses with their names; no warning."""
     log = tmp_path / "air.log"
     async with cairn.running("air", "--port", "0", log=log) as air:
         port = int((await air.wait_for_line(r"hosts at tcp:127\.0\.0\.1:(\d+)", 10))[1])
@@ -88,7 +88,7 @@ async def test_a_phone_sees_two(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("host", ["air", "run"])
 async def test_a_duplicate_is_told_of(tmp_path: Path, host: str) -> None:
-    """Two with one address on one radio: its log names the address and both, once, whoever keeps the radio."""
+    """Two with one address on one radio: its log names the address and both, once, whichever of them keeps the radio."""
     async with contextlib.AsyncExitStack() as stack:
         if host == "air":
             air = await stack.enter_async_context(cairn.running("air", "--port", "0", log=tmp_path / "air.log"))

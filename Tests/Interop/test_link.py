@@ -84,7 +84,7 @@ async def test_signaling(rig: Rig) -> None:
 @on_rigs("cairn-air")
 @pytest.mark.slow
 async def test_refusal(rig: Rig) -> None:
-    """A phone that refuses is asked three times, five seconds apart, and then left in peace."""
+    """A phone that refuses is asked three times, five seconds apart, and then not asked again."""
     async with Phone.on(rig.phone_port) as phone:
         asked: Mailbox[tuple[float, int, int]] = Mailbox("the watch's requests")
 

@@ -70,7 +70,7 @@ async def bare_phone(place: Place) -> BarePhone:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FLOODS)
 async def test_a_flood_is_a_few_lines(tmp_path: Path, name: str) -> None:
-    """A few lines, and how many more there would have been; and the watch is as well afterwards as before."""
+    """A few lines, and how many more there would have been; and the watch works afterwards as before."""
     step, needs_session = FLOODS[name]
     async with controllers(extended=False) as room, watch_in(room, tmp_path, "--insecure-test-link") as place:
         phone = await bare_phone(place)
@@ -81,14 +81,14 @@ async def test_a_flood_is_a_few_lines(tmp_path: Path, name: str) -> None:
         for number in range(STEPS):
             step(phone, number)
             if number % 100 == 99:
-                # What it was sent it has worked on, and what it answers is of no interest.
+                # It has handled what it was sent; its answers do not matter.
                 await within(30, "the watch", place.control.status())
                 phone.forget_answers()
         written = len(place.program.log) - before
         print(f"{name}: {written} bytes, {place.program.log[before:].count(chr(10))} lines")
         assert written < LIMIT
         phone.vanish()
-        # A watch that is well takes the next phone.
+        # A working watch accepts the next phone.
         phone.arrive(0x0EFE, "E1:B0:0B:1E:5A:02")
         await phone.open_session()
         phone.vanish()

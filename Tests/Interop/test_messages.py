@@ -1,4 +1,4 @@
-"""What is wrong, what to do about it, and the right status: for every option and every command, whatever is written there."""
+"""Errors say what is wrong and what to do, and have the right status: for every option and every command, with any value."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from test_command_line import CANNOT_CREATE, UNAVAILABLE, USAGE
 #: The environment or a board file is wrong.
 CONFIGURATION = 78
 
-#: Sentences of the libraries, and names of types, which say nothing to a person.
+#: Sentences of the libraries, and names of types, which do not help a person.
 LEAKS = re.compile(
     r"Error:|is invalid for '|Unexpected argument|unexpected arguments|Missing (expected|value)|Unknown option|Please provide"
     r"|Usage:|operation could ?n.t be completed|operation could not|NSCocoa|Domain|DecodingError|Optional\(|Swift\.|nil\b|YamlError"
@@ -208,10 +208,10 @@ SHARES = 12
 
 @pytest.mark.parametrize("share", range(SHARES))
 def test_no_wrong_word_leaks_what_libraries_say(folder: Path, share: int) -> None:
-    """What fails is told in our words, with what to do; what a value happens to be right for may work."""
+    """A failure is told in our words, with what to do; a value that happens to be valid may work."""
 
     def attempt(words: list[str]) -> list[str]:
-        # A demonstration and a radio that work would run: they are told something else that is wrong.
+        # A demonstration and a radio would run, so they get another wrong option as well.
         if words[0] in {"demo", "air"}:
             words = [*words, "--log-level=wrong"]
         result = run(*words, folder=folder, environment={"CAIRN_STATE": str(folder / "none")})

@@ -39,7 +39,7 @@ GOLF = "cf1e816a-9db0-4511-bbb8-f60c48ca8fac"
 
 @dataclass
 class Bench:
-    """A watch with a developer's port, and a desk in front of it."""
+    """A watch with a developer's port, and the tools that use it."""
 
     watch: Program
     control: Control
@@ -76,7 +76,7 @@ def script(name: str) -> str:
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever the tools want to keep, they keep in the test's folder, and what they print comes at once."""
+    """The tools keep their files in the test's folder, and print without buffering."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("PYTHONUNBUFFERED", "1")
 
@@ -192,7 +192,7 @@ async def test_send_app_message(bench: Bench) -> None:
 
 
 async def test_logs(bench: Bench) -> None:
-    """a: what an app logs is printed; Golf keeps 32 commands while nobody answers its first, and says that it takes no more."""
+    """a: what an app logs is printed; Golf keeps 32 commands while its first has no answer, and says that it takes no more."""
     await bench.control.ask("launch", app=GOLF)
     logs = await Program.start(bench.tool("logs"), bench.folder / "logs.log")
     try:
@@ -299,7 +299,7 @@ async def test_one_tool_at_a_time(bench: Bench) -> None:
 
 
 async def test_the_newest_session_counts(tmp_path: Path) -> None:
-    """a: a tool takes the session from a phone, whose link stays up; a phone that comes anew takes it from the tool."""
+    """a: a tool takes the session from a phone, whose link stays up; a phone that connects then takes it from the tool."""
     bonds = MemoryKeyStore()
     async with controllers() as room, watch_on(tmp_path, "--controller", room.watch.address) as bench:
         async with Phone.on(room.phone.port, keystore=bonds, pairs=pairing()) as phone:

@@ -34,7 +34,7 @@ YES, NO = 0, 1
 
 @dataclass
 class Pair:
-    """An iPhone and a watch, and whoever is at the watch."""
+    """An iPhone and a watch, and the person at the watch."""
 
     iphone: IPhone
     program: Program
@@ -61,7 +61,7 @@ class Pair:
         )
 
     async def service(self, name: str, result: str) -> dict[str, Any]:
-        """The watch says something of one of the phone's services."""
+        """The watch reports an event of one of the phone's services."""
 
         def accept(event: dict[str, Any]) -> bool:
             return (event["event"], event.get("name"), event.get("result")) == ("phone-service", name, result)
@@ -282,7 +282,7 @@ async def test_coming_and_going(pair: Pair) -> None:
 
 
 async def test_refusals(pair: Pair) -> None:
-    """f: no subscription without authentication; notifications that are gone, refused, malformed or of nobody; garbage. Each
+    """f: no subscription without authentication; notifications that are gone, refused, malformed, without an app; garbage. Each
     is a problem with a name, and the next notification comes."""
     phone = pair.iphone.phone
     strict = host(pair.iphone)

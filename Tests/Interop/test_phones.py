@@ -67,7 +67,7 @@ async def test_stale_cache(world: World) -> None:
 
 
 async def test_gadgetbridge_ignores_windows(world: World) -> None:
-    """i: Gadgetbridge sends whatever it has, many times the window that the watch has offered; nothing is lost."""
+    """i: Gadgetbridge sends all that it has, many times the window that the watch has offered; nothing is lost."""
     await world.start_watch(log_level="info")
     async with Android.on(world.port, world.folder, world.detached) as android:
         client = Gadgetbridge(android)
@@ -81,7 +81,7 @@ async def test_gadgetbridge_ignores_windows(world: World) -> None:
 
 
 async def test_gadgetbridge_acknowledges_late(world: World) -> None:
-    """o: Gadgetbridge's acknowledgements take their time, and the watch sends nothing twice: what came twice would stay."""
+    """o: Gadgetbridge's acknowledgements take their time, and the watch sends nothing twice: a repeated packet would show."""
     await world.start_watch()
     async with Android.on(world.port, world.folder, world.detached) as android:
         client = Gadgetbridge(android)
@@ -194,7 +194,7 @@ async def test_status_shows_the_sessions(world: World) -> None:
 
 
 async def test_tool_takes_the_place_of_a_phone(world: World) -> None:
-    """t: a developer's tool comes and goes; what watchapps say goes to it meanwhile, and then to the phone again."""
+    """t: a developer's tool comes and goes; messages of watchapps go to it in that time, and then to the phone again."""
     world.options = ("--qemu-port", "0")
     program = await world.start_watch()
     port = int((await program.wait_for_line(r"emulator's port.*127\.0\.0\.1:(\d+)", 10))[1])
@@ -210,7 +210,7 @@ async def test_tool_takes_the_place_of_a_phone(world: World) -> None:
         tool, writer = await asyncio.open_connection("127.0.0.1", port)
         # By its first frame a tool is one: here the state of the buttons.
         writer.write(bytes.fromhex("feed 0008 0001 00 beef"))
-        # The watch asks everybody who has a session for his version.
+        # The watch asks the phone of each session for its version.
         assert await within(10, "the watch to speak", tool.readexactly(6))
         await control.ask("send", entries=[{"key": 1, "type": "uint8", "number": 1}])
         assert await within(10, "the watchapp's message", tool.readexactly(6 + 4 + 18 + 9))

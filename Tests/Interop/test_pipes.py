@@ -40,7 +40,7 @@ async def test_a_watch_whose_log_is_not_read_any_more_says_goodbye(tmp_path: Pat
                 ended: asyncio.Future[int] = asyncio.get_running_loop().create_future()
                 connection.connection.on("disconnection", ended.set_result)
                 os.close(reader)
-                # Remote User Terminated Connection, or Power Off: a goodbye, and no timeout.
+                # Remote User Terminated Connection, or Power Off, and no timeout.
                 assert await asyncio.wait_for(ended, 10) in (0x13, 0x15)
                 assert await asyncio.to_thread(watch.wait, 10) == READER_GONE
             assert not path.exists()
@@ -66,7 +66,7 @@ def test_a_loop_ends_when_nothing_reads(tmp_path: Path, which: str) -> None:
 
 
 async def test_a_capture_through_a_pipe(tmp_path: Path) -> None:
-    """The watch waits for no reader, obeys signals meanwhile, and begins the capture anew for each that comes."""
+    """The watch waits for no reader, obeys signals without one, and begins the capture again for each reader."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     state = tmp_path / "state"

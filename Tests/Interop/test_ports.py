@@ -1,6 +1,6 @@
-"""The ports of a running watch: who gets in, and what it costs to keep everybody else out.
+"""The ports of a running watch: which programs are let in, and what it costs to keep the others out.
 
-The attackers are a web browser, another user of the machine, and programs that connect and say nothing. Each of these attacks
+The attackers are a web browser, another user of the machine, and programs that connect and send nothing. Each of these attacks
 succeeded once.
 """
 
@@ -31,7 +31,7 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another
 
 #: What every tool is asked first, by a watch that has let it in.
 QUESTION = bytes.fromhex("feed 0001 0005 0001 0011 00 beef")
-#: A word by which a tool is one: the state of the buttons, none of which is down.
+#: A first frame by which a tool is recognised: the state of the buttons, none of which is down.
 NOTHING_PRESSED = ports.press(0)
 
 
@@ -45,7 +45,7 @@ class Bench:
 
     @contextlib.asynccontextmanager
     async def tool(self) -> AsyncIterator[asyncio.StreamReader]:
-        """A tool that has said something. Whether it is heard is to be seen."""
+        """A tool that has sent a frame. The test finds out whether it is let in."""
         reader, writer = await ports.connected(self.qemu)
         writer.write(NOTHING_PRESSED)
         try:
@@ -93,7 +93,7 @@ async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
             yield Bench(watch, person, int(qemu[1]), int(air[1]))
 
 
-# What is not asked for is not there
+# Ports that are not asked for are not opened
 
 
 async def test_a_watch_listens_nowhere_unless_asked_to(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ async def test_a_web_page_gets_nowhere(bench: Bench, tmp_path: Path, port: str) 
 @pytest.mark.parametrize("port", ["qemu", "air"])
 @pytest.mark.parametrize("words", ports.FOREIGN.values(), ids=ports.FOREIGN.keys())
 async def test_what_begins_otherwise_is_closed(bench: Bench, port: str, words: bytes) -> None:
-    """What a browser can be made to begin with, and what is no first packet: closed, whatever follows."""
+    """What a browser can be made to begin with, and what is no first packet: closed, with any bytes after it."""
     reader, writer = await ports.connected(bench.number(port))
     writer.write(words + ports.factory_reset() + ports.HCI_RESET)
     if words == b"\xfe":
@@ -192,7 +192,7 @@ async def test_another_user_is_not_let_in_by_leaving_early(bench: Bench) -> None
     assert "restarts" not in bench.watch.log
 
 
-# Those who say nothing, and too many of them
+# Connections that send nothing, and too many of them
 
 
 @pytest.mark.parametrize("port", ["qemu", "air"])
@@ -210,7 +210,7 @@ async def test_one_that_says_nothing_blocks_nobody(bench: Bench, port: str, word
 @pytest.mark.slow
 @pytest.mark.parametrize("port", ["qemu", "air"])
 async def test_a_thousand_connections_cost_little(bench: Bench, port: str) -> None:
-    """A thousand that say nothing or half a word: little memory, hardly any of the watch's time, and the owner is served."""
+    """A thousand that send nothing or half a frame: little memory, hardly any of the watch's time, and the owner is served."""
     await bench.is_served(port)
     memory = ports.resident_bytes(bench.watch.process_id)
     used = ports.processor_seconds(bench.watch.process_id)
@@ -241,7 +241,7 @@ async def test_a_thousand_connections_cost_little(bench: Bench, port: str) -> No
 
 
 async def test_tools_wait_in_their_order(bench: Bench) -> None:
-    """The next one is served when the one before has gone. One that has given up meanwhile is passed over."""
+    """The next one is served when the one before has gone. One that has closed in that time is passed over."""
     async with contextlib.AsyncExitStack() as first_stack:
         first = await first_stack.enter_async_context(bench.tool())
         assert await within(10, "the question to the first", first.readexactly(len(QUESTION))) == QUESTION
@@ -257,7 +257,7 @@ async def test_tools_wait_in_their_order(bench: Bench) -> None:
 
 
 async def test_an_idle_tool_makes_room(bench: Bench) -> None:
-    """Five seconds without a byte either way, and another one waits: not a moment sooner, and never if nobody waits."""
+    """If another tool waits, one has to leave after five seconds without a byte: not sooner, and never if none waits."""
     async with bench.tool() as first:
         assert await within(10, "the question to the first", first.readexactly(len(QUESTION))) == QUESTION
         with pytest.raises(GaveUp):

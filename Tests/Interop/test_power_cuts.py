@@ -2,7 +2,7 @@
 
 What is there is read from the file that it left behind by SQLite itself, and by the watch when it starts again.
 
-Moments are counted in what the phone says, not in time: so a slow machine has as many of each kind as a fast one.
+Moments are counted in messages of the phone, not in time: so a slow machine has as many of each kind as a fast one.
 """
 
 from __future__ import annotations
@@ -54,18 +54,18 @@ SEED = int(os.environ.get("CAIRN_SEED", "20261121"))
 
 #: A database that takes any key, and any value of six bytes or more: notification preferences.
 DATABASE = 6
-#: The longest that the lights are still on when the phone has had its last word, in seconds.
+#: The longest time from the phone's last message to the power cut, in seconds.
 LONGEST = 0.05
 
 
 def logged(start: int, end: int) -> bytes:
-    """What the one app logs that logs, from one place to another."""
+    """What the logging app logs, from one place to another."""
     return bytes((index * 31 + (index >> 8) * 17) & 0xFF for index in range(start, end))
 
 
 @dataclass
 class Facts:
-    """What the watch has acknowledged, and what it may have done without having said so."""
+    """What the watch has acknowledged, and what it may have done before it could acknowledge it."""
 
     records: dict[bytes, bytes] = field(default_factory=dict)
     #: The one record that a command was under way for, and its values before and after; None is no value.
@@ -86,13 +86,13 @@ class Facts:
         self.count[what] = self.count.get(what, 0) + 1
 
 
-#: What a phone writes, and how often it speaks at least while it does.
+#: What a phone writes, and how many messages that takes at least.
 KINDS = {"record": 5, "app": 9, "spool": 3, "taken": 6, "image": 4}
 
 
 @dataclass(frozen=True)
 class Cut:
-    """When the lights go out: while a phone writes something of one kind, or after that, in whatever it writes next."""
+    """When the power is cut: while a phone writes something of one kind, or after that, in what it writes next."""
 
     kind: str
     #: What it writes before.
@@ -100,12 +100,12 @@ class Cut:
     #: Counted from where it begins with that kind, or where it has ended.
     is_during: bool
     word: int
-    #: From its last word, in seconds.
+    #: From its last message, in seconds.
     delay: float
 
     @classmethod
     def number(cls, kill: int) -> Cut:
-        """Every kind comes twice in ten, once cut off and once whole; the rest is chance."""
+        """Every kind comes twice in ten, once cut off and once whole; the rest is random."""
         chance = random.Random(f"{SEED} cut {kill}")
         kind = list(KINDS)[kill % len(KINDS)]
         is_during = kill // len(KINDS) % 2 == 0
@@ -113,17 +113,17 @@ class Cut:
             kind=kind,
             earlier=chance.choices(list(KINDS), k=chance.randrange(3)),
             is_during=is_during,
-            # Of the last word of its kind the answer may come; of those before there is more to come.
+            # The last message of its kind may be answered; those before it are followed by more.
             word=chance.randrange(1, KINDS[kind] if is_during else 12),
             delay=chance.uniform(0, LONGEST),
         )
 
 
 class Writer:
-    """A phone that writes as fast as the watch answers, and falls silent at the cut."""
+    """A phone that writes as fast as the watch answers, and stops at the cut."""
 
     def __init__(self, session: PebbleSession, state: Path, facts: Facts, cut: Cut, chance: random.Random) -> None:
-        #: Set when the phone has had its last word.
+        #: Set when the phone has sent its last message.
         self.silent = asyncio.Event()
         #: What it writes now.
         self.kind = ""
@@ -160,11 +160,11 @@ class Writer:
                 await self.take_data()
 
     async def word(self) -> None:
-        """The phone is about to say something: so often as the cut lets it."""
+        """The phone is about to send a message, as often as the cut allows."""
         if self._words_left is None:
             return
         if self._words_left == 0:
-            # The answer to the last word is there already; the lights go out.
+            # The answer to the last message is there already; the power is cut.
             await asyncio.Event().wait()
         self._words_left -= 1
         if self._words_left == 0:
@@ -272,7 +272,7 @@ class Writer:
                 await self.say(acknowledgement)
                 await self.say(DataLogging(data=DataLoggingEmptySession(session_id=message.session_id)))
                 continue
-            # The next of it, or something whose acknowledgement the watch did not live to keep.
+            # The next bytes, or some whose acknowledgement the watch could not store before the cut.
             assert isinstance(message, DataLoggingDespoolSendData)
             data = bytes(message.data)
             starts = (start for start in range(self.facts.taken, -1, -1) if logged(start, start + len(data)) == data)
@@ -283,7 +283,7 @@ class Writer:
         self.facts.acknowledged("taken")
 
     async def image(self) -> None:
-        # Whatever is there is discarded when an update starts again.
+        # The stored part is discarded when an update starts again.
         self.facts.image_progress = 0
         await self.say(SystemMessage(message_type=SystemMessage.Type.FirmwareUpdateStart))
         await self.session.expect(SystemMessage, "the update to begin")
@@ -299,7 +299,7 @@ class Writer:
 
 
 def check(facts: Facts, left: Path, copy: Path) -> None:
-    """Looks at what the watch left behind, without touching it."""
+    """Reads what the watch left behind, without changing it."""
     shutil.rmtree(copy, ignore_errors=True)
     copy.mkdir()
     for name in ("watch.sqlite", "watch.sqlite-wal"):
@@ -327,7 +327,7 @@ def check(facts: Facts, left: Path, copy: Path) -> None:
         for part, content in facts.parts.items():
             if part[0] not in facts.unsure_apps:
                 assert parts.get(part) == content
-        # What was under way is there or not, but never by half.
+        # A pending change is there or not, but never by half.
         assert {len(content) for content in parts.values()} <= {2500, 1500}
         facts.parts = parts
         facts.unsure_apps = set()
@@ -357,9 +357,9 @@ def check(facts: Facts, left: Path, copy: Path) -> None:
 @pytest.mark.timeout(600)
 @pytest.mark.slow
 async def test_killed_at_any_moment(tmp_path: Path) -> None:
-    """g: installs, database writes, logged data and firmware images, and a kill in the midst of it, again and again."""
+    """g: installs, database writes, logged data and firmware images, and a kill in the middle of it, repeatedly."""
     facts = Facts()
-    #: What was not whole when the lights went out, and how often.
+    #: What was not whole at the power cut, and how often.
     unfinished = dict.fromkeys(KINDS, 0)
     state = tmp_path / "state"
     for kill in range(KILLS):

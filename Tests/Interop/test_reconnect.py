@@ -31,7 +31,7 @@ KINDS = pytest.mark.parametrize("kind", ["hash", "indications", "nothing"])
 DISCOVERY = (att.ATT_Find_Information_Request, att.ATT_Find_By_Type_Value_Request, att.ATT_Read_By_Group_Type_Request)
 DECLARATIONS = (gatt.GATT_CHARACTERISTIC_ATTRIBUTE_TYPE, gatt.GATT_INCLUDE_ATTRIBUTE_TYPE)
 
-#: What a watch has no business with, where handles that it knew pointed before.
+#: What a watch must not use, where handles that it knew pointed before.
 FILLER = UUID("0f111e4a-0000-4000-8000-000000000000")
 
 
@@ -51,7 +51,7 @@ class Known:
     kind: str
     channel: ForwardChannel
     requests: list[att.ATT_PDU] = field(default_factory=list)
-    #: What the watch wrote to characteristics that are none of its business.
+    #: What the watch wrote to characteristics that it must not use.
     wrong_writes: list[bytes] = field(default_factory=list)
 
     @classmethod
@@ -100,7 +100,7 @@ class Known:
             await link.disconnected()
 
     def fill(self, count: int) -> None:
-        """Adds a service with characteristics that anybody may write."""
+        """Adds a service with characteristics that any client may write."""
         properties = gatt.Characteristic.Properties
         permissions = gatt.Characteristic.Permissions
         self.phone.device.add_service(
@@ -238,7 +238,7 @@ async def test_silent_change(room: Controllers, tmp_path: Path) -> None:
 
 
 async def test_forgetting_the_phone_forgets_its_services(room: Controllers, tmp_path: Path) -> None:
-    """c: who pairs again is a stranger."""
+    """c: a phone that pairs again is treated as a new one."""
     state = tmp_path / "watch"
     async with (
         cairn_on(room.watch.address, tmp_path, "--state", str(state)) as watch,

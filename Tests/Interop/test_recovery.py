@@ -1,4 +1,4 @@
-"""Recovery: whatever breaks between the watch and its phone is noticed, told with a reason, and comes right by itself.
+"""Recovery: each fault between the watch and its phone is noticed, reported with a reason, and ends by itself.
 
 The letters are the rows of the table in Tests/README.md. Times are those of Docs/recovery.md.
 """
@@ -104,7 +104,7 @@ async def come_back(phone: Phone) -> tuple[WatchLink, PhoneTransport, PebbleSess
     push = companion.push(1, [companion.string(1, "I am back")])
     session.send(push)
     await companion.expect_ack_and_echo(session, push)
-    # The watch has the phone's last word too: an app waits for it before it sends again.
+    # The watch has the phone's last acknowledgement too: an app waits for it before it sends again.
     await watch.round_trip()
     return watch, transport, session
 
@@ -145,7 +145,7 @@ async def test_controller_fails(tmp_path: Path) -> None:
         await watch.disconnected()
         watch, _, _ = await within(BACK_SECONDS, "the phone to be back", come_back(phone))
 
-        # It takes what it is sent, and says nothing more.
+        # It takes what it is sent, and sends nothing more.
         controller = place.room.watch.controller
         hears = controller.on_packet
         controller.on_packet = lambda packet: None  # type: ignore[method-assign]
@@ -238,7 +238,7 @@ class Witness:
 async def test_killed_while_a_phone_is_connected(tmp_path: Path) -> None:
     """e: kill -9; the controller still has the link when the next watch starts. It advertises, and the phone is back.
 
-    The second is the program's own: while others have the processors, the clock on the wall says nothing about the watch.
+    The second is the program's own: while other programs have the processors, elapsed time says nothing about the watch.
     """
     state = tmp_path / "state"
     async with contextlib.AsyncExitStack() as stack:
@@ -277,7 +277,7 @@ async def test_killed_while_a_phone_is_connected(tmp_path: Path) -> None:
 
 @dataclass(frozen=True)
 class Footprint:
-    """What a process has of the machine."""
+    """The resources that a process has."""
 
     resident_kilobytes: int
     descriptors: int

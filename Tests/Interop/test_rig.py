@@ -1,4 +1,4 @@
-"""The rig tested on itself: what would let a broken watch pass, and what would blame a good one."""
+"""Tests of the rig itself: errors that would let a broken watch pass, or blame a good one."""
 
 from __future__ import annotations
 

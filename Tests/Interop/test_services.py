@@ -117,7 +117,7 @@ async def test_install(watch: Watch, tmp_path: Path) -> None:
         assert status["app"] == {"uuid": str(APP), "name": "Rig app"}
         assert status["services"]["apps"] == [{"uuid": str(APP), "name": "Rig app", "id": 1, "isCached": True}]
 
-        # Once more: what is there counts for nothing, the watch asks for everything again.
+        # Once more: the watch ignores the parts that are there, and asks for all of them again.
         await companion.run(AppInstaller(companion.connection, str(bundle)).install)
         assert (await control.services(watch.state))["apps"][0]["isCached"]
 
@@ -199,7 +199,7 @@ async def test_an_update_that_changes_the_database(tmp_path: Path) -> None:
 
 
 async def test_firmware_needs_a_start(watch: Watch) -> None:
-    """d: firmware that nobody announced is refused, and a wrong checksum too."""
+    """d: firmware without an announcement is refused, and a wrong checksum too."""
     async with Phone.on(watch.port) as phone, connected(phone) as (_, companion):
         with pytest.raises(PutBytesError):
             await companion.run(PutBytes(companion.connection, PutBytesType.Firmware, bytes(100), bank=0).send)

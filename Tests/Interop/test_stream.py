@@ -207,7 +207,7 @@ async def test_cut(rig: Rig) -> None:
         fast = await both.open_stream()
         await upload.put(fast, len(content))
         await upload.commit(fast)
-        # Nothing was said twice, and nothing is left.
+        # No message was sent twice, and none is left.
         assert unexpected(fast, both.slow) == []
 
 
@@ -215,7 +215,7 @@ async def test_cut(rig: Rig) -> None:
 
 
 async def tell(control: Path, **request: object) -> None:
-    """Has a running watch do something."""
+    """Sends a command to a running watch."""
     reader, writer = await within(5, "the control socket", asyncio.open_unix_connection(str(control)))
     writer.write(json.dumps(request).encode() + b"\n")
     answer = json.loads(await within(5, f"the answer to {request}", reader.readline()))
@@ -326,7 +326,7 @@ async def test_withdraw(tmp_path: Path) -> None:
 
 
 async def test_unencrypted(tmp_path: Path) -> None:
-    """f: a phone that has found out the PSM somehow opens nothing on a link that is not encrypted."""
+    """f: a phone that knows the PSM cannot open the channel on a link that is not encrypted."""
     async with controlled(tmp_path) as watch, Phone.on(watch.room.phone.port) as phone:
         link = await phone.connect(ADDRESS)
         published = await watch.program.wait_for_line(r"the pebble stream can be opened, PSM 0x([0-9a-f]{4})", 10)

@@ -45,7 +45,7 @@ def test_every_attacker_of_a_promise_is_in_the_table() -> None:
 
 
 def test_every_listener_and_file_has_a_line_in_the_security_page() -> None:
-    """Whatever can be asked for that listens or is written has its line."""
+    """Each option that opens a port or writes a file has its line."""
     page = (REPOSITORY / "Docs" / "security.md").read_text(encoding="utf-8")
     for option in ("--state", "--control", "--qemu-port", "--serial-port", "--air-port", "--air-socket", "--capture"):
         assert f"`{option}`" in page, option

@@ -112,7 +112,7 @@ async def test_wrong_words(tmp_path: Path, words: list[str], complaints: list[st
 
 
 async def test_send_says_what_became_of_it(tmp_path: Path) -> None:
-    """With nobody to send to, nothing was sent, and a watchface has nothing to send with; a text arrives whole."""
+    """Without a session nothing is sent, and a watchface cannot send; a text arrives whole."""
     state = tmp_path / "state"
     here = ("--state", str(state))
     async with watch_in(state), Control.on(state / "control.sock") as control:
@@ -143,7 +143,7 @@ async def test_withdrawing_a_stream_has_an_event_of_its_own(tmp_path: Path) -> N
 
 
 async def test_status_says_which_process_it_is(tmp_path: Path) -> None:
-    """Its identifier, version, ports and files, with whole paths wherever it was started."""
+    """Its identifier, version, ports and files, with absolute paths."""
     arguments = ["run", "--controller", "virtual", "--state", "here", "--air-port", "0", "--qemu-port", "0"]
     process = await asyncio.create_subprocess_exec(
         str(cairn.binary()), *arguments, "--capture", "a.btsnoop", "--serial-port", "tty", cwd=tmp_path,

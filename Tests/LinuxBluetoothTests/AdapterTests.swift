@@ -58,7 +58,7 @@ extension Adapter {
     }
 
     @Test func whatStandsInTheWay() {
-        #expect(choice(.first, .sample(0) { $0.use = .kernel([]) }) == "hci0", "on, for nobody: it is switched off")
+        #expect(choice(.first, .sample(0) { $0.use = .kernel([]) }) == "hci0", "on, but unused: it is switched off")
         #expect(
             choice(.first, .sample(0) { $0.use = .exclusive([]) })
                 == "hci0 is in use by a program that this user may not see"

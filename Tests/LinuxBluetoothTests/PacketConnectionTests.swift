@@ -28,14 +28,14 @@ import Testing
 
     @Test func emptiesTheKernelsBufferWhileItWorks() throws {
         let (connection, peer) = try pair()
-        // A peer that sends more while the first packets are worked on: what a slow handler would otherwise let pile up.
+        // A peer that sends more while the first packets are handled, as when a handler is slow.
         for number in 0..<64 { try peer.write([0x04, 0xFF, 0x01, UInt8(number)]) }
         var numbers: [UInt8] = []
         try connection.receive { packet in
             if numbers.count == 8 { try? peer.write([0x04, 0xFF, 0x01, 64]) }
             numbers.append(packet.last ?? 0)
         }
-        #expect(numbers == Array(0...64), "what came meanwhile was taken in the same turn")
+        #expect(numbers == Array(0...64), "what arrived in that time was taken in the same turn")
     }
 
     @Test func showsPacketsBeforeTheyAreWorkedOn() throws {

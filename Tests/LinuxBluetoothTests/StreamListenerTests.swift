@@ -6,7 +6,7 @@ import Testing
 @Suite struct StreamListenerTests {
     @Test func servesSeveralHostsAtOnce() throws {
         let server = try StreamListener(loopbackPort: 0)
-        #expect(try server.accept() == nil, "nobody is there yet")
+        #expect(try server.accept() == nil, "no client has connected yet")
         let hosts = try (0..<3).map { _ in try RawSocket.connecting(port: server.port) }
         var streams: [H4Stream] = []
         while streams.count < hosts.count {

@@ -37,7 +37,7 @@ class Shell:
     async def begin(self, seconds: float) -> None:
         """Waits for the prompt: what is typed before it is lost."""
         await within(seconds, "a root shell", self._reader.readuntil(b"# "))
-        # One that edits no lines, echoes nothing and asks for nothing.
+        # A shell without line editing, echo and prompts.
         self._writer.write(b"exec sh\n")
         self._writer.write(b"stty -echo; PS1=\n")
 

@@ -119,7 +119,7 @@ async def test_killed_it_is_started_again_and_the_phone_returns(scene: Scene) ->
 
 
 async def test_stopped_it_says_goodbye(scene: Scene) -> None:
-    """The phone is told why, and systemd that all is well."""
+    """The phone is told why, and systemd that the service ended well."""
     watch = await scene.connect()
     await watch.encrypt()
     await scene.machine.shell.run("systemctl stop cairn.service")

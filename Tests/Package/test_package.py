@@ -1,6 +1,6 @@
 """The package: what is in it, and what it does to a clean root of Debian's stable release.
 
-The tests follow each other: one installs, one takes away again. What the installed watch says to a phone is the affair of
+The tests follow each other: one installs, one takes away again. The tests of the installed watch with a phone are those of
 Tests/Interop, which `run` calls with it.
 """
 
@@ -107,7 +107,7 @@ def test_c_library_version_is_stated(program: Path) -> None:
 
 
 def test_nothing_of_the_machine_that_built_it(program: Path) -> None:
-    """The program names no folder of whoever built it."""
+    """The program names no folder of the machine that built it."""
     strings = set(re.findall(rb"/(?:tmp|home|root|work)/[\w./-]+", program.read_bytes()))
     assert not [path for path in strings if b"cairn" in path.lower() or b"swift" in path.lower()]
 
@@ -135,7 +135,7 @@ def test_the_default_configuration_is_the_machines_own() -> None:
 
 
 def test_the_service_waits_to_be_asked() -> None:
-    """Installing it takes no controller from anybody: the unit is there, its user too, and nothing is to start it."""
+    """Installing it takes no controller from another program: the unit is there, its user too, and nothing is to start it."""
     assert (ROOT / "usr/lib/systemd/system/cairn.service").exists()
     assert list((ROOT / "etc/systemd/system").glob("*.wants/cairn.service")) == []
     user = inside("getent", "passwd", "cairn").strip().split(":")

@@ -6,7 +6,7 @@ import PebblePhone
 import PebbleWatch
 import Testing
 
-/// Whole lives of a watch and a phone, as the capture files of their controllers show them.
+/// Whole sessions of a watch and a phone, as the capture files of their controllers show them.
 @Suite struct CaptureTests {
     /// Writes the captures of a demonstration with loss, pairing, messages and all.
     /// - Returns: The files of the watch's and of the phone's controller.

@@ -5,7 +5,7 @@ import PebbleProtocol
 import PebbleWatch
 import Testing
 
-@Suite("A phone's whole story with a watch")
+@Suite("A phone's demonstration with a watch")
 struct DemonstrationTests {
     /// How many exchanges the standard script must have: every one of them fits into a dictionary.
     static let exchangeCount = 12
@@ -29,14 +29,14 @@ struct DemonstrationTests {
         }
     }
 
-    @Test("goes to its end on controllers without anything new", arguments: PhoneTransport.allCases)
+    @Test("completes on controllers with the commands of Core 4.0 alone", arguments: PhoneTransport.allCases)
     func oldControllers(_ transport: PhoneTransport) throws {
         var rig = try Rig(Rig.Settings(transport: transport, seed: 4, controller: .legacy))
         rig.runToTheEnd()
         #expect(rig.summary?.echoes == Self.exchangeCount, "\(rig.transcript)")
     }
 
-    @Test("goes to its end when packets are lost", arguments: PhoneTransport.allCases)
+    @Test("completes when packets are lost", arguments: PhoneTransport.allCases)
     func loss(_ transport: PhoneTransport) throws {
         let models: [LossModel] = [
             .uniform(probability: 0.2),
@@ -73,7 +73,7 @@ struct DemonstrationTests {
         #expect(rig.count { if case .paired = $0 { true } else { false } } == 1, "\(rig.transcript)")
     }
 
-    @Test("is the same whenever its seed is the same")
+    @Test("is the same for the same seed")
     func determinism() throws {
         let quality = LinkQuality(loss: .uniform(probability: 0.1))
         let transcripts = try [7, 7, 8].map { seed in

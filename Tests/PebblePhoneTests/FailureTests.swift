@@ -5,8 +5,8 @@ import PebbleProtocol
 import PebbleWatch
 import Testing
 
-/// A demonstration that cannot fail would show nothing.
-@Suite("A demonstration says what went wrong")
+/// A demonstration has to be able to fail.
+@Suite("A demonstration reports its failure")
 struct FailureTests {
     /// An app with the echo's UUID that does something else to what it gets.
     struct UnfaithfulEcho: WatchApp {
@@ -49,7 +49,7 @@ struct FailureTests {
         var rig = try Rig(Rig.Settings(app: UnfaithfulEcho(fault: fault)))
         rig.runToTheEnd()
         #expect(rig.failure == reason, "\(rig.transcript)")
-        // Whatever happens, the phone does not stay.
+        // In any case, the phone disconnects.
         #expect(rig.count { if case .disconnected(.connectionTerminatedByLocalHost) = $0 { true } else { false } } == 1)
     }
 
@@ -79,7 +79,7 @@ struct FailureTests {
         #expect(rig.summary != nil, "\(rig.transcript)")
     }
 
-    @Test("A phone that may not pair gets nowhere with a watch that insists", arguments: PhoneTransport.allCases)
+    @Test("A phone that may not pair fails with a watch that demands pairing", arguments: PhoneTransport.allCases)
     func pairingRefused(transport: PhoneTransport) throws {
         var rig = try Rig(Rig.Settings(transport: transport, configurePhone: { $0.pairing = .never }))
         rig.runToTheEnd()

@@ -129,7 +129,7 @@ struct FaultyPhone: HostOwner {
     mutating func nextPacket(into buffer: inout [UInt8]) -> Bool {
         while host.nextPacket(into: &buffer) {
             guard isAppHung, Self.isPebblePacket(buffer) else { return true }
-            // The controller sends it into the void.
+            // The controller sends it, and no device receives it.
             guard let handle = ConnectionHandle(rawValue: (UInt16(buffer[1]) | UInt16(buffer[2]) << 8) & 0xFFF) else {
                 continue
             }

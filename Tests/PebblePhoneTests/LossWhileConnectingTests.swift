@@ -5,8 +5,8 @@ import PebbleProtocol
 import PebbleWatch
 import Testing
 
-/// Whatever packet between the first advertisement and the open session gets lost, and for however long the air is gone
-/// with it: the watch and the phone find to each other in the end.
+/// Any packet between the first advertisement and the open session may get lost, and the air may be gone with it for any time:
+/// the watch and the phone connect in the end.
 @Suite struct LossWhileConnectingTests {
     /// The moments at which the packets that matter begin, from the first one that the phone hears until the session is
     /// negotiated, without empty packets: of those that follow each other the loss of one is the loss of the next.
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    /// Everything for longer than any supervision timeout: whatever had been reached is gone.
+    /// Everything for longer than any supervision timeout: the link and its session are gone.
     @Test func theAirMayBeGoneFromAnyPacketOn() throws {
         let starts = try packetStarts(seed: 3)
         var reconnections = 0

@@ -6,8 +6,8 @@ import PebbleProtocol
 import SeededRandomness
 import Testing
 
-/// What a watch or a controller sends can be anything, and the phone lives on.
-@Suite("Bent packets at every point of a phone's story")
+/// A watch or a controller can send anything, and the phone still works.
+@Suite("Mutated packets at every point of a phone's demonstration")
 struct MutationTests {
     private struct Recorded {
         let time: Duration
@@ -38,7 +38,7 @@ struct MutationTests {
         return Rig.Settings(transport: transport, seed: 3, linkSecurity: .insecureTestLink, script: script)
     }
 
-    @Test("are survived, and the phone still answers the unbent one", arguments: PhoneTransport.allCases)
+    @Test("do no harm, and the phone still answers the original packet", arguments: PhoneTransport.allCases)
     func bentPackets(transport: PhoneTransport) throws {
         let mutationsPerPacket = 60
         let recorded = try Self.record(transport)

@@ -83,7 +83,7 @@ struct PhoneSessionTests {
         return session
     }
 
-    @Test("waits to be asked, answers, and asks in its turn, one thing after the other")
+    @Test("waits for the watch's question, answers, and asks its own questions one after the other")
     func negotiation() throws {
         var session = Self.makeSession()
         #expect(Self.takeMessages(&session) == [])
@@ -123,7 +123,7 @@ struct PhoneSessionTests {
         #expect(Self.takeMessages(&session).count == 2)
     }
 
-    @Test("gives a watch twenty seconds for everything together")
+    @Test("gives a watch twenty seconds for the whole negotiation")
     func negotiationTimeout() throws {
         var session = Self.makeSession()
         #expect(session.nextDeadline == Self.start + .seconds(20))
@@ -138,7 +138,7 @@ struct PhoneSessionTests {
         #expect(session.nextDeadline == nil)
     }
 
-    @Test("does not accept a watch without a colour, or with one that makes no sense")
+    @Test("does not accept a watch without a colour, or with an unknown one")
     func color() throws {
         for (answer, reason) in [
             ("00011389 ff", "the watch does not say its colour"),
@@ -178,13 +178,13 @@ struct PhoneSessionTests {
         )
     }
 
-    @Test("acknowledges what a watchapp sends, and tells of refusals")
+    @Test("acknowledges a watchapp's messages, and reports refusals")
     func appMessages() throws {
         var session = try Self.negotiated()
         try Self.receive(&session, "001b0030 01 2a 2c1d6f5e8f3a4c579d0eec0ec0ec0ec0 01 00000000 02 0100 07")
         #expect(Self.takeMessages(&session) == ["0030 ff2a"])
         _ = try session.sendAppMessage(.empty, to: DemonstrationScript.echo, at: Self.start)
-        // Gadgetbridge's habit of saying more than is needed is tolerated both ways.
+        // Bytes after a message, as Gadgetbridge sends them, are accepted both ways.
         try Self.receive(&session, "00120030 7f01 2c1d6f5e8f3a4c579d0eec0ec0ec0ec0")
         #expect(
             Self.takeEvents(&session) == [

@@ -8,8 +8,8 @@ import Testing
 
 @testable import PebbleWatch
 
-/// Whatever goes wrong between a watch and its phone, and in whatever order: it is noticed, told with a reason, and
-/// comes right again without anybody's help.
+/// Every fault between a watch and its phone, in any order, is noticed and reported with a reason, and afterwards the
+/// session comes back by itself.
 @Suite struct RecoveryTests {
     /// How long after the last fault the phone has a session again: a link that is lost is noticed after 6 s at most, a
     /// transport that hangs after 24 s, and the phone waits for up to a second before it comes back.
@@ -80,7 +80,7 @@ import Testing
     }
 
     /// A phone whose app hangs is reset, upon which this phone ends the link, as libpebble3 does; then it is disconnected
-    /// twice, and then left in peace until it speaks.
+    /// twice, and then not reset until it sends a packet.
     @Test(arguments: [PhoneTransport.forward])
     func anAppThatHangsIsResetThenDisconnectedThenLeftInPeace(transport: PhoneTransport) throws {
         var air = try connected(transport)
@@ -99,7 +99,7 @@ import Testing
         let connections = air.onWatch { watch, _ in watch.connectionCount }
         #expect(connections == 4, "the fourth link stays")
         air.end(.phoneAppHangs)
-        // The phone begins, as one does whose app was started again.
+        // The phone begins, as after a restart of its app.
         air.onPhone { phone, now in phone.setRadio(isOn: false, at: now) }
         air.run(for: .seconds(1))
         air.onPhone { phone, now in phone.setRadio(isOn: true, at: now) }
@@ -148,7 +148,7 @@ import Testing
         #expect(time != nil)
     }
 
-    /// Faults in any order, of any length, one upon the other. After the last of them the phone has its session, the watch
+    /// Faults in any order, of any length, and several at once. After the last of them the phone has its session, the watch
     /// has one of everything, and nothing was ever there twice.
     @Test(arguments: 1...24 as ClosedRange<UInt64>)
     func anyScheduleOfFaultsComesRight(seed: UInt64) throws {

@@ -4,7 +4,7 @@ import BluetoothHCI
 import BluetoothHost
 import SeededRandomness
 
-/// What a stranger does with a watch that belongs to somebody else.
+/// What a stranger does with a watch that is bonded to another phone.
 enum StrangerHabit: String, CaseIterable {
     /// Connects and does nothing.
     case sitsIdle
@@ -31,7 +31,7 @@ struct Stranger: HCIHost {
     private var random: SplitMix64
     private var host: LEHost
     private var handle: ConnectionHandle?
-    /// When it does the next thing that it has in mind, and what.
+    /// Its next action, and when.
     private var nextAct: (time: Duration, act: Act)?
     private var prompt: PairingPrompt?
     private(set) var linkCount = 0
@@ -116,7 +116,7 @@ struct Stranger: HCIHost {
         }
     }
 
-    /// Begins again with a reset controller and another address.
+    /// Starts again with a reset controller and another address.
     private mutating func becomeSomebodyElse(at now: Duration) {
         handle = nil
         nextAct = nil

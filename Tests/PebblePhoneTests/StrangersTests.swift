@@ -9,11 +9,11 @@ import Testing
 
 @testable import PebbleWatch
 
-/// The watch belongs to a phone, and others are in range: the phone has its session within 10 s, whatever they do.
+/// The watch belongs to a phone, and others are in range: the phone has its session within 10 s, at any behaviour of theirs.
 @Suite struct StrangersTests {
     /// Within this time the owner has its session, in 99 of 100 cases.
     static let patience: Duration = .seconds(10)
-    /// Runs of each habit and number of strangers; more are for people who have the time.
+    /// Runs of each habit and number of strangers; more can be asked for.
     static let seedCount = ProcessInfo.processInfo.environment["CAIRN_STRANGER_SEEDS"].flatMap(UInt64.init) ?? 1
 
     /// A watch and its phone, which is bonded, has been away for a minute, and listens a tenth of the time when it is back.
@@ -34,7 +34,7 @@ import Testing
         return air
     }
 
-    /// How long the owner takes to its session when `count` strangers have been at it for a while.
+    /// How long the owner's phone needs for its session after `count` strangers have been active for a while.
     private static func timeToSession(
         _ owned: FaultyAir,
         _ habit: StrangerHabit,

@@ -43,7 +43,7 @@ struct WatchExplorerTests {
         return events
     }
 
-    @Test("begins anew when the database changes, and what is under way finds nothing any more")
+    @Test("starts again when the database changes, and drops the result of a pending procedure")
     func restart() throws {
         var explorer = WatchExplorer()
         #expect(explorer.nextProcedure() == .exchangeMTU)
@@ -77,7 +77,7 @@ struct WatchExplorerTests {
         #expect(explorer.nextProcedure() == .discoverAllPrimaryServices)
     }
 
-    @Test("goes on after every failure")
+    @Test("continues after every failure")
     func failures() throws {
         var explorer = WatchExplorer()
         var count = 0
@@ -91,7 +91,7 @@ struct WatchExplorerTests {
         #expect(events.last == "finished")
     }
 
-    @Test("ignores an answer of another kind, and one that nobody asked for")
+    @Test("ignores an answer of another kind, and one without a request")
     func wrongAnswers() {
         var explorer = WatchExplorer()
         explorer.finish(.success(.mtu(247)))
@@ -102,7 +102,7 @@ struct WatchExplorerTests {
         #expect(Self.finish(&explorer) == 1)
     }
 
-    @Test("a service whose handles reach to the end of the space has no room for descriptors behind its last value")
+    @Test("finds no room for descriptors after the last value of a service that ends at handle 0xFFFF")
     func lastHandle() throws {
         var explorer = WatchExplorer()
         _ = explorer.nextProcedure()

@@ -102,7 +102,7 @@ struct WatchScannerTests {
         #expect(scanner.found(at: .zero) == nil)
     }
 
-    @Test("finds a watch in a crowd")
+    @Test("finds a watch among many devices")
     func crowd() throws {
         var scanner = WatchScanner(.any)
         for number in 0..<1000 as Range<UInt64> {
@@ -113,7 +113,7 @@ struct WatchScannerTests {
         #expect(scanner.found(at: .seconds(2))?.address == Self.watch)
     }
 
-    @Test("keeps no more in mind than it may, of those who all say that they are watches")
+    @Test("remembers a limited number of devices that claim to be watches")
     func crowdOfWatches() throws {
         var scanner = WatchScanner(.name("the last of them"))
         for number in 0..<1000 as Range<UInt64> {

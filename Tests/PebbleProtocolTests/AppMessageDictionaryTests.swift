@@ -56,7 +56,7 @@ struct AppMessageDictionaryTests {
         #expect(throws: ByteDecodingError("tuple.key", .truncated(needed: 4, available: 0))) { try checked(3) }
     }
 
-    @Test("A final tuple that does not fit ends the watch's walk, and what is left of it is never a tuple")
+    @Test("A final tuple that does not fit ends the watch's reading, and its rest is never read as a tuple")
     func unfinishedTuple() throws {
         let bytes = hex("02 01000000 02 0100 07 02000000 00 1400 010000000201000701000000020100")
         let dictionary = AppMessageDictionary(encoded: bytes[...])

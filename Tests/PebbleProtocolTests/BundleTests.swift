@@ -40,7 +40,7 @@ struct BundleTests {
         }
     }
 
-    @Test("An executable whose checksum is made up, as that of the captured install, is refused for it alone")
+    @Test("An executable with an invented checksum, as in the captured install, is refused for its checksum alone")
     func executable() throws {
         let binary = try upload([11, 13, 15])
         #expect(binary.count == 4321)
@@ -60,7 +60,7 @@ struct BundleTests {
         }
     }
 
-    @Test("The resource pack that a client uploaded has the right checksums; a bent or cut one has not")
+    @Test("The resource pack that a client uploaded has the right checksums; a changed or cut one has not")
     func resources() throws {
         let pack = try upload([23, 25, 27, 29])
         #expect(pack.count == 6429)

@@ -2,12 +2,12 @@ import ByteCoding
 import PebbleProtocol
 import Testing
 
-/// What no vector shows: prefixes, trailing bytes and refusals, as the description of each endpoint has them.
+/// Cases without a vector: prefixes, trailing bytes and refusals, as the description of each endpoint has them.
 @Suite("Endpoint codecs, beyond the vectors")
 struct EndpointCodecTests {
     private func payload(_ message: some EndpointMessage) -> [UInt8] { PebbleMessage(message).payload }
 
-    @Test("A phone version never fails, however short")
+    @Test("A phone version of any length can be decoded")
     func shortPhoneVersions() throws {
         let whole = hex("01 ffffffff 80000000 00000032 02 030201 2100000001000000")
         for length in 1...whole.count {
@@ -53,7 +53,7 @@ struct EndpointCodecTests {
         #expect(Array(payload(PhoneVersionMessage.response(whole)).suffix(8)) == hex("0100000100000000"))
     }
 
-    @Test("Bits of both sides' capabilities, as seen in the wild")
+    @Test("Capability bits of both sides, as captured from real devices")
     func capabilityValues() {
         let always: Capabilities = [
             .appRunState, .infiniteLogDump, .extendedMusic, .extendedNotifications, .languagePack, .appMessage8K,
@@ -68,7 +68,7 @@ struct EndpointCodecTests {
         #expect(Capabilities([.imageFetch, .notificationImages, .settingsSync]).rawValue == 0x86_0000)
     }
 
-    @Test("A platform word is a system and features")
+    @Test("A platform field holds a system and features")
     func phonePlatform() {
         #expect(PhonePlatform(.android, [.telephony, .sms]).rawValue == 0x32)
         let word = PhonePlatform(rawValue: 0xFF2)
@@ -227,7 +227,7 @@ struct EndpointCodecTests {
         }
     }
 
-    @Test("A start or stop without a whole UUID is nothing")
+    @Test("A start or stop without a whole UUID is ignored")
     func runState() {
         for command in [1, 2] as [UInt8] {
             #expect(throws: ByteDecodingError("app_run_state.uuid", .truncated(needed: 16, available: 15))) {
@@ -271,7 +271,7 @@ struct EndpointCodecTests {
         #expect(AppMessageTransactionID(rawValue: 255).next == 0)
     }
 
-    @Test("Meta messages, app fetches and resets refuse what does not exist")
+    @Test("Meta messages, app fetches and resets refuse unknown values")
     func refusals() {
         #expect(throws: ByteDecodingError("meta.code", .invalidValue(0xDE))) { try MetaMessage(payload: [0xDE]) }
         #expect(throws: ByteDecodingError("app_fetch.status", .invalidValue(5))) {

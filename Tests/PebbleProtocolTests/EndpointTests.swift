@@ -55,7 +55,7 @@ struct EndpointTests {
         Row(number: 61453, access: .system, isInRecovery: true),
     ]
 
-    @Test("The whole table, and nothing besides")
+    @Test("The table has these endpoints and no others")
     func wholeTable() {
         let rows = Dictionary(uniqueKeysWithValues: Self.table.map { ($0.number, $0) })
         for number in UInt16.min...UInt16.max {
@@ -93,7 +93,7 @@ struct EndpointTests {
         )
     }
 
-    @Test("Names are for logs")
+    @Test("An endpoint prints its name")
     func description() {
         #expect(Endpoint.appMessage.description == "AppMessage (0x0030)")
         #expect(Endpoint(rawValue: 0x7777).description == "0x7777")

@@ -21,7 +21,7 @@ struct MessageFramingTests {
         return found
     }
 
-    @Test("The stream gives the same messages however it is cut", arguments: [1, 2, 3, 5, 20, 252, 4096, 1 << 20])
+    @Test("The stream gives the same messages, cut at any place", arguments: [1, 2, 3, 5, 20, 252, 4096, 1 << 20])
     func anyChunks(length: Int) {
         let stream = Self.vectors.flatMap(\.bytes)
         let chunks = stride(from: 0, to: stream.count, by: length).map {
@@ -69,7 +69,7 @@ struct MessageFramingTests {
         #expect(messages(in: [stream]).first?.payload.count == 65535)
     }
 
-    @Test("A payload too long for the header is refused, and what was in the stream stays")
+    @Test("A payload too long for the header is refused, and the bytes in the stream stay")
     func tooLongPayload() throws {
         var stream: [UInt8] = []
         try MessageFramer.append(PhoneVersionMessage.request, to: &stream)
@@ -104,7 +104,7 @@ struct MessageFramingTests {
         #expect(deframer.next(from: &bytes, where: isPing) == nil)
     }
 
-    @Test("A session that closes takes its unfinished message with it")
+    @Test("A session that closes drops its unfinished message")
     func reset() {
         var deframer = MessageDeframer()
         var bytes = hex("0010 0030 0102")[...]

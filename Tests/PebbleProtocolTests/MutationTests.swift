@@ -8,7 +8,7 @@ struct MutationTests {
     /// 350,000 mutated packets and payloads in all.
     private static let roundsPerTarget = 100_000
 
-    /// Payloads and packets to begin with.
+    /// Valid payloads and packets, from which the mutations are made.
     private static let seeds: [[UInt8]] = GoldenVector.pebbleProtocol
         .filter { $0.kind == "packet" && $0.bytes.count < 400 }.map { Array($0.bytes.dropFirst(4)) }
 
@@ -41,7 +41,7 @@ struct MutationTests {
             let decoder = Self.decoders[round % Self.decoders.count]
             guard let message = try? decoder(bytes) else { continue }
             decoded += 1
-            // What was understood is understood again, and means the same.
+            // A decoded value is encoded, and decodes to the same value.
             let encoded = PebbleMessage(message).payload
             let again = PebbleMessage(try decoder(encoded)).payload
             #expect(again == encoded, "round \(round): \(bytes)")
@@ -80,7 +80,7 @@ struct MutationTests {
         #expect(counts.allSatisfy { $0 > 1000 }, "\(counts)")
     }
 
-    @Test("The deframer: bounded, whatever the stream says")
+    @Test("The deframer: bounded for any stream")
     func deframer() {
         var random = SplitMix64(seed: 2)
         var deframer = MessageDeframer()
@@ -109,7 +109,7 @@ struct MutationTests {
         #expect(messages > 1000 && skipped > 1000, "\(messages) messages, \(skipped) skipped")
     }
 
-    @Test("PPoGATT links in every state: no trap, no growth, and a sane phone can still open a session")
+    @Test("PPoGATT links in every state: no trap, no growth, and a correct phone can still open a session")
     func ppogatt() {
         var random = SplitMix64(seed: 3)
         var harness = Self.anyLink(using: &random)

@@ -14,7 +14,7 @@ struct PPoGATTDataTests {
         #expect(watch.link.statistics.receivedBytes == 3)
     }
 
-    @Test("Out-of-order and duplicate Data is dropped without a word")
+    @Test("Out-of-order and duplicate Data is dropped without an answer")
     func outOfOrder() {
         var watch = LinkHarness.openWatch()
         watch.receive("08bb")
@@ -55,7 +55,7 @@ struct PPoGATTDataTests {
         #expect(watch.link.nextDeadline == nil)
     }
 
-    @Test("An Ack with more outstanding arms the time-out anew")
+    @Test("An Ack with more packets outstanding restarts the time-out")
     func acknowledgementRearms() {
         var watch = LinkHarness.openWatch()
         watch.send([UInt8](repeating: 0, count: 300))
@@ -65,7 +65,7 @@ struct PPoGATTDataTests {
         #expect(watch.link.nextDeadline == .seconds(1008))
     }
 
-    @Test("The last Ack again is ignored: nothing is sent again before the time-out")
+    @Test("A repeated Ack is ignored: no packet is sent again before the time-out")
     func duplicateAcknowledgement() {
         var watch = LinkHarness.openWatch()
         watch.receive("f9")
@@ -77,7 +77,7 @@ struct PPoGATTDataTests {
         #expect(watch.link.statistics.duplicateAcknowledgements == 3)
     }
 
-    @Test("An Ack of what was never sent resets", arguments: ["81", "01", "09", "f1"])
+    @Test("An Ack of a packet that was never sent makes the watch reset", arguments: ["81", "01", "09", "f1"])
     func acknowledgementOutOfRange(packet: String) {
         var watch = LinkHarness.openWatch()
         watch.receive(packet)
@@ -101,7 +101,7 @@ struct PPoGATTDataTests {
         #expect(watch.link.disconnectHistory.count == 1)
     }
 
-    @Test("A phone ignores an Ack of what was never sent")
+    @Test("A phone ignores an Ack of a packet that was never sent")
     func phoneIgnoresUnknownAcknowledgement() {
         var phone = LinkHarness(.phone(.reversedV2), attMTU: 256)
         phone.step { $0.start(at: $1) }
@@ -110,7 +110,7 @@ struct PPoGATTDataTests {
         #expect(phone.link.statistics.unknownAcknowledgements == 1)
     }
 
-    @Test("Go-back-N: same numbers, same cuts, though more could go into each")
+    @Test("Go-back-N: the same sequence numbers and the same payloads, even if each packet could hold more")
     func sameFragmentation() {
         var watch = LinkHarness.openWatch(attMTU: 27)
         watch.send([1])
@@ -211,7 +211,7 @@ struct PPoGATTDataTests {
         }
     }
 
-    @Test("What is in force is the smaller of both; a Reset Complete without windows means 4 and 4")
+    @Test("The window in force is the smaller of both; a Reset Complete without windows means 4 and 4")
     func agreedWindows() {
         for (resetComplete, transmit, receive) in [
             ("031919", 4, 17), ("031314", 4, 17), ("030203", 2, 3), ("03", 4, 4), ("0319", 4, 4), ("03191900", 4, 17),
@@ -306,7 +306,7 @@ struct PPoGATTDataTests {
         #expect(watch.takeEvents().count == 60)
     }
 
-    @Test("What the owner does not drain is dropped beyond a bound, and never acknowledged")
+    @Test("Data that the owner does not drain is dropped beyond a bound, and never acknowledged")
     func undrainedEvents() {
         var link = LinkHarness.openWatch().link
         for number in 0..<200 { link.receive([UInt8(number % 32) << 3, 0xAA], at: .seconds(1000)) }

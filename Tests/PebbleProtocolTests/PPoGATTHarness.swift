@@ -54,7 +54,7 @@ struct LinkHarness {
         return harness
     }
 
-    /// Does something to the link, then drains it.
+    /// Makes a call to the link, then drains it.
     mutating func step(_ body: (inout PPoGATTLink, Duration) -> Void) {
         body(&link, now)
         drain()
@@ -100,7 +100,7 @@ struct LinkHarness {
     }
 }
 
-/// What a phone's Reset Complete of 25 and 25 makes of PebbleOS's offer.
+/// The windows that follow from a phone's Reset Complete of 25 and 25 and PebbleOS's offer.
 let agreedSession = PPoGATTSession(
     version: .v1,
     transmitWindow: 4,

@@ -2,12 +2,12 @@ import PebbleProtocol
 import SeededRandomness
 import Testing
 
-/// Whatever the air does, every byte arrives once and in order, or a link says that the session is over.
+/// With any loss on the air, every byte arrives once and in order, or a link reports the end of the session.
 @Suite("PPoGATT between two links, over seeded air")
 struct PPoGATTPairTests {
     static let carriers: [PPoGATTConfiguration.Carrier] = [.forward, .reversedV1, .reversedV2]
 
-    @Test("Clean air: everything arrives, nothing is sent twice, nobody resets")
+    @Test("Air without loss: all bytes arrive, no packet is sent twice, and neither side resets")
     func cleanAir() {
         for seed in 0..<400 as Range<UInt64> {
             var pair = PairSimulation(seed: seed, conditions: AirConditions())
@@ -45,11 +45,11 @@ struct PPoGATTPairTests {
             }
             if pair.isBroken { lost += 1 }
         }
-        // Both must have been seen, or this proves nothing.
+        // Without both, the test would prove nothing.
         #expect(recovered > 100 && lost > 100, "\(recovered) recovered, \(lost) lost")
     }
 
-    @Test("Everything at once: loss, duplicates, late packets, changes of the MTU, resets that the owner wants")
+    @Test("All faults at once: loss, duplicates, late packets, changes of the MTU, resets that the owner wants")
     func everything() {
         var sessions: UInt64 = 0
         for seed in 0..<1500 as Range<UInt64> {
@@ -143,7 +143,7 @@ struct PairSimulation {
 
     /// Each lost packet may cost 10 s, and some seeds lose a third of them.
     private static let longestDuration = Duration.seconds(4 * 3600)
-    /// Links that have nothing more to say must stay as they are.
+    /// Links without anything to send must stay as they are.
     private static let quietDuration = Duration.seconds(60)
     private static let connectionInterval = Duration.milliseconds(30)
 

@@ -48,7 +48,7 @@ struct PPoGATTPhoneModelTests {
 
     private static let opening: [PPoGATTEvent] = [.metaReadRequested, .subscriptionRequested, .opened(agreedSession)]
 
-    @Test("libpebble3: both streams arrive, nothing is repeated, no exception")
+    @Test("libpebble3: both streams arrive, no packet is repeated, no exception")
     func libPebble3() {
         var watch = watchLink()
         var phone = LibPebble3Model(stream: ExpectedAppMessages.filling(30_000), attMTU: 256)
@@ -98,7 +98,7 @@ struct PPoGATTPhoneModelTests {
         }
     }
 
-    @Test("Gadgetbridge: more than any window at once is taken, late Acks cause no retransmission")
+    @Test("Gadgetbridge: more packets than any window are taken at once, and late Acks cause no retransmission")
     func gadgetbridge() {
         for milliseconds in [0, 50, 1000, 3900] {
             var watch = watchLink()
@@ -123,12 +123,12 @@ struct PPoGATTPhoneModelTests {
         }
     }
 
-    @Test("Gadgetbridge: a reset that it asks for in a session leaves it counting on, and the watch gives the link up")
+    @Test("Gadgetbridge: its numbers continue after its reset within a session, and the watch gives the link up")
     func gadgetbridgeLosesCount() {
         var watch = LinkHarness.openWatch()
         watch.receive("00aa", "08bb")
         watch.receive("0201", "031919")
-        // Numbers go on where they were: to the watch these data come too early, for ever.
+        // Its sequence numbers continue, so that the watch takes its data for packets that come too early, for ever.
         watch.receive("10cc", "18dd")
         watch.run(for: .seconds(1))
         #expect(watch.link.statistics.outOfOrderPackets == 2)

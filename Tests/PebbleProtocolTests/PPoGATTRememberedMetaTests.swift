@@ -44,7 +44,7 @@ struct PPoGATTRememberedMetaTests {
         #expect(watch.takeSent() == ["031104"])
     }
 
-    @Test("Another value: over, and no session was open", arguments: [false, true])
+    @Test("Another value: the link ends, and no session was open", arguments: [false, true])
     func changed(isEarly: Bool) {
         var watch = watch(isConfirmed: false)
         let other = hex("0001 0000000000000000000000000000000F 00")
@@ -58,7 +58,7 @@ struct PPoGATTRememberedMetaTests {
         #expect(watch.takeEvents() == [])
     }
 
-    @Test("It cannot be read: over")
+    @Test("It cannot be read: the link ends")
     func unreadable() {
         var watch = watch(isConfirmed: false)
         watch.step { $0.subscribed(at: $1) }
@@ -68,7 +68,7 @@ struct PPoGATTRememberedMetaTests {
         #expect(watch.link.state == .ended)
     }
 
-    @Test("A Reset Complete that waits is worth nothing after a reset")
+    @Test("A pending Reset Complete is dropped by a reset")
     func resetMeanwhile() {
         var watch = watch(isConfirmed: false)
         watch.step { $0.subscribed(at: $1) }

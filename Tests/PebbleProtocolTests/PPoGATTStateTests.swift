@@ -18,7 +18,7 @@ struct PPoGATTStateTests {
         #expect(watch.link.nextDeadline == nil)
     }
 
-    @Test("ReadingMeta, a meta value that is refused: over, without another reading")
+    @Test("ReadingMeta, a meta value that is refused: the link ends, without another read")
     func metaRejected() {
         var watch = LinkHarness.watch(.forward)
         watch.step { $0.start(at: $1) }
@@ -64,7 +64,7 @@ struct PPoGATTStateTests {
         #expect(watch.link.nextDeadline != nil)
     }
 
-    @Test("SubscribingData, ATT error: over")
+    @Test("SubscribingData, ATT error: the link ends")
     func subscriptionRefused() {
         var watch = LinkHarness.watch(.forward)
         watch.step { $0.start(at: $1) }
@@ -400,7 +400,7 @@ struct PPoGATTStateTests {
         )
     }
 
-    @Test("A link that was stopped is deaf and mute")
+    @Test("A link that was stopped neither takes nor sends packets")
     func stopped() {
         var watch = LinkHarness.openWatch()
         watch.send([1])

@@ -124,7 +124,7 @@ struct PPoGATTTimerTests {
         }
     }
 
-    @Test("After two disconnections in a row the third time is silence; the history goes from link to link")
+    @Test("After two disconnections in a row the third attempt stalls; the history is passed from link to link")
     func disconnectBudget() {
         var history = PPoGATTDisconnectHistory()
         for expected in [
@@ -146,7 +146,7 @@ struct PPoGATTTimerTests {
         )
     }
 
-    @Test("A stalled link stays stalled when its owner, or an unanswered reset of the phone, tries again")
+    @Test("A stalled link stays stalled after a call of its owner, and after a reset of the phone without an answer")
     func stalledAgain() {
         var watch = LinkHarness.subscribedWatch()
         watch.link.disconnectHistory = PPoGATTDisconnectHistory(count: 2)
@@ -222,7 +222,7 @@ struct PPoGATTTimerTests {
         #expect(watch.link.nextDeadline == nil)
     }
 
-    @Test("A process that slept through several time-outs counts one")
+    @Test("A process that was suspended through several time-outs counts one")
     func lateAdvance() {
         var watch = LinkHarness.openWatch()
         watch.send([1])

@@ -157,7 +157,7 @@ struct PPoGATTVectorTests {
         }
     }
 
-    @Test("Meta: what no vector shows")
+    @Test("Meta values without a vector")
     func otherMetas() throws {
         let hybrid = hex("0001 00000000000000000000000000000000 01")
         #expect(throws: PPoGATTMetaRejection.unsupportedSessionType(2)) {

@@ -91,7 +91,7 @@ struct LibPebble3Model: PhoneModel {
     }
 }
 
-/// Gadgetbridge: acknowledges whatever comes, in any order, late; passes it all on; knows no windows and never sends
+/// Gadgetbridge: acknowledges every packet, in any order, late; passes it all on; knows no windows and never sends
 /// again; answers a reset but keeps counting.
 struct GadgetbridgeModel: PhoneModel {
     private var unsent: [UInt8]

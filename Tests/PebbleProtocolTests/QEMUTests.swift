@@ -89,7 +89,7 @@ struct QEMUTests {
         deframer.receive((hex("00fefefe") + good)[...])
         #expect(deframer.nextFrame(at: .zero) == QEMUFrame(.bluetoothConnection, data: [1]))
         #expect(deframer.skippedByteCount == 4)
-        // A frame is handled whatever its footer is.
+        // A frame is handled with any footer.
         deframer.receive(hex("feed0003000100 0000")[...])
         #expect(deframer.nextFrame(at: .zero) == QEMUFrame(.bluetoothConnection, data: [0]))
         #expect(deframer.skippedByteCount == 4)
@@ -127,7 +127,7 @@ struct QEMUTests {
         #expect(deframer.nextDeadline == nil)
     }
 
-    @Test("What libpebble2 survives being sent")
+    @Test("What libpebble2 accepts")
     func sendable() {
         let allowed = (0...200 as ClosedRange<UInt16>).filter { QEMUProtocol(rawValue: $0).mayBeSentByWatch }
         #expect(allowed == [1, 6, 7, 100])

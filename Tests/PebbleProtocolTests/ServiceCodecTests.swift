@@ -42,7 +42,7 @@ struct ServiceCodecTests {
         }
     }
 
-    @Test("A put whose length is not the truth keeps both, so that the watch can refuse its token")
+    @Test("A put with a wrong length keeps its token, so that the watch can refuse it")
     func putLength() throws {
         let message = try PutBytesRequest(payload: hex("02 00000007 00000005 aabb"))
         let piece = PutBytesPiece(token: .init(rawValue: 7), declaredLength: 5, data: [0xAA, 0xBB])
@@ -141,7 +141,7 @@ struct ServiceCodecTests {
         #expect(try BlobDB2Message(payload: payload(write)) == write)
     }
 
-    @Test("An app order whose count is wrong has what is there", arguments: [1, 2, 3] as [UInt8])
+    @Test("An app order with a wrong count has the entries that are there", arguments: [1, 2, 3] as [UInt8])
     func appOrder(count: UInt8) throws {
         let bytes = [1, count] + [UInt8](repeating: 7, count: 32)
         let request = try AppOrderRequest(payload: bytes)
@@ -198,7 +198,7 @@ struct ServiceCodecTests {
         #expect(payload(LogDumpMessage.legacyRequest(generation: 1, cookie: 7)) == hex("01 00000007"))
     }
 
-    @Test("What plays: libpebble3's wide numbers, and what follows the known fields")
+    @Test("Now playing: libpebble3's wide numbers, and bytes after the known fields")
     func music() throws {
         let wide = hex("10 0141 0142 0143 400d0300 0a000000 03000000")
         let narrow = hex("10 0141 0142 0143 400d0300 0a00 0300")
@@ -248,7 +248,7 @@ struct ServiceCodecTests {
         #expect(try TimelineActionMessage(payload: payload(ancs)) == ancs)
     }
 
-    @Test("Screenshots, health and the rest refuse what does not exist")
+    @Test("Screenshots, health and the other messages refuse unknown values")
     func refusals() throws {
         #expect(throws: ByteDecodingError("screenshot.version", .invalidValue(3))) {
             try ScreenshotHeader(payload: hex("00 00000003 00000000 00000000"))

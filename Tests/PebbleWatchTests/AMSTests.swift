@@ -144,7 +144,7 @@ import Testing
         #expect(rig.takeAsked() == [.write(handle(0x36), [2, 2]), .readLong(handle(0x36))])
         let texts = [whole.prefix(10), whole[...]].map { AMSChange.title(String(decoding: $0, as: UTF8.self)) }
         #expect(changes(rig.takeEvents()) == texts)
-        // An attribute that is gone by then is no failure, anything else is one.
+        // A read of an attribute that is gone by then is no failure; any other error is one.
         rig.answer = { _ in .refused(ATTError(rawValue: 0xA2)) }
         rig.notify(Self.update, [2, 2, 1, 0x41])
         #expect(rig.takeEvents() == [.changed(.title("A"))])

@@ -86,7 +86,7 @@ import Testing
         #expect(rig.client.isAvailable)
         rig.client.serviceFound(Self.handles, at: rig.now)
         rig.run()
-        #expect(rig.takeAsked().isEmpty, "the same place is no news")
+        #expect(rig.takeAsked().isEmpty, "the same handles change nothing")
     }
 
     @Test func aRefusedSubscriptionIsTriedOnceMoreAfterFiveSeconds() {
@@ -195,7 +195,7 @@ import Testing
         rig.answer = { _ in .success(.written) }
         rig.finish(.success(.written))
         rig.notify(Self.data, Self.attributes(1))
-        #expect(rig.takeAsked() == [Self.fetch(1)], "what is gone is not asked about")
+        #expect(rig.takeAsked() == [Self.fetch(1)], "a removed notification is not asked about")
         let events = rig.takeEvents()
         #expect(shown(events).isEmpty)
         let removed = (1...3).map { ANCSClient.Event.removed(ANCSNotificationUID(rawValue: $0)) }
@@ -210,7 +210,7 @@ import Testing
         #expect(rig.takeEvents() == [.removed(ANCSNotificationUID(rawValue: 2))])
     }
 
-    // MARK: What goes wrong
+    // MARK: Failures
 
     @Test func anOperationIsGivenUpAfterTenSecondsAndTheNextOneGoesOn() {
         var rig = subscribed()

@@ -7,10 +7,10 @@ import Testing
 /// When a watch that hides its address takes another one.
 @Suite struct AddressEpochsTests {
     private static let lifetime: Duration = .seconds(900)
-    /// Somewhere between two moments: 1234 s behind one, if it were the only thing that counts.
+    /// A start between two moments: 1234 s after one, if that alone decided.
     private static let wallClock: Duration = .seconds(1_790_000_000) + .milliseconds(1234)
 
-    /// The silences of a watch that runs for a day from a time on, as they are on the wall's clock.
+    /// The silences of a watch that runs for a day from a time on, in wall-clock time.
     private static func silences(seed: UInt64, from start: Duration) -> [(start: Duration, end: Duration)] {
         var epochs = AddressEpochs(
             lifetime: lifetime,

@@ -6,10 +6,10 @@ import PebbleWatch
 import Testing
 
 /// The watch on simulated air: phones that vanish at every step of connecting, links that lose packets, and a phone that
-/// comes and goes. Afterwards the watch can be found, always.
+/// comes and goes. Afterwards the watch can always be found.
 @Suite struct AdvertisingAirTests {
 
-    /// A watch, the phone that gives trouble, and one that comes after.
+    /// A watch, the phone that disturbs it, and a phone that comes after.
     private struct Rig {
         var simulation: Simulation
         let watch: Simulation.HostID<RigWatch>
@@ -45,7 +45,7 @@ import Testing
         uuid: PebbleUUID(upperHalf: 0x0123_4567_89AB_CDEF, lowerHalf: 0xFEDC_BA98_7654_3210)
     )
 
-    /// The phone is cut off after a number of HCI packets: in the middle of whatever was going on.
+    /// The phone is cut off after a number of HCI packets: in the middle of a procedure.
     @Test(arguments: [true, false]) func aPhoneThatVanishesAtAnyStepLeavesAWatchThatCanBeFound(isLegacy: Bool) throws {
         var furthest = 0
         for step in stride(from: 0, through: 60, by: 3) {
@@ -84,7 +84,7 @@ import Testing
 
     final class PacketCounter { var count = 0 }
 
-    /// Packets are lost all the while; whatever comes of a connection, the watch is back.
+    /// Packets are lost all the time; after each connection, established or not, the watch advertises again.
     @Test(arguments: [0.2, 0.5, 0.8]) func onABadLinkTheWatchIsAlwaysBack(loss: Double) throws {
         for seed in UInt64(1)...8 {
             var rig = try Rig(seed % 2 == 0 ? .legacy : .modern, .pebble, beacon: Self.beacon, seed: seed)

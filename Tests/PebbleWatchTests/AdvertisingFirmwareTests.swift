@@ -58,7 +58,7 @@ import Testing
             pump()
         }
 
-        /// Lets host and controller talk until both are quiet.
+        /// Carries packets between host and controller until both are quiet.
         mutating func pump() {
             var packet: [UInt8] = []
             while true {
@@ -79,14 +79,14 @@ import Testing
             while let event = firmware.nextEvent() { events.append(event) }
         }
 
-        /// Something happens to the controller.
+        /// Changes the controller's state.
         mutating func disturb(_ body: (inout FakeController) -> Void) {
             lastTrouble = now
             body(&controller)
             pump()
         }
 
-        /// Lets time pass. Returns what was wrong meanwhile, if anything was.
+        /// Lets time pass. Returns the first violation in that time, if there was one.
         mutating func run(until end: Duration) -> String? {
             while let deadline = firmware.nextDeadline, deadline < end {
                 if let complaint = complaint(until: deadline) { return complaint }
@@ -101,7 +101,7 @@ import Testing
             return nil
         }
 
-        /// Whether it is wrong that nothing happens until a moment.
+        /// Whether silence until a moment is a violation.
         mutating func complaint(until next: Duration) -> String? {
             if controller.connection != nil, controller.beacon != nil || controller.connectable != nil, !awaitsReset,
                 next - max(now, lastTrouble) > .milliseconds(1050)
@@ -229,7 +229,7 @@ import Testing
         let onAir = rig.firmware.onAir
         #expect(onAir.entries.map(\.role) == [.discovery, .beacon])
         #expect(onAir.entries.map(\.turn) == [.milliseconds(1500), .milliseconds(500)])
-        #expect(rig.events.count { if case .advertising = $0 { true } else { false } } == 1, "turns are not news")
+        #expect(rig.events.count { if case .advertising = $0 { true } else { false } } == 1, "turns are not reported")
     }
 
     @Test func aShortLossDoesNotWakeThePhone() throws {
@@ -270,7 +270,7 @@ import Testing
         #expect(rig.controller.connectable?.intervalSlots == 32)
         #expect(rig.firmware.onAir.connectable?.reason == .pairingWindow)
         try rig.firmware.perform(.sense(.tap(.x, direction: 1)), at: rig.now)
-        #expect(rig.firmware.onAir.connectable?.reason == .pairingWindow, "saver does not care for motion")
+        #expect(rig.firmware.onAir.connectable?.reason == .pairingWindow, "motion changes nothing in the saver profile")
         try rig.firmware.perform(.sense(.battery(percent: 50, isCharging: true)), at: rig.now)
         #expect(rig.firmware.onAir.connectable?.reason == .activity(.charger))
         try rig.firmware.perform(.press(.up, .short), at: rig.now)
@@ -300,7 +300,7 @@ import Testing
         rig.controller.refusalRate = 256
         try rig.firmware.perform(.advertise, at: rig.now)
         rig.pump()
-        #expect(rig.firmware.onAir.connectable?.state == .onAir, "the same step began again, there is nothing to tell")
+        #expect(rig.firmware.onAir.connectable?.state == .onAir, "the same step began again, so nothing is reported")
         rig.disturb { $0.breaks() }
         #expect(rig.firmware.onAir.connectable?.state == .refused(.commandDisallowed))
         #expect("\(rig.firmware.onAir)".contains("refused by the controller: Command Disallowed"))
@@ -331,7 +331,7 @@ import Testing
 
     // MARK: The invariant
 
-    /// Everything that can go wrong, at random. Not connected means that a phone can connect, 50 ms after the controller
+    /// Every fault, at random. Not connected means that a phone can connect, 50 ms after the controller
     /// last refused, ended or lost something, at the latest; 550 ms where the beacon has its slices of the only set.
     @Test(arguments: FakeController.Kind.allCases, [true, false])
     func aWatchThatIsNotConnectedIsOnTheAirWithin50Milliseconds(kind: FakeController.Kind, hasBeacon: Bool) throws {
@@ -373,7 +373,7 @@ import Testing
                     return
                 }
             }
-            // And when all trouble is over, there is nothing left of it.
+            // After the last fault, the watch advertises as before.
             rig.disturb {
                 $0.refusalRate = 0
                 $0.linkEnds(0x08)

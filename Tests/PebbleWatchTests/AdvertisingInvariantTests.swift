@@ -3,7 +3,7 @@ import PebbleWatch
 import SeededRandomness
 import Testing
 
-/// Whatever happens, in whatever order: a watch that is not connected can be connected to.
+/// Any events in any order: a watch that is not connected can be connected to.
 @Suite struct AdvertisingInvariantTests {
     /// What is true at every instant, checked from outside: from the events alone.
     private struct Watcher {
@@ -17,7 +17,7 @@ import Testing
         /// Since when nothing could be connected to although it should; nil if it could.
         var deafSince: Duration?
 
-        /// What is wrong now; nil if nothing is.
+        /// The violation at this moment; nil if there is none.
         mutating func complaint() -> String? {
             let isExpected = isControllerReady && !isConnected
             guard isExpected else {
@@ -32,7 +32,7 @@ import Testing
                 if !AdvertisingInterval.legacyRange.contains(connectable.interval.rawValue) { return "no interval" }
                 return nil
             }
-            // Nothing to connect to: that can only be the beacon's slice, and only for so long.
+            // Nothing to connect to: that is the beacon's slice, and its length is limited.
             guard hasBeacon, sets == 1, policy.isBeaconOnAir else { return "nothing to connect to" }
             let since = deafSince ?? now
             deafSince = since
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    /// From a moment to a quarter of an hour, mostly short: what takes long is only more of the same.
+    /// From a moment to a quarter of an hour, mostly short: longer times only repeat what happens in shorter ones.
     private static func pause(_ random: inout SplitMix64) -> Duration {
         let bits = random.next()
         let units: [Int64] = [1, 1000, 1000, 10_000]

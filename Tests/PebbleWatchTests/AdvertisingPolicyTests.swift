@@ -93,12 +93,12 @@ import Testing
         policy.receive(.disconnected(.lost), at: .seconds(101))
         #expect(policy.connectable == .init(.reconnection, every: slow))
         for activity in WatchActivity.allCases { policy.receive(.activity(activity), at: .seconds(102)) }
-        #expect(policy.connectable?.interval == slow, "the real firmware does not care")
+        #expect(policy.connectable?.interval == slow, "the real firmware ignores it")
         policy.receive(.command, at: .seconds(103))
         #expect(policy.connectable?.interval == fast)
     }
 
-    // MARK: As Apple wants it
+    // MARK: As Apple's guidelines demand
 
     /// Slots of 20, 152.5, 211.25, 318.75, 417.5, 546.25, 760, 852.5, 1022.5 and 1285 ms, worked out by hand.
     static let appleSlots: [UInt32] = [32, 244, 338, 510, 668, 874, 1216, 1364, 1636, 2056]
@@ -150,7 +150,7 @@ import Testing
         policy.receive(.pairingWindow(isOpen: true), at: .seconds(35))
         #expect(policy.connectable == .init(.discovery, every: .apple20))
         policy.advance(to: .seconds(35 + 300))
-        #expect(policy.connectable?.interval == .apple152_5, "both have come to it")
+        #expect(policy.connectable?.interval == .apple152_5, "both have reached it")
         policy.receive(.pairingWindow(isOpen: false), at: .seconds(336))
         #expect(policy.connectable?.purpose == .reconnection)
     }
@@ -176,7 +176,7 @@ import Testing
         #expect(afterBondedPhone(.apple) == .apple20)
         #expect(afterBondedPhone(.pebble) == fast)
         #expect(afterBondedPhone(.saver) == (end == .phone ? .apple546_25 : .apple20))
-        #expect(afterBondedPhone(.saver, beaconHoldOff: .zero) == .apple20, "whom the beacon wakes is in a hurry")
+        #expect(afterBondedPhone(.saver, beaconHoldOff: .zero) == .apple20, "an app that the beacon woke is in a hurry")
     }
 
     @Test func bondsComeAndGo() {
@@ -228,7 +228,7 @@ import Testing
             #expect(policy.isBeaconOnAir, "\(end)")
             policy = self.policy(.apple, bonds: 1, beaconHoldOff: .seconds(20))
         }
-        // A connection that never came to anything neither ends a hold-off nor begins one.
+        // A connection that was not established neither ends a hold-off nor begins one.
         policy.receive(.connected, at: .seconds(1))
         policy.receive(.disconnected(.notEstablished), at: .seconds(2))
         #expect(policy.isBeaconOnAir)
@@ -295,6 +295,6 @@ import Testing
         #expect(share["beacon"] == .seconds(15), "half a second of every two")
         let (discovery, reconnection) = (share["discovery"] ?? .zero, share["reconnection"] ?? .zero)
         #expect(discovery + reconnection == .seconds(45))
-        #expect(discovery - reconnection == .seconds(1), "the one that began is ahead by a turn")
+        #expect(discovery - reconnection == .seconds(1), "the first one has had a turn more")
     }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PebbleWatch
 
-@Suite("Apps that a phone installs: the watch asks for their parts, and starts what is whole")
+@Suite("Apps that a phone installs: the watch asks for their parts, and starts complete apps")
 struct AppFetchTests {
     private static let app = PebbleUUID(upperHalf: 0x1234, lowerHalf: 0x5678)
     private static let missing =
@@ -66,7 +66,7 @@ struct AppFetchTests {
         #expect(failures(&rig) == [])
     }
 
-    @Test("An app that comes without resources is refused when the phone goes quiet, and nothing of it is kept")
+    @Test("An app that arrives without resources is refused when the phone sends no more, and no part of it is kept")
     func quiet() throws {
         var (rig, id) = try fetching()
         try upload(.appBinary, for: id, to: &rig)
@@ -80,7 +80,7 @@ struct AppFetchTests {
         #expect(try rig.send(AppRunStateMessage.start(Self.app)).decoded(AppFetchRequest.self).count == 1)
     }
 
-    @Test("It is refused as well when its sender leaves, as the SDK's installer does")
+    @Test("It is also refused when its sender disconnects, as the SDK's installer does")
     func left() throws {
         var (rig, id) = try fetching()
         try upload(.appBinary, for: id, to: &rig)
@@ -90,7 +90,7 @@ struct AppFetchTests {
         #expect(rig.system.apps.runningUUID != Self.app)
     }
 
-    @Test("A worker that was promised and not sent is missed too")
+    @Test("A worker that was announced but not sent makes the app incomplete")
     func worker() throws {
         var (rig, id) = try fetching(.hasWorker)
         try upload(.appBinary, for: id, to: &rig)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PebbleWatch
 
-/// In which order a phone gets what an app sends and what it answers: as on the watch, where the acknowledgement of a push is
+/// The order in which a phone gets an app's messages and answers: as on the watch, where the acknowledgement of a push is
 /// sent when the app's callback has returned.
 @Suite struct AppMessageOrderTests {
     /// Sends a dictionary in its received callback, and then may sleep, or end.
@@ -62,7 +62,7 @@ import Testing
         #expect(rig.takeAppMessages(phone) == [.acknowledgement(9)])
     }
 
-    /// What an app had under way ends with it, without a word.
+    /// A message that an app had under way ends with it, without an answer.
     @Test func anAppThatEndsInItsCallbackIsStillAcknowledged() {
         var rig = AppRig(apps: [TalkativeApp(ends: true)])
         let phone = rig.open()

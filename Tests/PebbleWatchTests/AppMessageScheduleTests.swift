@@ -7,7 +7,7 @@ import Testing
 @testable import PebbleWatch
 
 /// Random schedules of pushes, sends, answers, losses, sleeps and app switches, on the watch and on a model of the
-/// firmware's buffers: whatever the app sees and the phone gets must be the same, at the same time.
+/// firmware's buffers: the app must see the same and the phone must get the same, at the same time.
 @Suite("AppMessage schedules against a model of the firmware")
 struct AppMessageScheduleTests {
     /// Together a million schedules.
@@ -24,7 +24,7 @@ struct AppMessageScheduleTests {
         }
     }
 
-    @Test("The schedules reach what they are to test")
+    @Test("The schedules reach the cases that they are made for")
     func coverage() {
         var counts: [String: Int] = [:]
         for seed in 0..<20_000 as Range<UInt64> {
@@ -52,7 +52,7 @@ struct AppMessageSchedule {
         var observations: [Observation] = []
     }
 
-    /// An app that does what a push tells it to, and notes what it is told.
+    /// An app that does what a push says, and records what it is told.
     private struct ObedientApp: WatchApp {
         let uuid: PebbleUUID
         let name = "Obedient"
@@ -180,7 +180,7 @@ struct AppMessageSchedule {
 
     // MARK: Steps
 
-    /// Does one thing to both, and lets both follow.
+    /// Carries out one step on both.
     private mutating func perform() -> String {
         let what: String
         switch Int.random(in: 0..<19, using: &random) {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PebbleWatch
 
-@Suite("AppMessage, as a watchapp and its companion see it")
+@Suite("AppMessage, between a watchapp and its companion")
 struct AppMessageTests {
     private func push(
         _ transaction: AppMessageTransactionID,
@@ -24,7 +24,7 @@ struct AppMessageTests {
         rig.send(push(200, message), on: phone)
         #expect(rig.takeAppMessages(phone) == [.acknowledgement(200)])
         #expect(rig.calls == [.received(message)])
-        // Nothing remembers transaction ids: a repeated push is delivered twice.
+        // The watch does not remember transaction ids: a repeated push is delivered twice.
         rig.send(push(200, message), on: phone)
         #expect(rig.takeAppMessages(phone) == [.acknowledgement(200)])
         #expect(rig.calls == [.received(message), .received(message)])
@@ -50,7 +50,7 @@ struct AppMessageTests {
         #expect(rig.calls.isEmpty)
     }
 
-    @Test("A push too short to be one is answered by nobody once it is in an inbox, and refused without one")
+    @Test("A push that is too short is not answered if there is an inbox, and refused if there is none")
     func shortPush() {
         var rig = AppRig(ProbeApp())
         let phone = rig.open()
@@ -86,7 +86,7 @@ struct AppMessageTests {
         #expect(rig.calls == [.received(.empty), .received(dictionary(ofLength: 107)), .dropped(.busy)])
     }
 
-    @Test("The largest push and the answer to the app's own message fit at once, and nothing else does")
+    @Test("The largest push and the answer to the app's own message fit at once, and no other message does")
     func answerHasItsPlace() {
         for isAnswerFirst in [true, false] {
             var rig = AppRig(ProbeApp())
@@ -172,7 +172,7 @@ struct AppMessageTests {
         #expect(rig.calls.count == 258)
     }
 
-    @Test("An acknowledgement, a refusal, ten seconds of silence, and answers to nothing")
+    @Test("An acknowledgement, a refusal, ten seconds without an answer, and answers to no message")
     func outcomes() {
         var rig = AppRig(ProbeApp())
         let phone = rig.open()
@@ -206,7 +206,7 @@ struct AppMessageTests {
         #expect(rig.calls == [.failed(.empty, .sendTimeout)])
     }
 
-    @Test("Nobody connected: the send succeeds, and fails a moment later, a longer one each time")
+    @Test("No phone connected: the send succeeds, and fails after a time that grows with each send")
     func notConnected() {
         var rig = AppRig(ProbeApp())
         for milliseconds in [1, 2, 4, 8, 16, 32, 64, 100, 100] {
@@ -250,7 +250,7 @@ struct AppMessageTests {
         #expect(rig.calls.last == .failed(.empty, .notConnected))
     }
 
-    @Test("Every result of beginning and sending")
+    @Test("Every result of app_message_outbox_begin and app_message_outbox_send")
     func outboxResults() throws {
         var context = AppContext(state: AppState(), environment: .test())
         #expect(throws: AppMessageResult.invalidState) { try context.outboxBegin() }
@@ -332,7 +332,7 @@ struct AppMessageTests {
 
     // MARK: Sessions and apps
 
-    @Test("Whom an app talks to: JavaScript to the Pebble app, others to their own companion or to whoever serves all")
+    @Test("Receiver of an app's messages: the Pebble app for JavaScript, else its companion or one that serves all")
     func sessions() {
         func target(_ flags: AppFlags, _ kinds: [(SessionKind, PebbleUUID)]) -> Int? {
             var probe = ProbeApp()
@@ -357,7 +357,7 @@ struct AppMessageTests {
         #expect(target([], [foreign, hybrid]) == 1)
     }
 
-    @Test("Another app: what was under way ends without a word, and ids begin anew")
+    @Test("Another app: pending messages end without an answer, and transaction ids start again at 1")
     func appSwitch() {
         var rig = AppRig(ProbeApp())
         let phone = rig.open()

@@ -120,7 +120,7 @@ struct AppRig {
         return events
     }
 
-    /// Presses a button and lets it go.
+    /// Presses a button and releases it.
     mutating func click(_ button: WatchButton) {
         _ = system.withApps(at: now) { $0.press(button, in: &$1) }
         _ = system.withApps(at: now) { apps, _ in apps.release(button) }

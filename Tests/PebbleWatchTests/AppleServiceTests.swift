@@ -5,7 +5,7 @@ import Testing
 
 @testable import PebbleWatch
 
-/// What becomes of a phone's own notifications, player and clock in the watch's models, next to what the Pebble app says.
+/// A phone's own notifications, player and clock in the watch's models, next to those of the Pebble app.
 @Suite struct AppleServiceTests {
     private static let iPhone: ConnectionHandle = 0x40
     private static let other: ConnectionHandle = 0x41
@@ -115,7 +115,7 @@ import Testing
                 .actionAnswered(item.id, action: 1, .acknowledgement, text: nil), .notificationRemoved(item.id),
             ]
         )
-        // The phone says that it is gone too: that is no news.
+        // The phone also reports that it is gone, which changes nothing.
         rig.phone(.removed(source.uid))
         #expect(rig.takeServiceEvents().isEmpty)
         #expect(rig.act(on: item.id, 2) == false, "there is no such action")

@@ -127,7 +127,7 @@ import Testing
             let token: [UInt8] = payload.count < 3 ? [0, 0] : [0x12, 0x34]
             #expect(answer.map(\.payload) == [token + [0x05]], "\(payload)")
         }
-        #expect(rig.send([0x00, 0x00, 0xB1, 0xDB]).isEmpty, "an empty message is legal and says nothing")
+        #expect(rig.send([0x00, 0x00, 0xB1, 0xDB]).isEmpty, "an empty message is legal and is not answered")
     }
 
     @Test func everyStatusHasItsCause() throws {

@@ -53,7 +53,7 @@ import Testing
         #expect(told().last == [0x1F, 0, 0, 0])
         try rig.pair()
         rig.run(for: .seconds(1))
-        #expect(told().allSatisfy { $0 == [0x1F, 0, 0, 0] }, "pairing again is no news of this kind")
+        #expect(told().allSatisfy { $0 == [0x1F, 0, 0, 0] }, "pairing again is not reported this way")
         try rig.reconnect()
         #expect(told() == [])
         try rig.encrypt(for: .seconds(1))
@@ -216,7 +216,7 @@ import Testing
             let watch = try RigWatch(configuration, seed: 1)
             var rig = try RigPair(connecting: watch, RigPhone(address: 0x11, seed: 2), seed: Self.seed)
             try rig.pair()
-            #expect(rig.onPhone { phone, _ in phone.pairings.isEmpty }, "nobody has pressed anything")
+            #expect(rig.onPhone { phone, _ in phone.pairings.isEmpty }, "no button was pressed")
             try rig.order(isAccepted ? .confirmPairing : .refusePairing)
             rig.run(for: .seconds(5))
             let (pairings, failures) = rig.onPhone { phone, _ in (phone.pairings, phone.pairingFailures) }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PebbleWatch
 
-/// What a person does to the watch when no phone is there; with phones, BondingTests.
+/// Commands to a watch without a phone. `BondingTests` has those with one.
 @Suite struct CommandTests {
     private func firmware(_ change: (inout WatchConfiguration) -> Void = { _ in }) throws -> Watch {
         let address = LEAddress.random(DeviceAddress(0xC0DE_0000_1234))
@@ -42,11 +42,11 @@ import Testing
         #expect(presses(&firmware) == ["select long"])
         #expect(firmware.status.pairing.windowEnd == .seconds(304), "select held opens pairing")
         try firmware.perform(.hold([]), at: .seconds(9))
-        #expect(presses(&firmware) == [], "it has counted already")
+        #expect(presses(&firmware) == [], "it was counted already")
         #expect(firmware.status.heldButtons.isEmpty)
     }
 
-    /// A press is as long as it was, however late the watch hears of its beginning and its end.
+    /// A press has its real length, even if the watch hears late of its beginning and its end.
     @Test func aPressThatIsToldLateIsAsLongAsItWas() throws {
         var firmware = try firmware()
         firmware.advance(to: .seconds(20))
@@ -55,7 +55,7 @@ import Testing
         try firmware.perform(.hold([.up], since: .seconds(13)), at: .seconds(20))
         try firmware.perform(.hold([], since: .milliseconds(15_000)), at: .seconds(20))
         #expect(presses(&firmware) == ["select short", "up long"])
-        // The future is not believed in.
+        // A time in the future counts as now.
         try firmware.perform(.hold([.down], since: .seconds(30)), at: .seconds(20))
         firmware.advance(to: .seconds(22))
         #expect(presses(&firmware) == ["down long"])

@@ -5,8 +5,8 @@ import Testing
 
 @testable import PebbleWatch
 
-/// Whose a watchapp's messages are, while apps start and stop and companions come and go: no companion has what was meant for
-/// another, nothing comes twice, and nothing that is left behind stands in the way.
+/// Which companion gets a watchapp's messages, while apps start and stop and companions come and go: no companion gets those of
+/// another, no message comes twice, and no message of an earlier companion holds up later ones.
 @Suite struct CompanionMessagesTests {
     private typealias Rig = CompanionsRig
     private static let first = CompanionsRig.first
@@ -124,7 +124,7 @@ import Testing
         try rig.show("one")
         #expect(rig.pushes(to: "one").isEmpty)
         rig.run(for: .seconds(10))
-        #expect(rig.results().isEmpty, "there is nobody to tell")
+        #expect(rig.results().isEmpty, "no phone app is there to be told")
     }
 
     // MARK: Companions that come and go
@@ -174,7 +174,7 @@ import Testing
         #expect(rig.companion("system").openedCount == 1)
     }
 
-    /// However many come and go, the watch remembers each once, and the last ones only.
+    /// The watch remembers each companion once, and the last ones only.
     @Test func companionsThatLeftAreRememberedWithALimit() throws {
         let limit = PhoneServiceFinder.serviceLimit
         let names = (0...limit).map { AttributeName("companion \($0)") }

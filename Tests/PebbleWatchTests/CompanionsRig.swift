@@ -10,7 +10,7 @@ import Testing
 struct RigCompanion {
     let name: AttributeName
     let meta: [UInt8]
-    /// A companion that has crashed hears nothing and says nothing, and its service is still there.
+    /// A companion that has crashed neither receives nor sends, and its service is still there.
     var isMute = false
     /// When the watch has asked it for a reset while it was mute.
     var unansweredResets: [Duration] = []
@@ -125,7 +125,7 @@ struct CompanionsPhone: HostOwner {
         }
     }
 
-    /// A companion says something.
+    /// A companion sends bytes.
     mutating func send(_ message: some EndpointMessage, from name: AttributeName) {
         send(PebbleMessage(message), from: name)
     }
@@ -137,7 +137,7 @@ struct CompanionsPhone: HostOwner {
         _ = self[name].transport?.send(stream.prefix(part ?? stream.count))
     }
 
-    /// Takes a service away, adds it again at once, and tells the watch that there is something else.
+    /// Takes a service away, adds it again at once, and tells the watch that another service is there.
     mutating func replace(_ name: AttributeName) throws {
         _ = try host.host.gatt.setPublished(false, service: name)
         try show(name, true)
@@ -286,7 +286,7 @@ extension CompanionsRig {
         onPhone { phone, _ in phone[name].takePushes().map(\.dictionary) }
     }
 
-    /// What became of what the app sent, since this was last asked.
+    /// The results of the app's messages, since this was last asked.
     mutating func results() -> [AppMessageResult] {
         onWatch { watch, _ in
             defer { watch.events = [] }

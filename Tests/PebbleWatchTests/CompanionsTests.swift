@@ -5,8 +5,8 @@ import Testing
 
 @testable import PebbleWatch
 
-/// Several companions on one phone, on the air and in virtual time: which sessions there are, who loses to whom, what a
-/// failure costs, and how those that are gone are called back.
+/// Several companions on one phone, on the air and in virtual time: which sessions there are, which of two stays, what a
+/// failure costs, and how the watch calls back companions that are gone.
 @Suite struct CompanionsTests {
     private typealias Rig = CompanionsRig
     private static let first = CompanionsRig.first
@@ -105,7 +105,7 @@ import Testing
         #expect(rig.onPhone { phone, _ in phone.host.connection } == nil)
     }
 
-    // MARK: Who may say what
+    // MARK: Which companion may use which endpoint
 
     @Test func aCompanionHasItsOwnEndpointsAndItsOwnAppOnly() throws {
         var rig = try Rig([
@@ -278,7 +278,7 @@ import Testing
         #expect(rig.results() == [.ok])
     }
 
-    /// What has arrived is not sent again, whatever becomes of the answer.
+    /// A message that has arrived is not sent again, even if its answer is lost.
     @Test func aMessageThatHasArrivedIsNotSentAgain() throws {
         var rig = try Rig([RigCompanion("system", .system), RigCompanion("one", Self.first)])
         try rig.sendFromApp(Self.message)
@@ -293,7 +293,7 @@ import Testing
 
     // MARK: Developers' tools
 
-    /// A tool takes the place of the phone's session; when it leaves, the phone has its place again, and has noticed nothing.
+    /// A tool takes the place of the phone's session; when it leaves, the phone has its place again, and noticed no change.
     @Test func aToolGivesThePhoneItsPlaceBack() throws {
         var rig = try Rig([RigCompanion("phone", .system, isHybrid: true)])
         let tool = rig.onWatch { watch, now in watch.host.openDeveloperConnection(.serial, at: now) }

@@ -6,7 +6,7 @@ import Testing
 @Suite struct ConnectionParameterRulesTests {
     typealias Violation = ConnectionParameterRules.Violation
 
-    /// A request in milliseconds, and what becomes of it.
+    /// A request in milliseconds, and its result.
     struct Case: Sendable, CustomTestStringConvertible {
         let shortest: Double
         let longest: Double
@@ -81,7 +81,7 @@ import Testing
         #expect(request.check(.apple) == request.violation)
     }
 
-    /// Release 6, by which 15 ms exactly is refused, as some phones' owners have found out.
+    /// Release 6, by which 15 ms exactly is refused, as owners of some phones have reported.
     @Test(arguments: [
         Case(20, 40, 0, 6000, nil),
         Case(30, 50, 3, 6000, nil),

@@ -48,7 +48,7 @@ import Testing
         return (data, messageCount)
     }
 
-    /// `84`, then `85` to whatever comes, and never `88`.
+    /// `84`, then `85` to each message, and never `88`.
     @Test func aPhoneThatOnlyAcknowledgesGetsEverything() throws {
         var rig = ServiceRig()
         let much = (0..<3000).map { UInt8(truncatingIfNeeded: $0) }
@@ -67,7 +67,7 @@ import Testing
         var rig = ServiceRig()
         log(&rig, [1])
         _ = acknowledgeAll(&rig, say(&rig, [0x84]))
-        #expect(rig.system.services.nextDeadline == nil, "with nothing to send nobody is woken")
+        #expect(rig.system.services.nextDeadline == nil, "without data to send there is no deadline")
         rig.wait(.seconds(100))
         log(&rig, [2, 3])
         log(&rig, [4])
@@ -98,7 +98,7 @@ import Testing
     @Test func aQuarterIsNothingToAPhoneThatDoesNotWantData() throws {
         var rig = ServiceRig()
         log(&rig, [1])
-        #expect(rig.wait(.seconds(1000)).isEmpty, "nobody has asked")
+        #expect(rig.wait(.seconds(1000)).isEmpty, "no phone has asked for it")
         _ = acknowledgeAll(&rig, say(&rig, [0x84]))
         log(&rig, [2])
         #expect(say(&rig, [0x8B, 0]).isEmpty)
@@ -119,7 +119,7 @@ import Testing
         let object = PutBytesObject(size: 4, kind: .file, target: .bank(0, fileName: "lang"))
         try rig.send(PutBytesRequest.begin(object))
         #expect(rig.wait(.seconds(20)).isEmpty)
-        #expect(rig.wait(.seconds(15)).map { $0.payload.last } == [2], "the upload was given up meanwhile")
+        #expect(rig.wait(.seconds(15)).map { $0.payload.last } == [2], "the upload has ended at its timeout")
     }
 
     /// pebble-tool's `data-logging download`: `84`, and openings are acknowledged until 2 s pass in silence, while data are

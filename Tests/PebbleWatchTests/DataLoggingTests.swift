@@ -36,7 +36,7 @@ import Testing
     @Test func aSessionByTheBytes() throws {
         var rig = ServiceRig()
         #expect(log(&rig, [1, 2, 3, 4, 5, 6, 7, 8]) == true)
-        #expect(rig.drain().isEmpty, "nobody has asked")
+        #expect(rig.drain().isEmpty, "no phone has asked for it")
         // The phone names a session that the watch does not know: closed. Then its own is opened.
         #expect(
             say(&rig, [0x84, 9]) == [
@@ -87,7 +87,7 @@ import Testing
         var openings = say(&rig, [0x84]).count
         for _ in 0..<40 { openings += say(&rig, [0x86, 1]).count }
         #expect(openings == DataLoggingService.refusalLimit)
-        #expect(say(&rig, [0x84]).count == 1, "a new report begins anew")
+        #expect(say(&rig, [0x84]).count == 1, "a new report begins at the start")
     }
 
     @Test func dataRefusedTwentyTimesAreDropped() throws {

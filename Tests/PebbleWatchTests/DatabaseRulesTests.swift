@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    /// An app is known by the UUID in its entry, whatever the key.
+    /// An app is known by the UUID in its entry, and not by the key.
     @Test func anAppUnderAnotherKey() throws {
         var rig = ServiceRig()
         var value: [UInt8] = []
@@ -93,7 +93,7 @@ import Testing
         #expect(rig.system.services.store.apps.all.isEmpty)
     }
 
-    /// By the end of its time, on the clock that the phone has set; what floats is on the wall's.
+    /// By its end on the clock that the phone has set; a floating item is in local time.
     @Test func pinsAndRemindersThatAreTooOld() throws {
         func status(
             _ database: BlobDBDatabase,

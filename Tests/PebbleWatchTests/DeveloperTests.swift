@@ -8,7 +8,7 @@ import Testing
 
 @testable import PebbleWatch
 
-/// The developer's way in: the emulator's frames and the bare stream, byte by byte.
+/// The developer's connections: the emulator's frames and the bare stream, byte by byte.
 @Suite struct DeveloperTests {
     private static let phoneVersionRequest: [UInt8] = [0x00, 0x01, 0x00, 0x11, 0x00]
 
@@ -76,7 +76,7 @@ import Testing
         #expect(sensors.heartRate == .init(beatsPerMinute: 61, quality: 2))
         #expect(firmware.status.heldButtons == [.select])
         let running = frame(1, [0x00, 0x11, 0x00, 0x34, 0x01] + ClockFace.identifier.key)
-        #expect(output(&firmware, id) == running, "the phone's coming and going: which app runs; and nothing else")
+        #expect(output(&firmware, id) == running, "that the phone came and went, which app runs, and nothing else")
     }
 
     @Test func theAccelerometerSaysHowMuchMoreItTakes() throws {
@@ -116,7 +116,7 @@ import Testing
         #expect(firmware.status.sensors.batteryPercent == 100)
     }
 
-    /// Whatever a tool sends, there is no trap.
+    /// A tool can send any bytes, and none traps.
     @Test func bentFramesNeverTrap() throws {
         let seed: UInt64 = 0x9E_40
         var random = SplitMix64(seed: seed)

@@ -42,7 +42,7 @@ struct DrawingTests {
         return count
     }
 
-    @Test("Text is where it is said to be, as large, and nothing else is on the screen")
+    @Test("Text has the position and size that the script gives, and nothing else is on the screen")
     func text() {
         let small = frame([.text(DrawnText(.text("h1"), x: 3, y: 2))])
         #expect(
@@ -173,7 +173,7 @@ struct DrawingTests {
             rig.send(rig.push(2, [AppMessageTuple(key: 1, value: value)], to: Self.app), on: phone)
             #expect(rig.system.apps.frame == frame([.text(DrawnText(.text(text), x: 10))]))
         }
-        // It begins again with every launch.
+        // The script starts from the beginning with every launch.
         rig.click(.back)
         rig.launch(Self.app)
         #expect(row(rig) == "#.........")

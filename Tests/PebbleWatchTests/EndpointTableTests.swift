@@ -3,7 +3,7 @@ import Testing
 
 @testable import PebbleWatch
 
-/// The table of services: what each endpoint comes to.
+/// The table of services: which service each endpoint has.
 @Suite struct EndpointTableTests {
     /// Every endpoint that some firmware handles, or has handled.
     private static let known = (0...UInt16.max).map(Endpoint.init(rawValue:)).filter { $0.definition != nil }
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    /// What a service hands to the store comes back to that service.
+    /// The result of a change is reported to the service that asked for it.
     @Test func everyServiceThatWaitsForTheStoreIsFound() throws {
         var rig = ServiceRig()
         rig.storeAnswers = false

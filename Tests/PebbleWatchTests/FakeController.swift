@@ -3,7 +3,7 @@ import ByteCoding
 import PebbleWatch
 import SeededRandomness
 
-/// A controller that keeps an account of what it advertises, and fails when a test wants it to: it refuses commands,
+/// A controller that records what it advertises, and fails when a test wants it to: it refuses commands,
 /// reports connections that fail, resets itself, ends sets. It answers within a millisecond or not at all.
 struct FakeController {
     enum Kind: Sendable, CaseIterable {
@@ -90,7 +90,7 @@ struct FakeController {
         outbox.append([0x04, 0x3E, 0x06, 0x12, 0x43, handle, 0x00, 0x00, 0x00])
     }
 
-    /// It loses everything and says so: Hardware Error.
+    /// It loses its state and reports a Hardware Error.
     mutating func breaks() {
         sets = [:]
         connection = nil
@@ -107,7 +107,7 @@ struct FakeController {
             [0x2005, 0x2006, 0x2008, 0x2009, 0x200A].contains(opcode) || (0x2035...0x203D).contains(opcode)
         if isAdvertising {
             commands.append(packet)
-            // A controller that refuses during the start-up is no use at all; other tests are about that.
+            // A controller that refuses during the start-up cannot be used; other tests are about that.
             let isStartUp = opcode == 0x203A || opcode == 0x203B || (opcode == 0x2005 && sets.isEmpty)
             if !isStartUp, random.next() & 0xFF < refusalRate {
                 refusals += 1

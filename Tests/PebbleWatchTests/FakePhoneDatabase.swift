@@ -3,7 +3,7 @@ import PebbleProtocol
 
 @testable import PebbleWatch
 
-/// A phone's GATT database, attribute by attribute, that answers what a client asks and notes what it was asked.
+/// A phone's GATT database, attribute by attribute, that answers a client's requests and records them.
 struct FakePhoneDatabase {
     /// What the phone does to let clients know of changes.
     enum Promise: CaseIterable {
@@ -101,7 +101,7 @@ struct FakePhoneDatabase {
         }
     }
 
-    /// Not the specification's, but as good: what the layout is, and nothing of the values.
+    /// Not the specification's hash: it depends on the layout alone, and not on the values.
     var hash: [UInt8] {
         var hash: UInt128 = 0
         for attribute in attributes {
@@ -110,7 +110,7 @@ struct FakePhoneDatabase {
         return (0..<16).map { UInt8(truncatingIfNeeded: hash >> ($0 * 8)) }
     }
 
-    /// What was asked to find out where something is.
+    /// The discovery procedures that were asked for.
     var discoveries: [GATTProcedure] { asked.filter { $0.isDiscovery } }
 
     mutating func forgetWhatWasAsked() { asked = [] }
@@ -189,7 +189,7 @@ struct FakePhoneDatabase {
 }
 
 extension GATTProcedure {
-    /// Whether it finds out where something is.
+    /// Whether it is a discovery procedure.
     var isDiscovery: Bool {
         switch self {
         case .discoverAllPrimaryServices, .discoverPrimaryServices, .findIncludedServices, .discoverCharacteristics,

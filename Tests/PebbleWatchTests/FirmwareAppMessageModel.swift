@@ -1,6 +1,6 @@
 import PebbleProtocol
 
-/// What the firmware's AppMessage does, written down a second time from its description and nothing else: buffers are
+/// The firmware's AppMessage, written a second time from its description alone: buffers are
 /// counted in bytes, the app is a task with a queue, and time is a number of microseconds.
 ///
 /// It shares no code with the watch's own boxes. A message is known by a number instead of its bytes.

@@ -98,7 +98,7 @@ struct FirmwareReplay {
         return message.replacing(app, with: "<the app>")
     }
 
-    // MARK: What the recording has no words for
+    // MARK: What the recording does not contain
 
     /// What happened in the emulator before a case: it changed a setting of its own accord, and its phone never took it.
     private mutating func before(_ recorded: FirmwareAnswers.Case) throws {

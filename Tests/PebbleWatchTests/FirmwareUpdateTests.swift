@@ -4,9 +4,9 @@ import Testing
 
 @testable import PebbleWatch
 
-/// Firmware on its way to the watch, and what the watch is when it has started it.
+/// The upload of firmware, and the watch after it has started that firmware.
 @Suite struct FirmwareUpdateTests {
-    /// An image whose end says what it is.
+    /// An image with its metadata at the end.
     static func image(_ version: String, hardware: HardwarePlatform = .asterix, size: Int = 40_000) -> [UInt8] {
         var bytes = (0..<size).map { UInt8(truncatingIfNeeded: $0 * 13) }
         // Timestamp (little-endian), tag, hash, flags, board, version of the layout.

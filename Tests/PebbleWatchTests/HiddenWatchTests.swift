@@ -6,14 +6,14 @@ import Testing
 
 @testable import PebbleWatch
 
-/// What a stranger can read of a watch that hides its address: all that stays the same when the address changes is what another
-/// watch of the same model says too.
+/// What an unknown phone can read of a watch that hides its address: a value that stays when the address changes is the same
+/// on another watch of the same model.
 @Suite struct HiddenWatchTests {
     private static let lifetime: Duration = .seconds(900)
     /// Beyond the last attribute of any watch.
     private static let lastHandle: UInt16 = 0x80
 
-    /// A watch that hides its address, and a stranger in range.
+    /// A watch that hides its address, and an unknown phone in range.
     private func rig(number: UInt64, seed: UInt64) throws -> RigPair {
         let address = LEAddress.random(DeviceAddress(staticRandomFrom: 0xC0DE_0000_0000 | number))
         var identity = WatchIdentity(address: address)
@@ -28,13 +28,13 @@ import Testing
         return rig
     }
 
-    /// What a stranger who connects gets for each handle; nil where he gets nothing.
+    /// The response to an unknown phone's read of each handle; nil if it is an error.
     private func readAll(_ rig: inout RigPair) throws -> [GATTResponse?] {
         let address = rig.onWatch { watch, _ in watch.host.presence.privateAddress }
         let hidden = LEAddress.random(try #require(address))
         rig.onPhone { phone, _ in phone.connect(to: hidden) }
         let time = rig.runUntilPhone(within: .seconds(30)) { $0.connection != nil }
-        try #require(time != nil, "the stranger did not connect")
+        try #require(time != nil, "the unknown phone did not connect")
         rig.run(for: .seconds(1))
         var answers: [GATTResponse?] = []
         for handle in 1...Self.lastHandle {
@@ -61,10 +61,10 @@ import Testing
         var other = try rig(number: 2, seed: 20)
         let others = try readAll(&other)
 
-        #expect(before.count { $0 != nil } > 20, "the stranger does read")
+        #expect(before.count { $0 != nil } > 20, "the unknown phone can read values")
         #expect(before != after, "name and serial number follow the address")
         for (index, (was, isNow)) in zip(before, after).enumerated() where was == isNow {
-            #expect(was == others[index], "handle \(index + 1) stays the same, and another watch's does not say that")
+            #expect(was == others[index], "handle \(index + 1) stays the same, and another watch has another value")
         }
     }
 }

@@ -30,7 +30,7 @@ import Testing
         return rig
     }
 
-    /// Who comes with the owner's address and without his keys.
+    /// A phone with the owner's address and without his keys.
     private func impostor(isBondable: Bool = true, key: UInt128? = nil) -> RigPhone {
         var phone = RigPhone(address: 0x11, seed: 66)
         phone.host.security?.configuration.isBondable = isBondable
@@ -51,14 +51,14 @@ import Testing
         let refused = try #require(try rig.refusals().first)
         #expect(refused.reason == .keyLost && refused.phone == rig.onPhone { phone, _ in phone.identity })
         #expect(rig.onWatch { watch, _ in watch.host.status.pairing.refused } == refused)
-        #expect(try !rig.hasReturned(), "nobody is back")
+        #expect(try !rig.hasReturned(), "the bonded phone was not reported as back")
         #expect(rig.onWatch { watch, _ in watch.memory } == before)
         #expect(rig.onWatch { watch, _ in watch.host.status.phones.allSatisfy { !$0.isConnected } })
-        // Asked again and again on one link, the owner is told once.
+        // After many requests on one link, the owner is told once.
         rig.run(for: .seconds(1))
         _ = try rig.pair(thief)
         #expect(try rig.refusals().count == 1)
-        // The owner comes with his key, and is who he was.
+        // The owner connects with his key, and is recognised.
         try rig.on(thief) { $0.disconnect() }
         rig.run(for: .seconds(2))
         try rig.connect()
@@ -89,7 +89,7 @@ import Testing
         #expect(before.phones.first?.client.subscriptions.isEmpty == false)
     }
 
-    @Test("A key is replaced when a person lets it, is told of, and begins with nothing", arguments: [nil, 0xDEAD])
+    @Test("A key is replaced if a person allows it; that is reported, and state is dropped", arguments: [nil, 0xDEAD])
     func replacement(resetKey: UInt128?) throws {
         for mode in [PairingPolicy.Mode.auto, .button] {
             var rig = try owned(mode)
@@ -97,7 +97,7 @@ import Testing
             let phone = try rig.bringIn(impostor(key: resetKey))
             let failures = try rig.pair(phone)
             if mode == .button {
-                #expect(try rig.on(phone) { $0.pairings.isEmpty }, "nobody has pressed anything")
+                #expect(try rig.on(phone) { $0.pairings.isEmpty }, "no button was pressed")
                 #expect(try !rig.hasReturned())
                 try rig.order(.confirmPairing)
                 rig.run(for: .seconds(5))
@@ -125,7 +125,7 @@ import Testing
         #expect(try rig.on(phone) { $0.security.isEncrypted })
     }
 
-    @Test("The table of bonds: strangers cannot fill it, and one phone too many takes the place of the oldest")
+    @Test("The table of bonds: strangers cannot fill it, and a phone beyond its size replaces the oldest")
     func exhaustion() throws {
         var rig = try owned(.auto, limit: 3)
         let owner = rig.onPhone { phone, _ in phone.identity }
@@ -149,7 +149,7 @@ import Testing
         }
     }
 
-    @Test("Closed is closed in every way to pair, and Connectivity says so")
+    @Test("A closed watch refuses every way to pair, and Connectivity says so")
     func everyWay() throws {
         for mode in [PairingPolicy.Mode.auto, .reject] {
             for capability in IOCapability.allCases {
@@ -182,7 +182,7 @@ import Testing
         }
     }
 
-    @Test("A closed watch that is asked to ask for security says no in Connectivity")
+    @Test("A closed watch that is asked for a Security Request reports the refusal in Connectivity")
     func trigger() throws {
         var rig = try owned(.auto)
         let stranger = try rig.bringIn(RigPhone(address: 0x22, seed: 5))

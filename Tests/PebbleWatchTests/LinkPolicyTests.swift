@@ -5,7 +5,7 @@ import Testing
 @testable import BluetoothHost
 @testable import PebbleWatch
 
-/// The link policy alone, in virtual time: what it wants done, exactly when, and what it says about it.
+/// The link policy alone, in virtual time: its actions, their times, and its events.
 @Suite struct LinkPolicyTests {
     private static let everything = LinkPolicy.Abilities(maximumLength: .maximum, has2M: true)
     private static let bothWays2M = PHYPreferences(transmit: .le2M, receive: .le2M)
@@ -147,7 +147,7 @@ import Testing
         #expect(link.did == [Self.at(0, .setDataLength(.maximum))])
     }
 
-    /// Nothing that does not come may hold up the MTU: a second for each step, and it goes on.
+    /// A missing answer does not hold up the MTU exchange: each step waits for one second at most.
     @Test func silenceHoldsUpNothing() {
         var link = Link(interval: 40, latency: 3, timeout: 6000)
         link.run(toMilliseconds: 10_000)
@@ -200,7 +200,7 @@ import Testing
         #expect(link.did == [Self.at(1000, Self.slow)])
     }
 
-    /// A link that is as wanted is left alone, but for a timeout at which links get lost for nothing.
+    /// A link with the wanted parameters is left alone, unless its supervision timeout is so short that links get lost.
     @Test(arguments: [(30.0, 3, 6000.0, true), (45, 3, 2000, true), (30, 3, 720, false), (28.75, 3, 6000, false)])
     func match(_ interval: Double, _ latency: UInt16, _ timeout: Double, _ isMatch: Bool) {
         var link = Link(interval: interval, latency: latency, timeout: timeout, abilities: LinkPolicy.Abilities())
@@ -245,7 +245,7 @@ import Testing
         #expect(link.did == [Self.at(22_000, Self.slow)])
     }
 
-    /// Releasing never makes a need longer than it was.
+    /// A release never makes a need longer.
     @Test func releasingIsNeverAnExtension() {
         var link = Link(interval: 15, abilities: LinkPolicy.Abilities())
         link.policy.need(.shortTransfer, at: link.now)
@@ -349,7 +349,7 @@ import Testing
         #expect(link.did == [Self.at(1000, Self.slow)], "the rest is up to the phone")
     }
 
-    /// What a phone would refuse is not sent, and said once.
+    /// A request that a phone would refuse is not sent, and that is reported once.
     @Test func whatThePhoneWouldRefuseIsNotAskedFor() {
         let profile = LinkProfile(
             name: "of the original firmware",

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PebbleWatch
 
-/// How long links may stay that have not earned their place, and beside whom the bonded phone is waited for.
+/// How long a link without a purpose may stay, and beside which links the bonded phone is waited for.
 @Suite struct LinkTenureTests {
     private static let quiet = LinkTenure.Conduct(lastProgress: nil, isPairing: false)
     private static let owner = address(0xFF)
@@ -80,7 +80,7 @@ import Testing
                 let start = Duration.seconds(10_000) * Int(number)
                 _ = tenure.connected(try Self.handle(number), Self.address(1), isKnown: false, at: start)
                 let ends = Self.run(&tenure, until: start + .seconds(9_000))
-                #expect(ends.map(\.time) == [start + .seconds(600)], "patience stays as it is")
+                #expect(ends.map(\.time) == [start + .seconds(600)], "the limit stays as it is")
                 tenure.disconnected(try Self.handle(number), at: start + .seconds(9_000))
             }
         }
@@ -127,7 +127,7 @@ import Testing
         #expect(stays.last == .seconds(1))
     }
 
-    // MARK: Beside whom the bonded phone is waited for
+    // MARK: Links beside which the bonded phone is waited for
 
     @Test func theThirdStrangerIsTurnedAway() throws {
         var tenure = Self.tenure(.owned)
@@ -221,7 +221,7 @@ import Testing
         let later = StrangerRecord.recovery * 4
         #expect(record.halvings(of: Self.address(2), at: later) == 0)
         #expect(record.halvings(of: Self.address(1), at: later) == 4)
-        // A stranger that takes other addresses is forgotten by the first, and counts among all.
+        // A stranger that changes its address loses the count of the first address, and counts in the total.
         for number: UInt64 in 2...17 { record.failed(Self.address(number), at: later) }
         #expect(record.halvings(of: Self.address(1), at: later) == StrangerRecord.highestCount - 2)
         #expect(record.halvings(of: Self.address(1), at: later + StrangerRecord.recovery * 8) == 0)

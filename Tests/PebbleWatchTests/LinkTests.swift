@@ -97,7 +97,7 @@ import Testing
         #expect(timeout.duration == .seconds(6))
     }
 
-    /// A phone that writes that it manages the parameters, as libpebble3 does, is asked for nothing more; what it reads
+    /// A phone that writes that it manages the parameters, as libpebble3 does, is sent no request; what it reads
     /// and hears is how the link is.
     @Test func aPhoneManages() throws {
         var configuration = WatchConfiguration(identity: WatchIdentity(address: RigWatch.address))

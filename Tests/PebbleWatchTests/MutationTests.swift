@@ -10,21 +10,21 @@ import Testing
 
 @testable import PebbleWatch
 
-/// Everything that a controller can hand to the watch, bent in every way, at every point of a conversation: no trap, no
+/// Every packet that a controller can send to the watch, mutated, at every point of a conversation: no trap, no
 /// growth, and a watch that still works for the next phone.
 ///
 /// A conversation is recorded with the watch as it was at many points of it; since the watch is a value, each of these
 /// is a place to start from. From there it gets packets of the conversation with bits flipped, bytes lost, lengths wrong and
 /// parts of other packets put in, which so reach HCI, L2CAP, SMP, ATT, PPoGATT and the Pebble Protocol.
 @Suite struct MutationTests {
-    /// How many bent packets the watch gets: `CAIRN_MUTATIONS` says otherwise.
+    /// How many mutated packets the watch gets, unless `CAIRN_MUTATIONS` sets the number.
     private static let count = ProcessInfo.processInfo.environment["CAIRN_MUTATIONS"].flatMap(Int.init) ?? 300_000
     private static let seed = ProcessInfo.processInfo.environment["CAIRN_SEED"].flatMap(UInt64.init) ?? 0xF022
 
-    /// Packets that one packet may cause; a flood would be growth by another name.
+    /// The most packets that one packet may cause.
     private static let packetLimit = 256
 
-    /// A watch that is looked at after each packet.
+    /// A watch that is checked after each packet.
     private struct RecordedWatch: HostOwner {
         struct Moment {
             let time: Duration
@@ -113,7 +113,7 @@ import Testing
             let now = recorded.moments[place].time
             let burst = Int.random(in: 1...40, using: &random)
             for step in 0..<burst {
-                // Mostly what comes next in the conversation, so that the watch goes along before it is disturbed.
+                // Mostly the next packet of the conversation, so that the watch gets further before it is disturbed.
                 let isBent = Int.random(in: 0..<4, using: &random) != 0
                 let index = min(place + step, recorded.packets.count - 1)
                 var packet = recorded.packets[index]
@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    /// Whatever state the watch is in, a controller that answers brings it back on the air.
+    /// In any state of the watch, a controller that answers brings it back on the air.
     private static func checkThatItRecovers(
         _ firmware: inout Watch,
         _ buffer: inout [UInt8],

@@ -60,7 +60,7 @@ import Testing
             return
         }
         #expect(item.id == Self.id)
-        // The key that it came under means nothing afterwards.
+        // Its key is not used afterwards.
         #expect(try delete(Self.key, &rig) == .success)
         #expect(shown(rig) == ["Alice"])
         #expect(rig.takeServiceEvents().isEmpty)
@@ -132,7 +132,7 @@ import Testing
         var reborn = ServiceRig(memory: rig.system.services.memory)
         #expect(shown(reborn) == ["Alice"])
         var isDone = reborn.system.withServices(at: reborn.now) { $0.perform(3, of: Self.key, text: nil, in: &$1) }
-        #expect(isDone == false, "the key names nothing")
+        #expect(isDone == false, "the key belongs to no item")
         isDone = reborn.system.withServices(at: reborn.now) { $0.perform(3, of: Self.id, text: nil, in: &$1) }
         #expect(isDone == true)
         #expect(reborn.drain().map(\.payload) == [[0x02] + Self.id.key + [3, 0]])

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PebbleWatch
 
-@Suite("Apps that send while their outbox is busy: nothing that was acknowledged is lost")
+@Suite("Apps that send while their outbox is busy: no acknowledged message is lost")
 struct OutboxQueueTests {
     private static let installed = PebbleUUID(upperHalf: 77, lowerHalf: 1)
 
@@ -118,7 +118,7 @@ struct OutboxQueueTests {
         }
     }
 
-    @Test("Buttons that are pressed faster than the phone answers are all told, in turn")
+    @Test("Button presses that come faster than the phone's answers all reach it, in order")
     func buttons() throws {
         var rig = AppRig()
         let phone = rig.open()

@@ -245,7 +245,7 @@ import BluetoothPeripheral
         #expect(4500 / (personality.windowMTU - 3) == window)
     }
 
-    /// Who is served by whom: sections 5.2 (the scan filter), 5.4 and 5.6, and the services of section 3.8.
+    /// Which clients each personality serves: sections 5.2 (the scan filter), 5.4 and 5.6, and the services of section 3.8.
     @Test func promises() {
         let promised = Dictionary(
             uniqueKeysWithValues: Personality.all.map { personality in

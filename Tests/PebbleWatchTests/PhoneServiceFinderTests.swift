@@ -5,7 +5,7 @@ import Testing
 
 @testable import PebbleWatch
 
-/// What the watch makes of a phone's database that changes under its eyes.
+/// How the watch follows a phone's database that changes while it is connected.
 @Suite struct PhoneServiceFinderTests {
     /// A phone's database as far as the finder asks about it: PPoGATT services of six handles each, by their first handle.
     private struct Phone {
@@ -133,7 +133,7 @@ import Testing
         phone.services.insert(0x30)
         finder.databaseChanged([0x30, 0x00, 0x35, 0x00])
         #expect(try run(&finder, on: &phone) == [.found(try Phone.transport(0x30))])
-        #expect(phone.reads.isEmpty, "a service outside of the range is nobody's concern")
+        #expect(phone.reads.isEmpty, "a service outside of the range is not read")
     }
 
     @Test func aServiceThatIsRemovedIsGone() throws {
@@ -156,8 +156,8 @@ import Testing
         )
     }
 
-    /// Whether or not the phone has a configuration for Service Changed, again and again, and however the indications and the
-    /// watch's look at them fall.
+    /// With and without a configuration for Service Changed, repeatedly, and with the indications before and after the
+    /// watch has looked at the services.
     @Test(arguments: [true, false], [1, 2, 3])
     func aServiceThatIsAddedAgainAndAgainIsNewEachTime(hasConfiguration: Bool, indicationCount: Int) throws {
         var phone = Phone(services: [0x20, 0x30], hasConfiguration: hasConfiguration)

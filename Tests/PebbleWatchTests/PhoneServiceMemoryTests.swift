@@ -70,7 +70,7 @@ import Testing
         var owners: Set<[UInt8]> { Set(used.compactMap(PPoGATTService.init).compactMap { finder.meta(of: $0)?.value }) }
     }
 
-    /// Connects to a phone for the first time.
+    /// Connects to the phone for the first time.
     private func memory(of phone: inout Phone) throws -> PhoneServiceCache {
         var link = Link()
         link.run(on: &phone)
@@ -251,7 +251,7 @@ import Testing
             var damaged = bytes
             damaged[Int.random(in: 1..<damaged.count, using: &random)] = .random(in: 0...255, using: &random)
             var reader = ByteReader(damaged)
-            // Either is fine, but for a trap.
+            // Both results are right, as long as there is no trap.
             _ = try? PhoneServiceCache(reading: &reader)
         }
     }

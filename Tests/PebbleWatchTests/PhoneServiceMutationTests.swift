@@ -6,7 +6,7 @@ import Testing
 
 @testable import PebbleWatch
 
-/// Phones that say anything at any time: no trap, no growth, nothing that is asked twice at once, and a client that works
+/// Phones that send anything at any time: no trap, no growth, no request that is pending twice, and a client that works
 /// with the next honest phone.
 ///
 /// Values that mean something are bent, cut and joined; procedures succeed, are refused, or end much later; the service
@@ -31,7 +31,7 @@ import Testing
         mutating func play(_ count: Int) throws {
             for round in 0..<count {
                 step()
-                // Within one step, one thing is said, and little follows from it.
+                // One step has one value, and few events follow from it.
                 var events = 0
                 while client.nextEvent() != nil { events += 1 }
                 eventCount += events

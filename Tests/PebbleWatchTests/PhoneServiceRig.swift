@@ -3,7 +3,7 @@ import ByteCoding
 
 @testable import PebbleWatch
 
-/// A client of a phone's service, and whatever a test makes of the phone, in virtual time.
+/// A client of a phone's service, and a phone that a test controls, in virtual time.
 struct PhoneServiceRig<Client: PhoneServiceClient> {
     typealias Answer = Result<GATTResponse, GATTProcedureError>
 

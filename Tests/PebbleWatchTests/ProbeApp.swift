@@ -2,7 +2,7 @@ import PebbleProtocol
 
 @testable import PebbleWatch
 
-/// An app that notes down everything it is told.
+/// An app that records all of its events.
 struct ProbeApp: WatchApp {
     enum Call: Equatable {
         case launched

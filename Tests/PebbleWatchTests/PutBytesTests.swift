@@ -68,7 +68,7 @@ import Testing
         _ = try put(&rig, token, Self.bytes)
         #expect(try answer(&rig, .commit(token, crc: Self.crc ^ 1)) == .negativeAcknowledgement(token))
         #expect(rig.changes.isEmpty)
-        // The next upload finds the way free.
+        // The next upload is possible.
         _ = try begin(&rig)
     }
 
@@ -91,7 +91,7 @@ import Testing
         #expect(try answer(&rig, .install(token)) == .negativeAcknowledgement(.none))
     }
 
-    /// Refused in its own words, and the upload is gone.
+    /// Refused with its own token, and the upload is gone.
     @Test func whatDoesNotFitEndsTheUpload() throws {
         let other = PutBytesToken(rawValue: 0x0102_0304)
         func offends(

@@ -104,7 +104,7 @@ struct RigPhone: HostOwner {
     var channels: [Channel] = []
     var streams: [Channel.ID: [UInt8]] = [:]
     var closures: [ChannelClosure] = []
-    /// What clients did to the phone's own database, for the test that gave it one.
+    /// GATT events of the phone's own database, in a test that has one.
     private var serverEvents: [GATTEvent] = []
     private(set) var now = Duration.zero
 

@@ -13,7 +13,7 @@ struct ServiceRig {
     var system: WatchSystem
     var now: Duration = .zero
     private(set) var session: SessionID
-    /// Whether the store does what it is asked.
+    /// Whether the store carries changes out.
     var storeWorks = true
     /// Whether the store answers at all; what it has not answered yet waits.
     var storeAnswers = true {
@@ -81,7 +81,7 @@ struct ServiceRig {
         return drain()
     }
 
-    /// Lets time pass, deadline by deadline, and returns what the watch says meanwhile.
+    /// Lets time pass, deadline by deadline, and returns what the watch says in that time.
     @discardableResult
     mutating func wait(_ duration: Duration) -> [PebbleMessage] {
         let end = now + duration

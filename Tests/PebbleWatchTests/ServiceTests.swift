@@ -4,7 +4,7 @@ import Testing
 
 @testable import PebbleWatch
 
-/// The small services, and those that hand something over piece by piece.
+/// The small services, and those that transfer data in parts.
 @Suite struct ServiceTests {
     /// Endpoint and payload as a message.
     private func message(_ endpoint: Endpoint, _ payload: [UInt8]) -> [UInt8] {
@@ -68,7 +68,7 @@ import Testing
         #expect(rig.send(message(.appOrder, [1, 1, 7])).map(\.payload) == [[3]], "a part of a UUID")
         #expect(rig.send(message(.appOrder, [2, 0])).map(\.payload) == [[2]], "another command")
         #expect(rig.system.services.store.appOrder == order)
-        // A wrong count is complained of, and what is there is done all the same.
+        // A wrong count is logged, and the entries that are there are used all the same.
         #expect(rig.send(message(.appOrder, [1, 2] + order[0].key)).map(\.payload) == [[3], [1]])
         #expect(rig.system.services.store.appOrder == [order[0]])
         #expect(rig.send(message(.appOrder, request)).map(\.payload) == [[1]])
@@ -150,7 +150,7 @@ import Testing
         var rig = ServiceRig(identity: identity)
         rig.system.receive(message(.screenshot, [0x00])[...], on: rig.session, at: rig.now)
         #expect(rig.system.outboundByteCount(of: rig.session) < 8192)
-        // A second one meanwhile is refused, in between.
+        // A second one is refused while the first is under way.
         rig.system.receive(message(.screenshot, [0x00])[...], on: rig.session, at: rig.now)
         let said = rig.drain()
         #expect(said.filter { $0.payload == [3, 0, 0, 0, 1] + [UInt8](repeating: 0, count: 8) }.count == 1)

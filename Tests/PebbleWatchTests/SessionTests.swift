@@ -167,7 +167,7 @@ import Testing
         #expect(send(&session, large), "what is on its way does not count against what waits")
     }
 
-    /// Whose session it is: an app's by its UUID, the phone's whatever it calls itself.
+    /// Whose session it is: an app's by its UUID, the phone's for any other UUID.
     @Test func companions() {
         let app = PebbleUUID(upperHalf: 1, lowerHalf: 2)
         let phone = Self.session(.hybrid, over: .reversedPPoGATT)

@@ -89,7 +89,7 @@ import Testing
     @Test func aBadIntroductionClosesTheChannel() throws {
         var rig = try paired()
         let psm = try #require(try rig.readPSM())
-        // A version that there is not, the UUID that names nothing, a session type that does not exist.
+        // An unknown version, the UUID that names no app, an unknown session type.
         let introductions: [[UInt8]] = [
             [2] + Self.introduction.dropFirst(), [0, 1] + Array(repeating: 0xFF, count: 16) + [1],
             Self.introduction.dropLast() + [2],
@@ -111,7 +111,7 @@ import Testing
         rig.run(for: .seconds(1))
         #expect(rig.onPhone { phone, _ in phone.closures } == [.byPeer])
         #expect(try rig.readPSM() == nil)
-        // The old number leads nowhere.
+        // The old SPSM is refused.
         #expect(try rig.openChannel(to: psm) == nil)
         #expect(rig.onPhone { phone, _ in phone.closures.last } == .refused(.spsmNotSupported))
         #expect(

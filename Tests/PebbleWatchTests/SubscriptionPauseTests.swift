@@ -6,7 +6,7 @@ import Testing
 
 @testable import PebbleWatch
 
-/// What a phone is left of time after it has subscribed to the watch's own PPoGATT service, in virtual time.
+/// The time that a phone gets after it has subscribed to the watch's own PPoGATT service, in virtual time.
 @Suite struct SubscriptionPauseTests {
     private static let data = AttributeHandle(rawValue: 0xE002)
     private static let configurationHandle = AttributeHandle(rawValue: 0xE003)
@@ -86,7 +86,7 @@ import Testing
         #expect(rig.onWatch { watch, _ in watch.host.links.values.allSatisfy { $0.transports.pause == nil } })
     }
 
-    /// What else the watch has to say does not wait, and what the phone asks is answered.
+    /// Other packets of the watch do not wait, and the phone's requests are answered.
     @Test func theRestGoesOn() throws {
         var rig = try paired()
         try subscribe(&rig)

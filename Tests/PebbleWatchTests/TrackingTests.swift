@@ -8,7 +8,7 @@ import Testing
 @testable import BluetoothHost
 @testable import PebbleWatch
 
-/// Ten watches of one kind that hide their addresses, and somebody who hears all that they have on the air for 24 hours, to the
+/// Ten watches of one kind that hide their addresses, and an observer who hears all that they send for 24 hours, to the
 /// microsecond, which no radio can. Without a watch's key an observer cannot tell which of the addresses of one quarter of an
 /// hour is which of those of the next.
 ///
@@ -178,13 +178,13 @@ import Testing
             print("\(guess.name): \(right) of \(all), chance \(chance)")
             #expect(Double(right) <= limit, "seed \(seed): \(guess.name): \(right) of \(all)")
         }
-        // With the keys each is known.
+        // With the keys, every transition is guessed right.
         let toolbox = CryptoToolbox(.swiftCrypto)
         for sighting in epochs.joined() {
             let owners = keys.indices.filter { sighting.address.isResolvable(by: keys[$0], toolbox) }
             #expect(owners == [sighting.watch])
         }
-        // An address is never used again, and nothing that is said holds what is the owner's.
+        // An address is never used again, and no packet contains the owner's name or serial number.
         let all = epochs.joined().map(\.address)
         #expect(Set(all).count == all.count)
         for sighting in epochs.joined() {

@@ -8,7 +8,7 @@ import Testing
 
 @testable import PebbleWatch
 
-/// Captures of what real clients said to a watch, and what that watch answered, replayed against this one.
+/// Captures of the messages of real clients and the answers of a watch, replayed against this one.
 ///
 /// Each message from the phone is given to the watch, and each answer of the captured watch must come from this one too, with
 /// the same meaning. What a watch chooses for itself (tokens, app ids, timestamps, its version block) may differ, and when the
@@ -123,7 +123,7 @@ struct TranscriptReplay {
             identity: configuration.identity,
             clock: WatchClock(seconds: 1_700_000_000, at: .zero),
             apps: AppManager(configuration),
-            // What the captured watch had to hand over.
+            // What the captured watch had to send.
             memory: ServiceMemory(coreDump: CoreDump(bytes: Array(0...9))),
             randomness: RandomSource(state: 1, SplitMix64.draw)
         )
@@ -142,7 +142,7 @@ struct TranscriptReplay {
         }
     }
 
-    /// Says what the phone said, or expects what the watch said.
+    /// Sends the phone's message, or expects the watch's.
     mutating func play(_ step: TranscriptStep) {
         if step.isFromPhone {
             var stream: [UInt8] = []

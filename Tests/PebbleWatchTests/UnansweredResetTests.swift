@@ -9,7 +9,7 @@ import Testing
 @Suite struct UnansweredResetTests {
     private typealias Rig = CompanionsRig
 
-    /// A phone that was connected once, and comes back with a companion that is there and says nothing.
+    /// A phone that was connected once, and comes back with a companion that is there and does not answer.
     private func returned(_ discovery: PhoneDiscovery, _ companions: [RigCompanion], mute: AttributeName) throws -> Rig
     {
         var rig = try Rig(companions, discovery: discovery)
@@ -29,7 +29,7 @@ import Testing
         #expect((.seconds(22)...(.seconds(24))).contains(elapsed), "\(elapsed)")
     }
 
-    /// The next link relies on nothing that has not led to a session.
+    /// The next link does not rely on a remembered value that has led to no session.
     @Test func theNextLinkLooksAfresh() throws {
         var rig = try returned(.remembering, [RigCompanion("system", .system)], mute: "system")
         #expect(rig.remembered?.services.count == 1)
@@ -53,7 +53,7 @@ import Testing
         rig.expectAlive("system", 1)
     }
 
-    /// One that starts again meanwhile is opened then.
+    /// One that starts again in that time is opened then.
     @Test(arguments: [PhoneDiscovery.remembering, .afresh])
     func oneThatIsStartedAgainIsOpened(discovery: PhoneDiscovery) throws {
         var rig = try returned(discovery, [RigCompanion("system", .system)], mute: "system")

@@ -29,7 +29,7 @@ struct WatchAppTests {
         }
     }
 
-    @Test("Ticks come when the parts change that were asked for, in the phone's time zone, and when the clock is set")
+    @Test("Ticks come when a subscribed unit of time changes, in the phone's time zone, and when the clock is set")
     func ticks() {
         var probe = ProbeApp()
         probe.tickUnits = [.minute, .hour]
@@ -52,7 +52,7 @@ struct WatchAppTests {
 
     // MARK: Screen
 
-    @Test("The watchface shows the time that a clock on the wall would show, and goes on with it")
+    @Test("The watchface shows the local time, and follows it")
     func watchface() {
         var rig = AppRig(clock: 1_735_734_840)
         #expect(Self.largeText(rig.system.apps.frame, scale: 4) == Self.expected("12:34"))
@@ -167,7 +167,7 @@ struct WatchAppTests {
         #expect(rig.system.apps.runningUUID == ClockFace.identifier)
     }
 
-    @Test("A phone starts and stops apps; what does not exist, runs already or does not run is ignored")
+    @Test("A phone starts and stops apps; a request is ignored if the app does not exist, or is in that state already")
     func runState() {
         var rig = AppRig()
         let phone = rig.open(.system)
@@ -190,7 +190,7 @@ struct WatchAppTests {
         #expect(rig.take(phone).count == 2)
     }
 
-    @Test("A phone that knows only the old launcher is told, and asks, in its words")
+    @Test("A phone that knows only the old launcher gets and sends the old launcher's messages")
     func launcher() throws {
         var rig = AppRig()
         let phone = rig.open(.system, capabilities: [])
@@ -216,7 +216,7 @@ struct WatchAppTests {
 
     // MARK: The apps
 
-    @Test("Sports: the select button starts and pauses, and the state counts when the companion knows of it")
+    @Test("Sports: the select button starts and pauses, and the state changes when the companion has acknowledged it")
     func sports() throws {
         var rig = AppRig()
         let phone = rig.open()
@@ -243,7 +243,7 @@ struct WatchAppTests {
         #expect(rig.system.apps.frame != before)
     }
 
-    @Test("Golf: the buttons ask for the hole before, the hole after, and this one")
+    @Test("Golf: the buttons ask for the previous hole, the next one, and this one")
     func golf() throws {
         var rig = AppRig()
         let phone = rig.open()
@@ -262,7 +262,7 @@ struct WatchAppTests {
         }
     }
 
-    @Test("An installed app behaves as it is told, under its own UUID; without a word it takes everything")
+    @Test("An installed app behaves as configured, under its own UUID; by default it acknowledges every message")
     func behaviors() throws {
         let uuids = (1...3).map { PebbleUUID(upperHalf: 77, lowerHalf: UInt64($0)) }
         let packages = uuids.map {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PrivateFiles
 
-/// What others could do with a file or a directory, and that it is refused or put right.
+/// What other users could do with a file or a directory. Each case is refused or repaired.
 @Suite struct PrivateFilesTests {
     private let folder: TemporaryFolder
 
@@ -106,7 +106,7 @@ import Testing
         }
         let error = try #require(throws: PrivateFileError.self) { _ = try PrivateDirectory(above + "/state") }
         #expect(error.path == above)
-        // In a directory like /tmp each may remove only what is theirs.
+        // In a directory like /tmp each user may remove only their own files.
         chmod(above, 0o1777)
         #expect(try PrivateDirectory(above + "/state").path == above + "/state")
     }
@@ -139,7 +139,7 @@ import Testing
         try directory.secureFile("not there")
         symlink("/etc/passwd", state + "/c")
         #expect(throws: PrivateFileError.self) { try directory.secureFile("c") }
-        // Somebody puts another file in its place between the check and the opening by path.
+        // Another user replaces the file between the check and the opening by path.
         rename(state + "/a", state + "/d")
         try write("", to: state + "/a", mode: 0o600)
         #expect(throws: PrivateFileError.self) { try directory.confirm(file) }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Why the surroundings of a test could not be set up, or something that was bound to happen did not.
+/// Why the surroundings of a test could not be set up, or an event that had to happen did not.
 public struct TestSetupError: Error, CustomStringConvertible {
     public let description: String
 
@@ -123,7 +123,7 @@ public final class RawSocket {
     }
 }
 
-/// How long a test waits for something that is bound to happen, before it fails.
+/// How long a test waits for an event that has to happen, before it fails.
 public let patienceMilliseconds: Int32 = 20_000
 
 /// Waits until a descriptor has something to be read.

@@ -8,7 +8,7 @@ import Testing
 
 @testable import WatchStorage
 
-/// Copies of the store, and files that are not what this program wrote.
+/// Copies of the store, and files that this program did not write.
 @Suite struct BackupTests {
     private let folder: String
     private var directory: String { folder + "/state" }
@@ -110,7 +110,7 @@ import Testing
         defer { cleanUp() }
         let store = try store()
         let memory = try store.load()
-        // What lies on the disk at this moment is what a killed process leaves.
+        // The files on the disk at this moment are those of a killed process.
         let killed = folder + "/killed"
         try FileManager.default.copyItem(atPath: directory, toPath: killed)
         #expect(try FileManager.default.contentsOfDirectory(atPath: killed).contains(SQLiteStore.fileName + "-wal"))

@@ -6,7 +6,7 @@ import SeededRandomness
 import Testing
 import WatchStorage
 
-/// Whatever interrupts a write, what is there afterwards is one whole state.
+/// After any interrupted write, the store has one whole state.
 @Suite struct TornWriteTests {
     private static func temporaryDirectory() -> String {
         FileManager.default.temporaryDirectory.appendingPathComponent("cairn-torn-\(UUID().uuidString)").path
@@ -25,7 +25,7 @@ import WatchStorage
         return number
     }
 
-    /// `kill -9` in a loop: nothing acknowledged is lost, nothing is there by half.
+    /// `kill -9` in a loop: no acknowledged change is lost, and none is there by half.
     @Test func killedAtAnyInstructionNothingIsHalf() throws {
         let rounds = ProcessInfo.processInfo.environment["CAIRN_KILL_ROUNDS"].flatMap(Int.init) ?? 500
         let seed = ProcessInfo.processInfo.environment["CAIRN_SEED"].flatMap(UInt64.init) ?? 0xCA1_2024
@@ -43,7 +43,7 @@ import WatchStorage
             let output = Pipe()
             process.standardOutput = output
             try process.run()
-            // Not every round lets it get as far as its first word.
+            // Not every round lasts until its first line.
             let wanted = Int.random(in: 0...6, using: &random)
             var text = ""
             for _ in 0..<wanted {

@@ -48,7 +48,7 @@ struct Advertiser: Sendable {
         var isScannable: Bool { properties.contains(.scannable) }
     }
 
-    /// What a set is doing now; whatever it is ends at `stageEnd`.
+    /// What a set is doing now, until `stageEnd`.
     enum Stage: Sendable {
         /// Nothing: the next event comes when the timeline says.
         case waiting

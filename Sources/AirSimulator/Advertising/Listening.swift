@@ -18,7 +18,7 @@ struct ListeningSchedule: Sendable {
     }
 
     /// The channel listened to from a moment on, for at least as long as an access address takes; nil outside of a
-    /// window. A packet that begins in a window is received even if the window ends meanwhile.
+    /// window. A packet that begins in a window is received even if the window ends before it.
     func channel(at moment: Microseconds) -> Int? {
         let since = moment - start
         guard since >= .zero else { return nil }

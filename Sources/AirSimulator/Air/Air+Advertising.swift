@@ -2,7 +2,7 @@ import BluetoothHCI
 
 /// Advertising events, packet by packet.
 ///
-/// Each step of a set is the end of whatever its stage says is on the air.
+/// Each step of a set is the end of what its stage has on the air.
 ///
 /// Source: Core 5.4, Vol 6, Part B, 4.4.2.
 extension Air {

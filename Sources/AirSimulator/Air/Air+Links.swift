@@ -327,7 +327,7 @@ extension Air {
         updateAcceptance(slot)
     }
 
-    /// Lets a controller forget its connections without a word to anyone.
+    /// Lets a controller forget its connections, without events or packets.
     mutating func abandonConnections(_ slot: Int) {
         for connection in controllers[slot].connections {
             links[connection.link].machine.vanish(connection.role, at: now)

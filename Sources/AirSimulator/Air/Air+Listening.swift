@@ -1,6 +1,6 @@
 import BluetoothHCI
 
-/// Scanning and initiating: who hears what, and what comes of it.
+/// Scanning and initiating: which packets are heard, and the reports and connections that follow.
 ///
 /// Source: Core 5.4, Vol 6, Part B, 4.4.3 and 4.4.4.
 extension Air {
@@ -227,7 +227,7 @@ extension Air {
         replanAdvertisers()
     }
 
-    /// A scan's duration is over, or its period begins again.
+    /// A scan's duration is over, or its next period begins.
     mutating func stepScanner(_ slot: Int) {
         if controllers[slot].scanner.isEnabled {
             controllers[slot].stopScanning(at: now)

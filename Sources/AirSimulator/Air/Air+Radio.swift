@@ -15,7 +15,7 @@ extension Air {
         return usage
     }
 
-    /// Stops everything that a controller does, without a word to host or peers.
+    /// Stops everything that a controller does, without events or packets.
     mutating func abandonEverything(_ slot: Int) {
         abandonConnections(slot)
         controllers[slot].stopScanning(at: now)

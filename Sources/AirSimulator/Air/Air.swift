@@ -9,8 +9,8 @@ import DequeModule
 /// exchange packets with the timing of real radios, to the microsecond. The same seed and the same inputs give the same
 /// bytes at the same times.
 ///
-/// Time is whatever the caller says: a simulation jumps from `nextDeadline` to `nextDeadline`, and a daemon calls
-/// `advance(to:)` in step with the clock on the wall.
+/// The caller determines the time: a simulation jumps from `nextDeadline` to `nextDeadline`, and a daemon calls
+/// `advance(to:)` in step with the clock.
 public struct Air: Sendable {
     /// Who is behind a deadline.
     enum Actor: Sendable {
@@ -119,7 +119,7 @@ public struct Air: Sendable {
         return controllers[id.slot].id == id ? id.slot : nil
     }
 
-    /// Starts the random numbers again: whatever is left to chance from now on follows from this seed, as if the air had begun
+    /// Starts the random numbers again: all later random decisions follow from this seed, as if the air had begun
     /// with it. So a simulation that has been brought to a point once can be copied and go on in many ways.
     public mutating func reseed(_ new: UInt64) {
         seed = new
@@ -159,7 +159,7 @@ public struct Air: Sendable {
         }
     }
 
-    /// Lets time pass: whatever is due up to and including `time` happens.
+    /// Lets time pass: everything that is due up to and including `time` happens.
     public mutating func advance(to time: Duration) {
         let target = Microseconds(time)
         while let (actor, deadline) = deadlines.popActor(dueBy: target) {
@@ -219,7 +219,8 @@ public struct Air: Sendable {
         emit(.packetDropped(controllers[slot].id, reason: reason))
     }
 
-    /// Notes that a host takes a random address. The holders of the same are told of once, not each time that one repeats it.
+    /// Notes that a host takes a random address. The holders of the same address are reported once, not each time that one
+    /// repeats it.
     mutating func noteUse(of address: DeviceAddress, _ slot: Int) {
         guard !controllers[slot].hasTaken(address) else { return }
         for other in controllers where other.isAttached && other.id.slot != slot && other.hasTaken(address) {

@@ -55,7 +55,7 @@ extension Air {
     /// How many packets may wait to be asked for; then the oldest are forgotten.
     static let recordLimit = 65_536
 
-    /// Begins or ends to note every packet on the air for `nextAirPacket()`. Meanwhile every event is simulated packet
+    /// Begins or ends to note every packet on the air for `nextAirPacket()`. While it does, every event is simulated packet
     /// by packet, whether or not anyone hears it; what the hosts see is the same.
     public mutating func recordPackets(_ isWanted: Bool) {
         guard isWanted != recordsPackets else { return }

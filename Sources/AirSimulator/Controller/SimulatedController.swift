@@ -3,7 +3,7 @@ import ByteCoding
 
 /// One controller: what its host has set, and what it has for its host.
 ///
-/// It holds state; `Air` runs it, since whatever a controller does involves others.
+/// It holds state; `Air` runs it, since all that a controller does involves others.
 struct SimulatedController: Sendable {
     /// A connection as this controller knows it.
     struct Connection: Sendable {
@@ -147,7 +147,7 @@ struct SimulatedController: Sendable {
     /// How many of the controller's buffers are free.
     var freeBuffers: Int { connections.reduce(Int(configuration.dataBuffers.count)) { $0 - $1.usedBuffers } }
 
-    /// Whether the host keeps up with what it is told.
+    /// Whether the host keeps up with its events and data.
     var hasRoomForEvents: Bool { outbox.count < Self.outboxLimit }
 
     /// Whether the host would take another data packet.

@@ -147,7 +147,7 @@ extension LinkLayerConnection {
         case (.features, .features): report(.remoteFeatures(status, []), to: role)
         case (.connectionParameters, .parameters(let wanted)):
             if role == .central, status == .unsupportedRemoteFeature {
-                // The peripheral cannot be asked, so it is told.
+                // The peripheral does not know the request: the change is announced without one.
                 announce(wanted, at: now)
                 return
             }

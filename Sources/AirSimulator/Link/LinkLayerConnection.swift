@@ -158,7 +158,7 @@ struct LinkLayerConnection: Sendable {
         return min(procedure, termination)
     }
 
-    /// Runs whatever is due by `now`; `context` is for the case that a connection event begins.
+    /// Runs everything that is due by `now`; `context` is for the case that a connection event begins.
     mutating func step(at now: Microseconds, context: EventContext) {
         switch phase {
         case .betweenEvents: if requiresEvents, nextAnchor <= now { beginEvent(context) }

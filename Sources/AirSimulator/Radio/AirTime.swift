@@ -1,6 +1,6 @@
 import BluetoothHCI
 
-/// How long things take on the air.
+/// How long packets take on the air.
 ///
 /// Source: Core 5.4, Vol 6, Part B, 2.1 and 2.2 (packet formats), 4.1 (inter frame space), Part A, 3.3 (modulation).
 enum AirTime {

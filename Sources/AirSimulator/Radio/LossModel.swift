@@ -2,7 +2,7 @@
 public enum LossModel: Hashable, Sendable {
     /// Every packet arrives.
     case none
-    /// Each packet is lost with the same probability, whatever happened to the ones before.
+    /// Each packet is lost with the same probability, independent of earlier ones.
     case uniform(probability: Double)
     /// Losses come in bursts, as with a hand over an antenna or a Wi-Fi neighbour.
     case bursty(GilbertElliott)

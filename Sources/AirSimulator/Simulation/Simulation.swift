@@ -86,7 +86,7 @@ public struct Simulation {
         _ body: (inout Host) throws -> Result
     ) rethrows -> Result? {
         guard entries.indices.contains(id.index) else { return nil }
-        // The host leaves its place meanwhile, so that it is not copied when it changes.
+        // The host leaves its place for the call, so that it is not copied when it changes.
         var taken: any HCIHost = AbsentHost()
         swap(&taken, &entries[id.index].host)
         guard var host = taken as? Host else {

@@ -16,7 +16,7 @@ public struct PowerSupply: Sendable {
         public let isCharging: Bool
     }
 
-    /// Why a battery says nothing.
+    /// Why a battery cannot be read.
     public struct Failure: Error, Sendable, Equatable, CustomStringConvertible {
         public let description: String
     }

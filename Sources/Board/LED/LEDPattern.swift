@@ -43,7 +43,7 @@ public struct LEDPattern: Sendable {
     public private(set) var nextDeadline: Duration?
     private var startTime: Duration = .zero
 
-    /// An LED that says nothing.
+    /// An LED without a pattern.
     public init() {
         signal = .idle
         isLit = false
@@ -57,7 +57,7 @@ public struct LEDPattern: Sendable {
         look(at: now)
     }
 
-    /// Lets time pass. However late, the LED is then as it should be at that time.
+    /// Lets time pass. After any delay, the LED is as it should be at that time.
     public mutating func advance(to now: Duration) {
         guard let nextDeadline, nextDeadline <= now else { return }
         look(at: now)

@@ -1,6 +1,6 @@
 import PebbleWatch
 
-/// One program's conversation with the watch: lines in, lines out, whatever carries them.
+/// One program's conversation with the watch: lines in, lines out, over any carrier.
 ///
 /// Each line is a request and gets one answer, in order; after `events`, lines of events come in between. Nothing grows
 /// without bound: a line that is too long is passed over and refused, and events that find no room are counted and lost.
@@ -36,7 +36,7 @@ package struct ControlConversation: Sendable {
         inbound += bytes
     }
 
-    /// What a line comes to.
+    /// The result of a line.
     package enum Item: Sendable {
         /// The answer is known already.
         case answered(ControlAnswer)

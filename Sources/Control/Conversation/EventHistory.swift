@@ -53,7 +53,7 @@ package struct EventHistory: Sendable {
         return event
     }
 
-    /// The lines of all kept events after a number, in their order; how many are not kept any more is told first.
+    /// The lines of all kept events after a number, in their order; the number of those not kept any more comes first.
     package func lines(after sequence: UInt64, at now: Duration) -> [UInt8] {
         var events = recent[start...].compactMap { $0?.event }.filter { $0.sequence > sequence }
         let oldest = events.first?.sequence ?? last + 1

@@ -129,7 +129,7 @@ struct ControlEventDeclaration {
     }
 }
 
-/// The variants of an event that says different things: its field `name` says which.
+/// The variants of an event with several meanings: its field `name` says which.
 protocol ControlEventVariant: RawRepresentable<String>, CaseIterable, Sendable {
     /// The event.
     static var event: ControlEventName { get }

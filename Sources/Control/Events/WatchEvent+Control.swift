@@ -4,7 +4,7 @@ import PebbleProtocol
 import PebbleWatch
 
 extension WatchEvent {
-    /// What programs are told of the event; nil for what only matters to a person who looks for a fault.
+    /// What programs get of the event; nil for what only matters to a person who looks for a fault.
     func control(at now: Duration) -> ControlEventFields? {
         switch self {
         case .started(let capabilities): .init(.started, ControlEvents.Started(capabilities))

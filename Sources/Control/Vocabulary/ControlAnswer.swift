@@ -6,7 +6,7 @@ import PebbleWatch
 package struct ControlAnswer: Sendable, Equatable {
     /// Why it was not done; nil if it was.
     package let error: ControlFailure?
-    /// The number of the last event before what was carried out. What comes of it has higher numbers.
+    /// The number of the last event before what was carried out. Its results have higher numbers.
     package let sequence: UInt64?
     /// What the answer has beside that, which the command's `Answer` declares.
     let values: [String: ControlValue]
@@ -138,7 +138,7 @@ package struct ControlReply<Answer: ControlObject>: Sendable {
 
 /// One JSON object on one line.
 enum JSONLine {
-    /// Fields in the order of their names, so that a line is the same wherever it is written.
+    /// Fields in the order of their names, so that every program writes the same line.
     static func bytes(_ value: some Encodable) -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

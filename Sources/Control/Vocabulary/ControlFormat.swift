@@ -279,6 +279,6 @@ extension ControlRequest.Invalid {
 }
 
 extension String {
-    /// Enough of what somebody wrote to know it again.
+    /// Enough of the text for its writer to recognise it.
     var abbreviated: String { count > 40 ? prefix(40) + "…" : self }
 }

@@ -3,7 +3,7 @@
 /// Its fields are declared once, in `declare(_:)`. What reads, what writes and what describes such an object are three
 /// visitors of that declaration, so that none of them can know other fields than the rest.
 package protocol ControlObject: Codable, Sendable, Equatable {
-    /// An object whose fields have the values that they have before somebody sets them.
+    /// An object whose fields have the values that they have at first.
     static var blank: Self { get }
 
     /// Tells a visitor every field: its name on the wire, where its value is kept, its format, and what it says.
@@ -177,7 +177,7 @@ struct FieldDescriber: FieldVisitor {
     }
 }
 
-/// Reads an object's fields from what somebody sent.
+/// Reads an object's fields from a request.
 struct FieldReader: FieldVisitor {
     typealias Failure = any Error
 

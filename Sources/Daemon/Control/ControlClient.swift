@@ -35,8 +35,8 @@ public struct ControlAddress: Sendable {
         origin = "at \(path)"
     }
 
-    /// Whether what answers is this user's or root's, or stands where no stranger could have put it. What a person types, such
-    /// as a passkey, is for no other program.
+    /// Whether what answers is this user's or root's, or is in a directory where no other user could have put it.
+    /// What a person types, such as a passkey, is for no other program.
     fileprivate func isTrusted(_ connection: borrowing UnixConnection) -> Bool {
         connection.peerUser.map(TrustedUsers.numbers().contains) ?? false || PrivateDirectory.isOutOfReachOfOthers(path)
     }

@@ -17,7 +17,7 @@ extension ControlProgram {
         paths.serial = configuration.serialPortPath.map(Self.wholePath)
     }
 
-    /// A path that means the same wherever the program that reads it has been started.
+    /// A path that means the same in every working directory.
     private static func wholePath(_ path: String) -> String {
         guard !path.hasPrefix("/"), let directory = getcwd(nil, 0) else { return path }
         defer { free(directory) }

@@ -5,7 +5,7 @@ import Logging
 import PebbleWatch
 import WatchStorage
 
-/// The control socket of a running watch: programs of this user connect, ask, and are told what happens.
+/// The control socket of a running watch: programs of this user connect, send commands, and get events.
 ///
 /// It lives in the loop like everything else. A program that does not read holds up only itself: what it asked for is
 /// not read any further, and events that it does not take are lost.
@@ -36,13 +36,13 @@ public final class ControlSocket: LoopMember {
     private let store: SQLiteStore?
     private let log: Logger
     private var history = EventHistory()
-    /// What programs are told of this process.
+    /// What programs get to know of this process.
     var program: ControlProgram
     private var clients: [Client] = []
     private var listenerToken: PollSet.Token?
     private var acceptPauseEnds: Duration?
 
-    /// Listens from now on, so that whatever is wrong with the path shows at once.
+    /// Listens from now on, so that an error of the path shows at once.
     /// - Parameter store: what a backup is a copy of; nil for a watch that keeps nothing.
     package init(
         path: String,
@@ -108,7 +108,7 @@ public final class ControlSocket: LoopMember {
                 remove(client)
                 continue
             }
-            // One that stopped for want of room goes on when there is some; one that used up its share, at once.
+            // One that stopped for want of room continues when there is some; one that used up its share, at once.
             if client.isBehind, client.stream.hasRoom { isBusy = true }
         }
         return isBusy

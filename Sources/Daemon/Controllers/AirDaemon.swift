@@ -29,7 +29,7 @@ public final class AirDaemon {
     public let port: UInt16?
     private let loop: EventLoop
 
-    /// Makes the adapters and opens the port, so that whatever is wrong shows at once.
+    /// Makes the adapters and opens the port, so that an error shows at once.
     /// - Parameter adapterIsReady: is told the name and the address of each adapter as soon as the kernel has it.
     public init(
         _ configuration: AirDaemonConfiguration,

@@ -131,7 +131,7 @@ final class DeveloperPort: LoopMember {
 
     /// Puts a tool that has begun to speak at the end of the queue.
     private func take(_ socket: consuming FileDescriptor) {
-        // The first of those who wait has the place as good as taken, if it is free.
+        // A free place counts as taken by the first one that waits.
         guard queue.count < Self.queueLimit + (client == nil ? 1 : 0) else {
             return log.warning("a tool is turned away from the emulator's port: \(Self.queueLimit) wait already")
         }

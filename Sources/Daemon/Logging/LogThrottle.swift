@@ -84,7 +84,7 @@ struct LogThrottle: Sendable {
 
     /// How many words tell kinds of lines apart.
     private static let wordsOfKind = 5
-    /// A word that is longer is a phone's, or somebody's.
+    /// A longer word is from a phone or a person.
     private static let longestWord = 24
 
     /// The words that a line begins with, and the link that it is about.
@@ -105,7 +105,7 @@ struct LogThrottle: Sendable {
                 bare.count <= longestWord && bare.allSatisfy { $0.isASCII && ($0.isLetter || $0 == "'" || $0 == "-") }
             words.append(isOrdinary ? bare : "#")
             guard bare.count < word.count else { continue }
-            // “session 3:” is whose line it is, and no more.
+            // “session 3:” says whose line it is, and is no part of the kind.
             if words == ["session", "#"] {
                 words = []
                 continue

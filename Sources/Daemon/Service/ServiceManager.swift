@@ -41,7 +41,7 @@ public final class ServiceManager {
         self.watchdogTimeout = watchdogTimeout.flatMap { $0 > .zero ? $0 : nil }
     }
 
-    /// Tells it something, such as `READY=1`; several lines are several things.
+    /// Tells it something, such as `READY=1`; several lines are several variables.
     /// - Returns: whether it was told. A manager that does not listen is not waited for.
     @discardableResult
     public func tell(_ lines: String...) -> Bool {

@@ -40,7 +40,7 @@ final class ServiceReporter: LoopMember {
         report(at: now)
     }
 
-    /// Before the loop waits, so that what has just happened is not told only when the next thing happens.
+    /// Before the loop waits, so that a change is not reported only with the next one.
     func moveOutput(at now: Duration) -> Bool {
         report(at: now)
         return false
@@ -106,8 +106,8 @@ extension OnAir {
 }
 
 extension WatchEvent {
-    /// Whether what a person wants to know of the watch at a glance may have changed: what is on the air, who is connected,
-    /// whether somebody can pair.
+    /// Whether the line of status for the service manager may have changed: what is on the air, who is connected, whether a
+    /// phone can pair.
     var concernsStatus: Bool {
         switch self {
         case .started, .failed, .advertising, .connected, .disconnected, .pairable, .pairingPrompt, .paired,

@@ -72,7 +72,7 @@ public final class WatchDaemon {
     private let capture: PacketCapture?
     private let store: SQLiteStore?
 
-    /// Prepares everything that can be prepared before the watch starts, so that whatever is wrong shows at once.
+    /// Prepares everything that can be prepared before the watch starts, so that an error shows at once.
     /// - Parameter handleEvent: is given everything that happens on the watch, in order, after it has been logged.
     public init(
         _ configuration: WatchDaemonConfiguration,

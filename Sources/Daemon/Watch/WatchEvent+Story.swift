@@ -19,7 +19,7 @@ public struct StoryLine: Sendable {
     /// The line for a log that more people may read, if there is something in it that is not for them.
     public var discretion = Discretion.none
 
-    /// What of a line is not for everybody who reads logs.
+    /// The part of a line that is not for every reader of the log.
     public enum Discretion: Sendable {
         case none
         /// What people say and do: messages, titles, callers. The line without it; a user who asks for details has it all.
@@ -287,7 +287,7 @@ extension PairingPrompt.Kind {
 }
 
 extension Loggers {
-    /// Logs a line under its layer, without what is not for everybody who reads logs.
+    /// Logs a line under its layer, without the part that is not for every reader of the log.
     public func log(_ line: StoryLine) {
         let logger = self[line.layer]
         // Words cost more than all else about a line.

@@ -4,7 +4,7 @@ import Logging
 
 /// A controller outside this process, reached through a transport, with the host on top of it.
 ///
-/// An adapter of this machine that was unplugged is known again by its address, whatever the kernel then calls it.
+/// An adapter of this machine that was unplugged is recognised by its address, under any name of the kernel's.
 public final class RemoteController: LoopMember {
     /// What happens when the controller cannot be reached or its connection is lost.
     public enum LossPolicy: String, CaseIterable, Sendable {

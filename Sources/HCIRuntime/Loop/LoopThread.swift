@@ -42,7 +42,7 @@ final class LoopThread<Host: LoopHost & SendableMetatype>: Sendable {
             try await withCheckedThrowingContinuation { end in
                 queue.async {
                     let outcome = Result { try confined.loop.run() }
-                    // The loop does nothing more: the callers that still wait are told so.
+                    // The loop has ended: the callers that still wait get an error.
                     for job in mailbox.close() { job(nil) }
                     atEnd()
                     end.resume(with: outcome)

@@ -2,7 +2,7 @@ import Glibc
 import Logging
 
 /// Notices that nothing reads the process's output any more, as in `cairn run 2>&1 | head`, and brings the loop to a clean end:
-/// phones are told goodbye, and no socket is left behind.
+/// phones are disconnected, and no socket is left behind.
 ///
 /// Only pipes are looked at. What a service manager gives a process is a socket or a file, and whether a program reads the
 /// journal does not matter to the watch.
@@ -28,7 +28,7 @@ package final class OutputReader: LoopMember {
     package func start(at now: Duration) {}
 
     package func addPollRequests(to set: inout PollSet) {
-        // Nothing is asked for: that the other end is closed is told all the same.
+        // No event is asked for: the kernel reports a closed other end all the same.
         tokens = descriptors.map { set.add($0, reading: false, writing: false) }
     }
 

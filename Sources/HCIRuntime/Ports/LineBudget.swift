@@ -1,11 +1,11 @@
 /// How many lines of one kind may be told: a token bucket.
 ///
 /// A line takes a token, and tokens come back at an even pace. When none is left, the budget closes: lines are left out, and
-/// counted, until half of the tokens are back. So a flood is told as a burst now and then, with a count between.
+/// counted, until half of the tokens are back. So a flood is logged as a burst now and then, with a count between.
 package struct LineBudget: Sendable {
-    /// What becomes of a line.
+    /// What is done with a line.
     package enum Decision: Equatable, Sendable {
-        /// It is told. Before it, say how many were left out since the last one, if any were.
+        /// It is logged. Before it, say how many were left out since the last one, if any were.
         case tell(leftOut: Int?)
         case leaveOut
     }

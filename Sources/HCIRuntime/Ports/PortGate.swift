@@ -152,7 +152,7 @@ package final class PortGate {
     ) {
         let bytes = caller.firstBytes()
         guard bytes.count == PortProtocol.firstByteCount || !hasMore else { return silent.append(caller) }
-        // One that leaves without a word needs no line.
+        // A connection that closes without a byte needs no line.
         guard !bytes.isEmpty else { return }
         switch speaks.verdict(on: bytes) {
         case .welcome:

@@ -65,7 +65,7 @@ package final class PrivateSocket {
     private static func removeStaleSocket(_ path: String) throws(SystemError) {
         var status = stat()
         guard lstat(path, &status) == 0 else { return }
-        // Anything but a socket is somebody's file, and not ours to remove.
+        // Anything but a socket is a user's file, and not ours to remove.
         guard status.st_mode & S_IFMT == S_IFSOCK else { throw SystemError(code: EEXIST) }
         guard !isAnswered(path) else { throw SystemError(code: EADDRINUSE) }
         guard unlink(path) == 0 || errno == ENOENT else { throw .last }
@@ -77,7 +77,7 @@ package final class PrivateSocket {
     }
 
     private static func explain(_ error: PrivateFileError, _ path: String, _ purpose: Purpose) -> ProgramError {
-        // That there is no such directory is said by the attempt to make the socket.
+        // The attempt to make the socket reports a missing directory.
         guard let advice = error.advice else { return explain(SystemError(code: error.code), path, purpose) }
         return ProgramError(
             .cannotCreate,

@@ -4,7 +4,7 @@ import BluetoothHCI
 public enum AdapterReference: Hashable, Sendable {
     /// The one that the kernel calls `hci` and this number. Numbers change when adapters come and go.
     case index(UInt16)
-    /// The one with this public address, whatever it is called.
+    /// The one with this public address, under any name.
     case address(DeviceAddress)
     /// The first that can be used.
     case first

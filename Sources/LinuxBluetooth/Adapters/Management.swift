@@ -99,7 +99,7 @@ enum Management {
     }
 }
 
-/// A socket of the management interface. Anyone may ask most things; some need CAP_NET_ADMIN.
+/// A socket of the management interface. Any user may send most commands; some need CAP_NET_ADMIN.
 struct ManagementSocket: ~Copyable {
     /// How long the kernel may take to answer. It answers what is asked here from memory.
     private static let patienceMilliseconds: Int32 = 1000

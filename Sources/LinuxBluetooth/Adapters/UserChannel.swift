@@ -25,8 +25,8 @@ public enum UserChannel {
     static let receiveBuffer: Int32 = 32 << 20
 
     /// Opens an adapter: turns its radio on and switches it off first if need be, but takes it from no other program.
-    /// - Parameter reclaims: this process had the adapter before. BlueZ's daemon takes whatever is plugged in, so what comes
-    ///   back is taken back.
+    /// - Parameter reclaims: this process had the adapter before. BlueZ's daemon takes every adapter that is plugged in,
+    ///   so an adapter that comes back is taken from it.
     public static func open(
         _ reference: AdapterReference,
         reclaims: Bool = false

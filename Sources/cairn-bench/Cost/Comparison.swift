@@ -23,7 +23,7 @@ struct Ratio: Encodable {
 }
 
 extension Comparison {
-    /// Runs both in turns, so that what the machine does meanwhile hits both.
+    /// Runs both in turns, so that other load of the machine affects both.
     func measure(_ effort: Effort) throws -> Ratio {
         var baseline = Stopwatch(try self.baseline())
         var compared = Stopwatch(try self.compared())

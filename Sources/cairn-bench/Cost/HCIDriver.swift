@@ -21,7 +21,7 @@ extension Watch: DrivableHost {
 /// Plays the controller, and the peer behind it, for a host with one connection: feeds it HCI packets and takes those
 /// that it sends. In steady state it allocates nothing itself.
 struct HCIDriver<Host: DrivableHost> {
-    /// The host. Whatever is called on it directly may leave packets for `takePackets`.
+    /// The host. Calls on it may leave packets for `takePackets`.
     var host: Host
     private(set) var now: Duration
     private let connection: ConnectionHandle

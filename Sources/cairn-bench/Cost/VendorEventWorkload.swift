@@ -12,7 +12,7 @@ struct VendorEventWorkload: Workload {
         let taken = try pair.takeWatch()
         watch = taken.watch
         now = taken.now
-        // The first one is told of.
+        // The first one is reported.
         watch.receive(event[...], at: now)
         while watch.nextEvent() != nil {}
     }

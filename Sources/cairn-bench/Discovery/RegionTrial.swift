@@ -7,7 +7,7 @@ import SeededRandomness
 /// a dictionary of the app is acknowledged. iOS gives an app ten seconds for that.
 ///
 /// With an absence, the phone is carried away as soon as the app has ended, and the first time is that since its return: the
-/// watch has become slow meanwhile.
+/// watch advertises slowly by then.
 struct RegionTrial: Sendable {
     /// What a trial begins with.
     struct Scene {

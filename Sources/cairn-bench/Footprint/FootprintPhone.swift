@@ -65,7 +65,7 @@ struct FootprintPhone: LoopHost {
     var isShutDown: Bool { true }
 }
 
-/// The witness of a ``FootprintTrial``: it listens without a pause, and says when it hears somebody advertise.
+/// The witness of a ``FootprintTrial``: it listens without a pause, and says when it hears an advertisement.
 struct FootprintScanner: LoopHost {
     private var host: LEHost
     /// The latest time that was handed in.

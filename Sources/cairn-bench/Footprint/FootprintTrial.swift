@@ -9,7 +9,7 @@ import PebblePhone
 
 /// A watch in a process of its own, on a simulated air of this process, with a phone that listens there.
 ///
-/// Whatever is measured is measured from outside: an advertisement counts when a scanner on the air has heard it, memory and
+/// Everything is measured from outside: an advertisement counts when a scanner on the air has heard it, memory and
 /// processor time are the kernel's figures. Air and phone take their own processor time, in this process.
 final class FootprintTrial: LoopMember {
     /// What is looked at.

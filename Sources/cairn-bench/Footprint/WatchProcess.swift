@@ -21,7 +21,7 @@ struct WatchProcess: ~Copyable {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        // The bench catches signals by blocking them; its child shall not inherit that.
+        // The bench catches signals by blocking them; its child must not inherit that.
         var mask = sigset_t()
         sigemptyset(&mask)
         posix_spawnattr_setsigmask(&attributes, &mask)

@@ -5,7 +5,7 @@ import PebblePhone
 import PebbleProtocol
 import SeededRandomness
 
-/// A phone whose app sends a dictionary to the watch as soon as it can, and notes when what happened.
+/// A phone whose app sends a dictionary to the watch as soon as it can, and records the time of each event.
 struct EagerPhone: HostOwner {
     /// When the phone got how far, since `expectMessage()`.
     struct Milestones: Sendable {

@@ -2,7 +2,7 @@ import Daemon
 import HCIRuntime
 import Settings
 
-/// Everything that was said about a watch, wherever it was said.
+/// All settings of a watch, from every layer.
 struct RunConfiguration {
     /// The settings that have a value.
     let values: [SettingValue]

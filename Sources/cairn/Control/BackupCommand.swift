@@ -9,8 +9,8 @@ struct BackupCommand: ParsableCommand {
         commandName: "backup",
         abstract: "Copy everything that a watch remembers into one file.",
         discussion: """
-            The watch may run meanwhile. The file has its identity and keys: only its owner can read it, and it is to be kept as safe as \
-            the state directory. Of a watch that does not run, name the state directory; the service that runs needs no name.
+            The watch may be running. The file has its identity and keys: only its owner can read it, and it is to be kept as \
+            safe as the state directory. Of a watch that does not run, name the state directory; the service that runs needs no name.
 
               cairn backup watch.backup --state ~/.cairn
               sudo cairn backup watch.backup

@@ -7,7 +7,7 @@ extension ControlEventName {
     /// Every name, as people are told.
     static let list = allCases.map(\.rawValue).joined(separator: ", ")
 
-    /// The event of a name that somebody typed.
+    /// The event of a name that was typed.
     static func argument(_ text: String) throws -> ControlEventName {
         guard let name = ControlEventName(rawValue: text) else {
             throw ValidationError(

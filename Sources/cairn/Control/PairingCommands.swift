@@ -65,7 +65,7 @@ struct OOBCommand: ParsableCommand {
         abstract: "Exchange secrets with a phone out of band, for its next pairing.",
         discussion: """
             Without an argument, makes the watch's secrets and prints them: AD structures in hexadecimal, as on an NFC tag. \
-            Hand them to the phone in a way that nobody else can see. With an argument, takes what the phone made.
+            Hand them to the phone in a way that no one else can see. With an argument, takes what the phone made.
 
             EXAMPLES
 

@@ -74,7 +74,7 @@ struct WatchReference: ParsableArguments {
         try ask(command) { Command.words(for: $0.content) }
     }
 
-    /// Gives a command whose fields somebody typed, and prints what its declaration has to say about the answer.
+    /// Sends a command whose fields were typed, and prints what its declaration has to say about the answer.
     func ask<Command: ControlCommand>(words: [String: String], as type: Command.Type) throws {
         try Console.run { () throws(ProgramError) in
             var client = try connect()

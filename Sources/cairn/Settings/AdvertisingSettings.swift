@@ -6,7 +6,7 @@ import Settings
 enum AdvertisingSettings: SettingGroup {
     static let title = "ADVERTISING"
     static let settings: [Setting<RunPlan>] = [
-        // A board is met by iPhones: without a word about it, it advertises as they like best.
+        // A board is used with iPhones: by default it advertises as Apple's guidelines ask.
         Setting(
             "advertising.policy",
             option: "advertising",

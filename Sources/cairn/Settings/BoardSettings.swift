@@ -135,7 +135,7 @@ enum BoardSettings: SettingGroup {
         }
     }
 
-    /// Refuses lines that would be two things.
+    /// Refuses GPIO lines that have two uses.
     static func conflict(in plan: RunPlan) -> SettingConflict? {
         let board = plan.process.board
         let buttons = BoardHardware.Button.allCases.map { ("gpio.\($0.rawValue)", board.buttons[$0]) }

@@ -2,7 +2,7 @@ import BluetoothHCI
 import PebbleWatch
 import Settings
 
-/// The watch itself, whatever it runs on.
+/// The watch itself, on any machine.
 ///
 /// The personality is the first that says something about the watch: it makes the watch that all others change.
 enum WatchSettings: SettingGroup {

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from rig.waiting import within
 
-#: Everything a page can try by itself. A fetch whose answer it may not read is sent all the same; a form needs no permission of
+#: The requests that a page can make. A fetch whose answer it may not read is sent all the same; a form needs no permission of
 #: any kind; a socket begins with a handshake; WebRTC dials a TCP candidate of the page's choice.
 PAGE = """<!doctype html><title>a page</title>
 <iframe name="sink"></iframe>
@@ -54,7 +54,7 @@ def chromium() -> str:
 
 @contextlib.asynccontextmanager
 async def visited_page(port: int, body: bytes, folder: Path) -> AsyncIterator[None]:
-    """Has somebody visit a page that sends `body` to a port of this machine; returns when the page has tried everything."""
+    """Has the browser visit a page that sends `body` to a port of this machine; returns when the page has tried everything."""
     done = asyncio.Event()
     loop = asyncio.get_running_loop()
     page = (PAGE % {"port": port, "bytes": list(body)}).encode()

@@ -64,7 +64,7 @@ def pairing_requests(phone: BarePhone, number: int) -> None:
 
 
 def attribute_errors(phone: BarePhone, number: int) -> None:
-    """Answers that nobody asked for, and requests for what is not there."""
+    """Answers without a request, and requests for what is not there."""
     phone.send_frame(ATTRIBUTES, struct.pack("<BBHB", 0x01, 0x08, number & 0xFFFF, 0x0A))
     phone.send_frame(ATTRIBUTES, struct.pack("<BH", 0x1E, number & 0xFFFF))
 

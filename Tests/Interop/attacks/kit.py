@@ -29,13 +29,13 @@ OWNER_IRK = ANDROID_IRK
 STRANGER = "E2:00:00:00:00:02"
 OTHER_IRK = bytes.fromhex("0badc0de0badc0de0badc0de0badc0de")
 
-#: How long an attacker waits for what he must not get.
+#: How long an attacker waits for an answer that he must not get.
 PATIENCE = 3.0
 
 
 @dataclass
 class Scene:
-    """A watch, somebody at its buttons, and the air around it."""
+    """A watch, a person at its buttons, and the air around it."""
 
     room: Controllers
     folder: Path
@@ -81,7 +81,7 @@ class Scene:
         await self.room.phone.detached()
 
     async def take_possession(self, *, with_a_yes: bool = False) -> None:
-        """The owner pairs, has a session, and goes. `with_a_yes`: somebody at the watch has to agree."""
+        """The owner pairs, has a session, and goes. `with_a_yes`: a person at the watch has to agree."""
         async with self.owner() as phone:
             session = host_session(phone)
             watch = await phone.connect(ADDRESS)
@@ -97,7 +97,7 @@ class Scene:
             await self.control.event("disconnected")
 
     async def owner_is_served(self) -> None:
-        """The owner comes back with his key, and has a session: whatever was tried has cost him nothing."""
+        """The owner comes back with his key, and has a session: no attack has cost him anything."""
         seen = len(self.watch.lines)
         async with self.owner() as phone:
             session = host_session(phone)

@@ -1,4 +1,4 @@
-"""What can be sent to the ports of a running watch by whoever is on the machine."""
+"""What other users and programs of the machine can send to the ports of a running watch."""
 
 from __future__ import annotations
 
@@ -62,12 +62,12 @@ def try_as_stranger(port: int, sent: bytes, seconds: float = 3) -> bytes:
 
 
 def flee_as_stranger(port: int, sent: bytes) -> None:
-    """The same by somebody who closes at once: the kernel then shows the socket as nobody's, which looks like root's."""
+    """The same by a user who closes at once: the kernel then shows the socket without an owner, which looks like root's."""
     _as_stranger(port, sent, "exec 3>&-")
 
 
 def _as_stranger(port: int, sent: bytes, then: str) -> str:
-    # The interpreter of the tests may be where only its owner can go; the shell is everybody's.
+    # The interpreter of the tests may be where only its owner can go; every user may run the shell.
     words = "".join(f"\\x{byte:02x}" for byte in sent)
     result = subprocess.run(
         ["/bin/bash", "-c", f"exec 3<>/dev/tcp/127.0.0.1/{port} && printf '{words}' >&3 && {then}"],

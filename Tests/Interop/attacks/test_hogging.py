@@ -81,7 +81,7 @@ async def test_the_owner_comes_beside_an_idle_stranger(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 async def test_an_idle_stranger_is_sent_away(tmp_path: Path) -> None:
-    """Nobody else is there: the stranger's link ends after 30 s, and status, log and events say why."""
+    """The owner is away: the stranger's link ends after 30 s, and status, log and events say why."""
     async with owned(tmp_path) as place, place.stranger() as stranger:
         idle = await stranger.connect(ADDRESS)
         start = time.monotonic()

@@ -1,4 +1,4 @@
-"""The clients by name, and what they say to a watch once they are connected."""
+"""The clients by name, and their messages to a watch once they are connected."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Client(Protocol):
         """The app is killed and started again."""
 
     def link_lost(self) -> None:
-        """The system says that the link is gone, which nobody wanted. The app runs on."""
+        """The system says that the link was lost. The app runs on."""
 
     def phone_restarted(self) -> None:
         """The phone was off, and the app starts with it."""
@@ -74,7 +74,7 @@ KINDS = {
 
 @contextlib.asynccontextmanager
 async def phone_of(kind: Kind, world: World) -> AsyncIterator[tuple[Handset, Client]]:
-    """A phone with the client on it, until the end of the block; by then nothing may have gone wrong behind the scenes."""
+    """A phone with the client on it, until the end of the block; by then there may be no error that the test did not see."""
     async with kind.handset.on(world.port, world.folder, world.detached) as handset:
         client = kind.app(handset)
         yield handset, client
@@ -82,7 +82,7 @@ async def phone_of(kind: Kind, world: World) -> AsyncIterator[tuple[Handset, Cli
 
 
 def check(handset: Handset, client: Client) -> None:
-    """Nothing has gone wrong that the client did not notice."""
+    """Fails if there was an error that the client did not notice."""
     if isinstance(handset, Android):
         assert handset.lost == []
     assert client.violations == []

@@ -1,8 +1,8 @@
 """Gadgetbridge 0.83 on Android: with its own GATT server (the default), and in its GATT-client-only mode.
 
 Watch-over-BLE sections 5.5 and 5.6, and for its PPoGATT 4.9. Names in `backquotes` are Gadgetbridge's own. It is the
-plainest of the clients: no windows, no retransmission, no check of what comes in, and nobody asks for a bond but the
-watch, with its Security Request.
+plainest of the clients: no windows, no retransmission, no check of what comes in, and only the watch asks for a
+bond, with its Security Request.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ class PebbleLESupport:
         self.violations: list[Violation] = []
         self.on_bytes: Callable[[bytes], None] = lambda _: None
         self.on_closed: Callable[[Exception], None] = lambda _: None
-        #: The first packet, whatever it was: for Gadgetbridge the watch is connected now.
+        #: The first packet of any kind: for Gadgetbridge the watch is connected now.
         self.first_packet = asyncio.Event()
         self.may_send = asyncio.Event()
-        #: How long Android takes to send an acknowledgement, when it has other things to do.
+        #: How long Android takes to send an acknowledgement, when it is busy.
         self.acknowledgement_seconds = 0.0
         self._acknowledgements: deque[bytes] = deque()
         self._last_acknowledgement = 0.0
@@ -58,7 +58,7 @@ class PebbleLESupport:
         self._drained.set()
 
     def send(self, stream: bytes) -> None:
-        """`sendDataToPebble`: in pieces of the MTU less four bytes, one after the other, whatever is still under way."""
+        """`sendDataToPebble`: in pieces of the MTU less four bytes, one after the other, even while another is under way."""
         if not self.may_send.is_set():
             raise Closed("Gadgetbridge is mute: the watch's Reset Request had no version")
         size = min(self.mtu, MAXIMUM_MTU) - 4

@@ -1,4 +1,4 @@
-"""Phones without apps: what Android and iOS do with a watch by themselves, whatever app asks them."""
+"""Phones without apps: what Android and iOS do with a watch by themselves, for any app."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class Handset:
         self.phone.device.gatt_server.max_mtu = 517
 
     async def switch_off(self) -> None:
-        """The radio goes without a word, as a battery does; every app goes with it."""
+        """The radio stops without a packet, as when the battery is empty; every app stops with it."""
         self._cancel_chores()
         self.link = None
         await self._power.aclose()
@@ -104,7 +104,7 @@ class Handset:
             await self._detached()
 
     def begin(self, chore: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Lets something go on beside what is being awaited, for as long as the link lasts."""
+        """Runs a coroutine in the background for as long as the link lasts."""
         task = asyncio.create_task(chore)
         self._chores.add(task)
         task.add_done_callback(self._ended)
@@ -231,7 +231,7 @@ class Android(Handset):
         return channel
 
     def database_changed(self) -> None:
-        """Whatever an app adds or removes, Android says that everything may have changed."""
+        """For each service that an app adds or removes, Android says that everything may have changed."""
         if self.link is not None:
             self.begin(self.phone.indicate_service_changed(0x0001, 0xFFFF, everybody=True))
 

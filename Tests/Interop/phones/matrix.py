@@ -32,7 +32,7 @@ from .world import World, lossy_air, quiet_room
 PROPERTY = "companion matrix"
 #: Packets lost on the virtual air, in percent.
 LOSS = 5
-#: Stories that are told at the same time. Most of their time is waiting: for a client's pauses, and for the air.
+#: Stories that run at the same time. Most of their time is waiting: for a client's pauses, and for the air.
 STORIES_AT_ONCE = 8
 #: How long one situation may take, which is what the most patient client takes.
 SITUATION_SECONDS = 100
@@ -104,7 +104,7 @@ def cells() -> list[Cell]:
 
 
 class Matrix:
-    """What came of each cell that a run asks for.
+    """The outcome of each cell that a run asks for.
 
     Its stories are told together when the first outcome is asked for; `one_by_one`, each when one of its own is, because
     the rest may be somebody else's.
@@ -139,7 +139,7 @@ class Matrix:
 
 
 def table(words: Mapping[tuple[str, str, str], str]) -> list[str]:
-    """The matrix as lines of text. `words`: what there is to say of a personality, a client and a situation."""
+    """The matrix as lines of text. `words`: the text for a personality, a client and a situation."""
     rows = [["", *SITUATIONS]]
     refusals = []
     for promise in promises():
@@ -177,7 +177,7 @@ class Story:
                 await self._on_lossy_air()
             else:
                 await self._in_quiet_room(situations)
-        except Exception as error:  # whatever a client, a rig or Bumble raises: it belongs to the last situation
+        except Exception as error:  # any error of a client, a rig or Bumble: it belongs to the last situation
             last = next(reversed(self.outcomes), situations[0])
             self._failed(last, error)
 
@@ -243,7 +243,7 @@ class Story:
             await self._handset.pair_in_settings(ADDRESS)
         await self._talk()
         assert await self._handset.is_bonded(ADDRESS)
-        # From now on no user is there to pair, neither at the phone nor, by what is checked later, at the watch.
+        # From now on no user is there to pair, neither at the phone nor at the watch, which is checked later.
         self._handset.person.answer = Answer.REJECT
 
     async def _second_connection(self) -> None:
@@ -277,7 +277,7 @@ class Story:
         await self._talk()
 
     async def _phone_restart(self) -> None:
-        """The phone goes without a word, and comes back under another private address."""
+        """The phone's radio stops without a packet, and it comes back under another private address."""
         seen = len(self._program.lines)
         await self._handset.switch_off()
         await self._program.wait_for_line("advertises for", 20, after=seen)

@@ -30,7 +30,7 @@ class PebbleAppIOS(LibPebble3IOS):
         return await super().connect(address)
 
     async def end(self) -> None:
-        """iOS ends the app, which needs memory for something else; it gets to say goodbye, and the link stays."""
+        """iOS ends the app, which needs memory for something else; it can still send its goodbye, and the link stays."""
         self._runs = False
         await self.disconnect()
 

@@ -89,7 +89,7 @@ class IPhoneWithCompanions:
         return session
 
     async def disconnect(self) -> None:
-        """The user turns the watch off in iOS's own settings: the link ends for everybody."""
+        """The user turns the watch off in iOS's own settings: the link ends for every app."""
         await self.system._iphone.disconnect()
         self.link_lost()
 

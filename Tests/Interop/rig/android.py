@@ -37,7 +37,7 @@ class Lost:
 
 
 class Refused(ConnectionError):
-    """Another operation is under way; what was asked for is not done."""
+    """Another operation is under way; the requested one is not carried out."""
 
 
 class AndroidGATT:
@@ -47,7 +47,7 @@ class AndroidGATT:
         self.lost = lost
         self._link = link
         self._under_way: str | None = None
-        #: What is to be told to the app, in the order in which it arrived.
+        #: Callbacks for the app, in the order in which their packets arrived.
         self._callbacks: asyncio.Queue[Callable[[], Awaitable[None] | None]] = asyncio.Queue()
         #: What ends the operation whose response is awaited.
         self._awaited: Callable[[], Awaitable[None]] | None = None

@@ -69,7 +69,7 @@ class HostedService:
         return self.subscribers[characteristic.handle].att_mtu - 3
 
     def refuse_subscriptions(self, characteristic: gatt.Characteristic) -> None:
-        """Nobody may subscribe, as if the link were not safe enough."""
+        """Subscriptions are refused, as if the link were not secure enough."""
 
         def refuse(bearer: att.Bearer, value: bytes) -> None:
             raise att.ATT_Error(att.ErrorCode.INSUFFICIENT_AUTHENTICATION)
@@ -114,7 +114,7 @@ class Notification:
 
 
 class NotificationCenter(HostedService):
-    """ANCS: notifications by UID, told to whoever subscribes."""
+    """ANCS: notifications by UID, sent to each subscriber."""
 
     #: Those that are followed by how many bytes are wanted.
     LIMITED = (1, 2, 3)
@@ -130,7 +130,7 @@ class NotificationCenter(HostedService):
         self.commands: Mailbox[bytes] = Mailbox("what the watch asked")
         #: How many bytes each part of an answer has; None for as many as fit.
         self.part: int | None = None
-        #: What becomes of an answer before it is cut in parts.
+        #: Changes an answer before it is cut into parts.
         self.spoil: Callable[[bytes], bytes] = lambda answer: answer
         #: What is raised instead of an answer.
         self.refusal: att.ATT_Error | None = None
@@ -159,7 +159,7 @@ class NotificationCenter(HostedService):
         assert await self.subscriptions.take(15, "a subscription to ANCS") == self._source.uuid
 
     def keep(self, notification: Notification) -> int:
-        """An app has shown something of which nobody is told yet."""
+        """An app has shown a notification, but no subscriber is told yet."""
         self._last_uid += 1
         self.notifications[self._last_uid] = notification
         return self._last_uid
@@ -246,7 +246,7 @@ class NotificationCenter(HostedService):
 
 
 class MediaPlayer(HostedService):
-    """AMS: one player, whose attributes are told to whoever registers for them."""
+    """AMS: one player, whose attributes are sent to each client that registers for them."""
 
     def __init__(self, phone: Phone) -> None:
         self.values: dict[tuple[int, int], str] = {}

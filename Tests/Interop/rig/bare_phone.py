@@ -46,13 +46,13 @@ class BarePhone:
         port.controller.on_packet = self._from_watch  # type: ignore[method-assign]
 
     async def cycle(self) -> None:
-        """Connects, opens a session, and is gone."""
+        """Connects, opens a session, and disconnects."""
         self.arrive()
         await self.open_session()
         self.vanish()
 
     def arrive(self, handle: int = HANDLE, address: str = "E1:B0:0B:1E:5A:01") -> None:
-        """Is connected, all of a sudden."""
+        """Is connected, without advertising or scanning."""
         self._handle = handle
         self._answers = Mailbox("what the watch said")
         event = hci.HCI_LE_Connection_Complete_Event(
@@ -79,7 +79,7 @@ class BarePhone:
         self._send_packet(RESET_COMPLETE)
         await self._answers.take(10, "the session's first message", lambda pdu: pdu[0] == NOTIFICATION and pdu[3] & 7 == 0)
     def vanish(self) -> None:
-        """Is gone, for one reason or another."""
+        """Disconnects, for a reason."""
         self._port.on_packet(
             bytes(
                 hci.HCI_Disconnection_Complete_Event(
@@ -98,16 +98,16 @@ class BarePhone:
         self._answers = Mailbox("what the watch said")
 
     def send_frame(self, channel: int, data: bytes) -> None:
-        """An L2CAP frame, whatever is in it."""
+        """An L2CAP frame with any content."""
         frame = struct.pack("<HH", len(data), channel) + data
         self._port.on_packet(bytes(hci.HCI_AclDataPacket(self._handle, 2, 0, len(frame), frame)))
 
     def send_packet(self, packet: bytes) -> None:
-        """A PPoGATT packet, whatever is in it."""
+        """A PPoGATT packet with any content."""
         self._send_packet(packet)
 
     def send_event(self, packet: bytes) -> None:
-        """An HCI packet from the controller, whatever is in it."""
+        """An HCI packet from the controller with any content."""
         self._port.on_packet(packet)
 
     def _send_packet(self, packet: bytes) -> None:

@@ -15,7 +15,7 @@ ALLOWS_JAVASCRIPT = 1 << 3
 
 
 def executable(app: uuid.UUID, name: str, resources: bytes, flags: int) -> bytes:
-    """An app's binary: the header of 130 bytes, code that nothing executes, one relocation."""
+    """An app's binary: the header of 130 bytes, code that is never executed, one relocation."""
     code = bytes(index * 7 & 0xFF for index in range(400))
     header = struct.pack(
         "<8s2B2B2BHII32s32sIIII16sIIH",

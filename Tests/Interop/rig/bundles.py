@@ -16,7 +16,7 @@ PLATFORM = "flint"
 
 
 def executable(app: uuid.UUID, name: str, *, size: int = 3000, seed: int = 0) -> bytes:
-    """An app's binary: its header (pebble-protocol section 20.2), then nothing that means anything."""
+    """An app's binary: its header (pebble-protocol section 20.2), then meaningless bytes."""
     header = struct.pack(
         "<8s2B2B2BHII32s32sIIII16sIIH",
         b"PBLAPP",
@@ -70,6 +70,6 @@ def write_app(path: Path, app: uuid.UUID, name: str) -> tuple[bytes, bytes]:
 
 
 def firmware(version: str, *, size: int = 40_000, hardware: int = HARDWARE) -> bytes:
-    """A firmware image: nothing that means anything, and its metadata at the end."""
+    """A firmware image: meaningless bytes, and its metadata at the end."""
     metadata = struct.pack("<I32s8sBBB", 0x6553F100, version.encode(), b"abcdef", 0, hardware, 1)
     return bytes((index * 13) & 0xFF for index in range(size - len(metadata))) + metadata

@@ -48,7 +48,7 @@ def decode(capture: Path) -> Decoded:
     return Decoded(len(lines), protocols, malformed, att_opcodes)
 
 
-#: What of a link's speed shows in a capture: LE subevents, commands, ATT opcodes and signaling codes.
+#: The packets of a capture that say how fast a link is: LE subevents, commands, ATT opcodes and signaling codes.
 _LE_SUBEVENTS = {"0x01": "connected", "0x0a": "connected", "0x03": "parameters", "0x07": "data length", "0x0c": "PHY"}
 _ATT_OPCODES = {"0x02": "MTU request", "0x03": "MTU response"}
 _COMMANDS = {"0x2013": "parameters wanted"}
@@ -57,7 +57,7 @@ _SIGNALING = {"0x12": "parameters wanted"}
 
 @dataclass(frozen=True)
 class LinkStep:
-    """Something about a link's speed that went over HCI."""
+    """A step that changes a link's speed, as it crossed HCI."""
 
     seconds: float
     what: str
@@ -66,7 +66,7 @@ class LinkStep:
 
 
 def link_steps(capture: Path) -> list[LinkStep]:
-    """What happened to the speed of links, in the order and at the times at which it crossed HCI."""
+    """The steps that changed the speed of links, in the order and at the times at which it crossed HCI."""
     names = (
         *("frame.time_epoch", "bthci_evt.le_meta_subevent", "btatt.opcode", "bthci_cmd.opcode", "btl2cap.cmd_code"),
         *("bthci_evt.le_con_interval", "bthci_evt.le_con_latency", "bthci_evt.le_supv_timeout"),

@@ -1,4 +1,4 @@
-"""L2CAP channels as the phone opens them: Bumble's where they are honest, raw frames where they must not be."""
+"""L2CAP channels as the phone opens them: Bumble's where they keep to the rules, raw frames where they must not."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class RawL2CAP:
         self.commands: Mailbox[tuple[int, int, bytes]] = Mailbox("the watch's signaling commands")
         #: Frames on channels: CID, payload.
         self.frames: Mailbox[tuple[int, bytes]] = Mailbox("the watch's frames")
-        #: Channels that look after themselves, by their CID at the phone.
+        #: Channels that answer by themselves, by their CID at the phone.
         self.channels: dict[int, RawChannel] = {}
         self._manager = connection.device.l2cap_channel_manager
         self._identifier = 0x80

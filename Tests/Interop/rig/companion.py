@@ -1,4 +1,4 @@
-"""What a companion app does once the transport is open, with the checks that it lives by.
+"""What a companion app does once the transport is open, with its checks.
 
 The order is libpebble3's (pebble-protocol section 5.1); the packets are libpebble2's.
 """
@@ -50,7 +50,7 @@ Type = AppMessageTuple.Type
 
 @dataclass(frozen=True)
 class WatchInfo:
-    """What the watch said of itself."""
+    """The watch's version response."""
 
     version: WatchVersionResponse
     color: int

@@ -84,7 +84,7 @@ class Control:
 
 
 async def ask(state: Path, command: str, **fields: Any) -> dict[str, Any]:
-    """Has the watch do something, and returns its answer."""
+    """Sends the watch a command, and returns its answer."""
     reader, writer = await asyncio.open_unix_connection(str(state / "control.sock"), limit=LINE_LIMIT)
     try:
         writer.write(json.dumps({"command": command, **fields}).encode() + b"\n")

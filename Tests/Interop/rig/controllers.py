@@ -169,7 +169,7 @@ class VirtualController(Controller):
 
     def send_hci_packet(self, packet: hci.HCI_Packet) -> None:
         if self._connect_ind and isinstance(packet, hci.HCI_LE_Connection_Complete_Event):
-            # Bumble reports 12.5 ms and a supervision timeout of 100 ms, whatever the central chose.
+            # Bumble reports 12.5 ms and a supervision timeout of 100 ms, and not what the central chose.
             chosen = self._connect_ind
             packet = hci.HCI_LE_Connection_Complete_Event(
                 status=packet.status,
@@ -231,7 +231,7 @@ class HostPort:
     port: int = 0
     #: Whether the controller goes on when its host has gone, as one does that has its own power.
     outlives_host: bool = False
-    #: What the host sent that is no HCI packet, or that Bumble could not take.
+    #: What the host sent that is no HCI packet, or that Bumble does not accept.
     faults: list[str] = field(default_factory=list)
     _server: asyncio.Server | None = None
     _host: asyncio.StreamWriter | None = None
@@ -282,7 +282,7 @@ class HostPort:
             while packet := await self._next_packet(reader):
                 try:
                     self.controller.on_packet(packet)
-                except Exception as error:  # whatever Bumble makes of what the host sent
+                except Exception as error:  # any exception of Bumble's about what the host sent
                     log.exception("%s", packet.hex())
                     self.faults.append(f"{error!r} over {packet.hex()}")
         except ConnectionError as error:

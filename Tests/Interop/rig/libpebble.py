@@ -29,7 +29,7 @@ class BluetoothTransport(BaseTransport):
         self._loop = asyncio.get_running_loop()
         self._received: queue.Queue[bytes | None] = queue.Queue()
         self._is_connected = True
-        #: Everything that the watch has said, for what libpebble2 has no class for.
+        #: The watch's whole stream, for messages that libpebble2 has no class for.
         self.stream = bytearray()
         self._grown = asyncio.Event()
         transport.on_bytes = self._take
@@ -81,7 +81,7 @@ class Companion:
     async def run(
         self, call: Callable[Arguments, Result], *arguments: Arguments.args, **named: Arguments.kwargs
     ) -> Result:
-        """Lets something of libpebble2 do its blocking work beside the loop."""
+        """Runs a blocking call of libpebble2 beside the loop."""
         return await asyncio.to_thread(call, *arguments, **named)
 
     async def ask_raw(self, message: bytes, answer_length: int) -> bytes:

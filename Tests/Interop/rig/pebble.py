@@ -34,7 +34,7 @@ class Message:
 
 
 def unexpected(*sessions: PebbleSession) -> list[Message]:
-    """Answers and pushes that nobody has waited for. What the watch asks of the phone by itself, such as what music plays,
+    """Answers and pushes that no test has waited for. What the watch asks of the phone by itself, such as what music plays,
     is not among them."""
     answers = (AppMessage, PingPong, PutBytesResponse)
     return [each for session in sessions for each in session.inbox.waiting if isinstance(each.packet, answers)]
@@ -95,7 +95,7 @@ class PebbleSession:
             del self._stream[:end]
             try:
                 packet, _ = PebblePacket.parse_message(message)
-            except Exception as error:  # libpebble2's decoders raise what they like
+            except Exception as error:  # libpebble2's decoders raise exceptions of any type
                 self.inbox.fail(AssertionError(f"libpebble2 cannot decode {message.hex()}: {error!r}"))
                 return
             self.inbox.put(Message(endpoint, message[HEADER.size :], packet))

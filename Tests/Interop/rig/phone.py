@@ -23,7 +23,7 @@ from .ppogatt import PhoneTransport
 from .security import ATT_CID, PairingRefused, encrypt, pairing
 from .waiting import GaveUp, Mailbox, within
 
-#: An attribute value has at most this many octets, whatever the MTU (Core 5.4, Vol 3, Part F, 3.2.9).
+#: An attribute value has at most this many octets, at any MTU (Core 5.4, Vol 3, Part F, 3.2.9).
 MAXIMUM_ATTRIBUTE_VALUE = 512
 ANDROID_ADDRESS = "E1:B0:0B:1E:5A:01"
 ANDROID_IRK = bytes.fromhex("a0d1e2f3a4b5c6d7e8f90a1b2c3d4e5f")
@@ -218,7 +218,7 @@ class WatchLink:
         return self.connection.gatt_client
 
     async def round_trip(self) -> None:
-        """Reads the watch's name: whatever the watch had sent before the answer has arrived with it."""
+        """Reads the watch's name: everything that the watch sent before the answer has arrived with it."""
         await within(
             10,
             "the watch's name",
@@ -264,7 +264,7 @@ class WatchLink:
         await self.write(cccd.handle, bits.to_bytes(2, "little"))
 
     async def pair(self, seconds: float = 20) -> None:
-        """Pairs as the initiator. Raises PairingRefused, whoever refused."""
+        """Pairs as the initiator. Raises PairingRefused if either side refused."""
         try:
             await within(seconds, "pairing to end", self.connection.pair())
         except ProtocolError as error:
@@ -492,7 +492,7 @@ class Phone:
             server.attributes_by_handle.pop(handle, None)
 
     async def indicate_service_changed(self, first: int, last: int, *, everybody: bool = False) -> None:
-        """Tells that the phone's database has changed in a range of handles: who subscribed, or everybody."""
+        """Tells that the phone's database has changed in a range of handles: those who subscribed, or all clients."""
         await within(
             30,
             "the watch to confirm Service Changed",

@@ -12,7 +12,7 @@ from .waiting import GaveUp, within
 
 
 class UnexpectedExit(AssertionError):
-    """The program ended while somebody still needed it."""
+    """The program ended while a test still needed it."""
 
 
 class Program:

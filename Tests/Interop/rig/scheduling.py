@@ -1,4 +1,4 @@
-"""What the kernel's scheduler did with processes: how long something would have taken if nobody else had used the machine."""
+"""What the kernel's scheduler did with processes: how long something would have taken without other programs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Turns:
 
     @classmethod
     def of(cls, process_id: int) -> Turns:
-        """Of all its threads; a kernel that does not count (CONFIG_SCHED_INFO) says that nobody waited."""
+        """Of all its threads; a kernel that does not count (CONFIG_SCHED_INFO) says that none waited."""
         used = waited = 0
         for file in Path(f"/proc/{process_id}/task").glob("*/schedstat"):
             running, queued, _ = map(int, file.read_text().split())

@@ -1,4 +1,4 @@
-"""The phone's side of pairing: the person who holds it, its bonds, and raw SMP for what no honest phone sends."""
+"""The phone's side of pairing: the person who holds it, its bonds, and raw SMP for what no phone sends."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Prompt:
 
 
 class Person(PairingDelegate):
-    """Whoever holds the phone, and what the phone can show and take.
+    """The person who holds the phone, and what the phone can show and take.
 
     A passkey that the watch shows is typed when the test has told it with `watch_shows`.
     """
@@ -201,7 +201,7 @@ def failure(pdu: bytes) -> ErrorCode:
 
 @dataclass
 class RawInitiator:
-    """LE Secure Connections as the initiator, Just Works, one PDU at a time: any step can be left out or bent."""
+    """LE Secure Connections as the initiator, Just Works, one PDU at a time: any step can be left out or changed."""
 
     connection: Connection
     channel: RawChannel

@@ -1,6 +1,6 @@
 """Finds `default:` in switches over enums of the project's own, by reading Swift as text.
 
-A case that is added to such an enum later goes to `default:` without a word: that is how requests of phones were lost. Which enum a
+A case that is added to such an enum later goes to `default:` unnoticed, and requests of phones were lost that way. Which enum a
 switch is over is guessed by its cases; a switch over constants of a struct, which needs a `default:`, names cases of no enum.
 Switches over two values at once are not looked at.
 """

@@ -1,4 +1,4 @@
-"""Waiting with a limit. Nothing in these tests sleeps: whatever is awaited either happens or fails with a sentence."""
+"""Waiting with a limit. No test sleeps: what is awaited either happens or fails with a sentence."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class GaveUp(AssertionError):
-    """Something that had to happen did not happen in time."""
+    """An awaited event did not happen in time."""
 
 
 async def within(seconds: float, what: str, awaitable: Awaitable[T]) -> T:
@@ -30,7 +30,7 @@ async def within(seconds: float, what: str, awaitable: Awaitable[T]) -> T:
 
 
 class Mailbox(Generic[T]):
-    """Things that arrived, in order, and a way to wait for one of them. What nobody has taken yet stays."""
+    """Items that arrived, in order, and a way to wait for one of them. An item stays until it is taken."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -43,7 +43,7 @@ class Mailbox(Generic[T]):
         self._arrived.set()
 
     def fail(self, failure: BaseException) -> None:
-        """From now on nothing more can arrive: whoever waits is told why."""
+        """From now on no item can arrive: a wait ends with the reason."""
         self._failure = self._failure or failure
         self._arrived.set()
 

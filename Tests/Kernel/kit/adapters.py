@@ -40,7 +40,7 @@ async def until_present(*wanted: str) -> None:
 
 
 async def until_set_up(*adapters: str) -> None:
-    """Returns when the kernel has made their acquaintance: it shows in debugfs what they can do."""
+    """Returns when the kernel has initialised them: then debugfs shows their features."""
 
     async def watch() -> None:
         while not all(Path(f"/sys/kernel/debug/bluetooth/{each}/features").exists() for each in adapters):
@@ -68,7 +68,7 @@ class Adapters:
             await adapters.unplug()
 
     async def plug_in(self) -> None:
-        """A kernel that has waited in vain for an answer leaves an adapter as it is: on a busy machine, it has another try."""
+        """A kernel that got no answer in time leaves an adapter as it is: on a busy machine, it is tried once more."""
         for _ in range(ATTEMPTS):
             self._program = await Program.start(COMMANDS[RIG], self._out / "adapters.log")
             try:

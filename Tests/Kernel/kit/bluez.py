@@ -49,7 +49,7 @@ class Refused(AssertionError):
 
 
 class BlueZ:
-    """A connection to the bus, and the objects of whatever bluetoothd runs."""
+    """A connection to the bus, and the objects of the bluetoothd that runs."""
 
     def __init__(self, bus: MessageBus) -> None:
         #: By path and interface: properties.
@@ -289,7 +289,7 @@ class Device:
         try:
             await self.bluez.call(self.path, DEVICE, "Connect", seconds=seconds)
         except Refused as error:
-            # bluetoothd may be at it already: it returns to bonded devices by itself.
+            # bluetoothd may be connecting already: it returns to bonded devices by itself.
             if "InProgress" not in error.name and "AlreadyConnected" not in error.name:
                 raise
         await self.until_connected()

@@ -1,4 +1,4 @@
-"""A controller behind /dev/vhci that answers whatever starts a host, and then sends more than any radio brings."""
+"""A controller behind /dev/vhci that answers every host's start, and then sends more than any radio."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class FloodingController:
             await asyncio.sleep(0)
 
     def fail(self) -> None:
-        """Says that something went wrong in it: Hardware Error (Core 5.4, Vol 4, Part E, 7.7.16)."""
+        """Reports a Hardware Error (Core 5.4, Vol 4, Part E, 7.7.16)."""
         os.write(self._file, bytes([EVENT, HARDWARE_ERROR, 1, 0x42]))
 
     async def _until(self, what: str, condition, seconds: float = 60) -> None:
@@ -148,7 +148,7 @@ class Arrivals:
         return self.count
 
     async def until(self, count: int) -> None:
-        """Returns when so many have arrived, however long it takes, as long as more and more do."""
+        """Returns when so many have arrived, however long it takes, as long as the number grows."""
         last, since = self.count, time.monotonic()
         while self._look() < count:
             if self.count > last:

@@ -27,7 +27,7 @@ GATT_MANAGER = "org.bluez.GattManager1"
 
 
 class ReversedChannel:
-    """Reversed PPoGATT: the service is the watch's. bluetoothd hands out a socket for each direction."""
+    """Reversed PPoGATT: the service is the watch's. bluetoothd gives a socket for each direction."""
 
     def __init__(self, notifications: int, writes: int, mtu: int) -> None:
         self.on_packet: Callable[[bytes], None] = lambda _: None

@@ -42,7 +42,7 @@ gpio:
 
 
 class Watch:
-    """A watch on the board, and whoever is at its buttons."""
+    """A watch on the board, and the person at its buttons."""
 
     def __init__(self, program: Program, control: Control, chip: SimulatedChip) -> None:
         self.program = program

@@ -36,7 +36,7 @@ KEPT = 64 << 20
 
 
 def switch(adapter: str, *, on: bool) -> None:
-    """As `hciconfig up` and `hciconfig down` do it: by ioctl, for nobody in particular."""
+    """As `hciconfig up` and `hciconfig down` do it: by ioctl, without opening a channel."""
     with socket.socket(AF_BLUETOOTH, socket.SOCK_RAW, BTPROTO_HCI) as control:
         fcntl.ioctl(control, HCIDEVUP if on else HCIDEVDOWN, int(adapter.removeprefix("hci")))
 

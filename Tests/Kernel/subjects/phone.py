@@ -53,7 +53,7 @@ class Room:
         await self.start_watch(*options)
 
     async def release(self) -> None:
-        """What Cairn tells a person to do when bluetoothd has its adapter, as it takes each that nobody else has."""
+        """What Cairn tells a person to do when bluetoothd has its adapter, as it takes each adapter without a user."""
         await self.bluez.until("bluetoothd to take the watch's adapter", lambda: self.bluez.get(HELD, ADAPTER, "Powered"))
         await self.bluez.set(HELD, ADAPTER, "Powered", "b", False)
         await self.bluez.until("bluetoothd to switch it off", lambda: not self.bluez.get(HELD, ADAPTER, "Powered"))
@@ -74,7 +74,7 @@ class Room:
         return (await self.device.characteristic(uuids.PAIRING_SERVICE, uuids.CONNECTIVITY).read())[0]
 
     async def return_of_the_phone(self) -> None:
-        """The phone connects with what it remembers: encrypted, and nobody is asked anything."""
+        """The phone connects with what it remembers: encrypted, and the person is not asked."""
         questions = len(self.agent.asked)
         await self.device.connect()
         found = await self.connectivity()
@@ -233,7 +233,7 @@ async def scenario(room: Room) -> None:
         await room.adapters.unplug()
         await bluez.until("the phone's adapter to be gone", lambda: not bluez.having(ADAPTER))
         await room.adapters.plug_in()
-        # The watch tries again and again, and either it is the first at its adapter or bluetoothd is.
+        # The watch tries repeatedly, and either it or bluetoothd is the first at its adapter.
         advertises = asyncio.ensure_future(room.watch.wait_for_line("advertises for", watch.SECONDS, after=lines))
         released = asyncio.ensure_future(room.release())
         await asyncio.wait({advertises, released}, return_when=asyncio.FIRST_COMPLETED)
@@ -258,7 +258,7 @@ async def pebble_session(device: Device) -> None:
 
 
 async def talk(session: PebbleSession) -> None:
-    """A companion's first words and some messages, each answered."""
+    """A companion's negotiation and some messages, each answered."""
     info = await companion.negotiate(session)
     assert info.version.running.version_tag, info
     await companion.launch(session)

@@ -58,7 +58,7 @@ extension HostNumberOfCompletedPackets: ImmediateCommand {
     func perform(in air: inout Air, by slot: Int) -> HCIOutcome<NoParameters> {
         for entry in packets {
             let index = air.controllers[slot].connections.firstIndex { $0.handle == entry.handle }
-            // A connection may have ended meanwhile, and its packets with it.
+            // A connection may have ended by now, and its packets with it.
             guard let index else { continue }
             let unreturned = air.controllers[slot].connections[index].unreturnedPackets
             guard Int(entry.count) <= unreturned else { return .failure(.invalidHCICommandParameters) }
