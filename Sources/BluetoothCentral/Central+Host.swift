@@ -179,7 +179,7 @@ extension Central {
         guard host.security != nil else { throw .doesNotPair }
         do throws(SecurityRefusal) {
             do throws(SecurityRefusal) {
-                try host.security?.encrypt(connection)
+                try host.security?.encrypt(connection, at: now)
             } catch .noKey {
                 try host.security?.pair(connection, at: now)
             }

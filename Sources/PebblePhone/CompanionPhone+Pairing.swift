@@ -21,7 +21,7 @@ extension CompanionPhone {
     mutating func secureKnownWatch(at now: Duration) {
         guard let handle = link?.handle, host.connection(handle)?.security.isBonded == true else { return }
         do {
-            try host.security?.encrypt(handle)
+            try host.security?.encrypt(handle, at: now)
             link?.security = .underway
         } catch {
             log(.warning, .smp, "the link cannot be encrypted: \(error)")

@@ -41,7 +41,7 @@ extension CompanionPhone {
     }
 
     /// The link is of no more use; a new one may be.
-    mutating func giveUp(_ connection: ConnectionHandle, _ layer: Diagnostic.Layer, _ why: String, at now: Duration) {
+    mutating func giveUp(_ connection: ConnectionHandle, _ layer: Layer, _ why: String, at now: Duration) {
         log(.warning, layer, "\(why); disconnecting")
         host.disconnect(connection, reason: .remoteUserTerminatedConnection, at: now)
     }

@@ -77,7 +77,7 @@ package struct CompanionPhone: HCIHost, Sendable {
         events.append(event)
     }
 
-    mutating func log(_ severity: Diagnostic.Severity, _ layer: Diagnostic.Layer, _ message: String) {
+    mutating func log(_ severity: Diagnostic.Severity, _ layer: Layer, _ message: String) {
         emit(.diagnostic(Diagnostic(severity: severity, layer: layer, message: message)))
     }
 }

@@ -20,7 +20,7 @@ struct WatchCore: Sendable {
 
     mutating func emit(_ event: WatchEvent) { outbox.emit(event) }
 
-    mutating func log(_ severity: Diagnostic.Severity, _ layer: Diagnostic.Layer, _ message: String) {
+    mutating func log(_ severity: Diagnostic.Severity, _ layer: Layer, _ message: String) {
         outbox.emit(.diagnostic(Diagnostic(severity: severity, layer: layer, message: message)))
     }
 }

@@ -230,7 +230,7 @@ struct KnownAttackTests {
         var pair = SecurityManagerBondTests.makePair(
             bonds: [.central: bonds[.central] ?? [], .peripheral: (bonds[.peripheral] ?? []) + [victim]]
         )
-        try pair.managers[.central]?.encrypt(Side.central.handle)
+        try pair.managers[.central]?.encrypt(Side.central.handle, at: pair.now)
         pair.run()
         pair.managers[.central]?.configuration.identity = LocalIdentity(
             address: victim.identity,
@@ -284,7 +284,7 @@ struct KnownAttackTests {
     @Test("Pairing while encrypted: the bonded phone takes another key only to keep it")
     func bondedPhoneWithoutBonding() throws {
         var pair = SecurityManagerBondTests.makePair(bonds: try SecurityManagerBondTests.bonded(), isPairable: false)
-        try pair.managers[.central]?.encrypt(Side.central.handle)
+        try pair.managers[.central]?.encrypt(Side.central.handle, at: pair.now)
         pair.run()
         let (key, security) = (pair.linkKey, pair.security(.peripheral))
         pair.deliver([0x01, 0x03, 0x00, 0x08, 0x10, 0x00, 0x00], from: .central)

@@ -300,7 +300,7 @@ struct LEHostWithoutSecurityTests {
     func central() throws {
         var rig = try Self.rig(pairing: true, bonds: [Self.bond])
         rig.connect(role: "00")
-        try rig.host.security?.encrypt(0x40)
+        try rig.host.security?.encrypt(0x40, at: rig.now)
         #expect(rig.sent() == [compact("01 1920 1c 4000 0000000000000000 0000") + Self.keyHex])
         rig.give(HostRig.commandStatus("0c", "1920"))
         let isTold = rig.events().contains {

@@ -58,7 +58,7 @@ struct LEHostPairingTests {
         #expect(connection.peer == SecurityRig.phoneIdentity)
         #expect(connection.peerAddressOnAir == rig.phoneAddress)
         #expect(connection.security == LinkSecurity(isBonded: true))
-        rig.phone { host, handle, _ in try? host.security?.encrypt(handle) }
+        rig.phone { host, handle, now in try? host.security?.encrypt(handle, at: now) }
         rig.run()
         for side in Side.allCases {
             #expect(
@@ -68,7 +68,7 @@ struct LEHostPairingTests {
         }
         #expect(rig.read() == .value([42]))
         // Once more: the key of an encrypted link is renewed.
-        rig.phone { host, handle, _ in try? host.security?.encrypt(handle) }
+        rig.phone { host, handle, now in try? host.security?.encrypt(handle, at: now) }
         rig.run()
         #expect(rig.connection(.central)?.security.isEncrypted == true)
         #expect(rig.read() == .value([42]))
@@ -96,7 +96,7 @@ struct LEHostPairingTests {
         first.run()
         var rig = try SecurityRig(bonds: [.central: first.bonds[.central] ?? []])
         rig.connect()
-        rig.phone { host, handle, _ in try? host.security?.encrypt(handle) }
+        rig.phone { host, handle, now in try? host.security?.encrypt(handle, at: now) }
         rig.run()
         let failures = (rig.events[.central] ?? []).compactMap { event -> HCIStatus? in
             if case .security(.encryptionFailed(_, let status)) = event { status } else { nil }
@@ -118,7 +118,7 @@ struct LEHostPairingTests {
         bonds[.peripheral]?[0].keys = .secureConnections(LongTermKey(1))
         var rig = try SecurityRig(bonds: bonds)
         rig.connect()
-        rig.phone { host, handle, _ in try? host.security?.encrypt(handle) }
+        rig.phone { host, handle, now in try? host.security?.encrypt(handle, at: now) }
         rig.run()
         #expect(rig.connection(.central) == nil && rig.connection(.peripheral) == nil)
     }

@@ -64,7 +64,7 @@ struct SecurityManagerBondTests {
         // Bonded, not encrypted yet.
         #expect(pair.security(.peripheral) == LinkSecurity(isBonded: true))
 
-        try pair.managers[.central]?.encrypt(Side.central.handle)
+        try pair.managers[.central]?.encrypt(Side.central.handle, at: pair.now)
         pair.run()
         for side in Side.allCases {
             #expect(
@@ -87,7 +87,7 @@ struct SecurityManagerBondTests {
         var pair = Self.makePair(bonds: [.central: bonds[.peripheral] ?? [], .peripheral: bonds[.central] ?? []])
         pair.addresses = [.central: Self.watch, .peripheral: Self.privateAddress(3)]
         pair.reconnect()
-        try pair.managers[.central]?.encrypt(Side.central.handle)
+        try pair.managers[.central]?.encrypt(Side.central.handle, at: pair.now)
         pair.run()
         #expect(pair.security(.peripheral).isEncrypted && pair.security(.central).isEncrypted)
     }
@@ -100,7 +100,7 @@ struct SecurityManagerBondTests {
         }
         var pair = Self.makePair(methods: .legacy, bonds: bonds)
         #expect(pair.managers[.peripheral]?.identity(on: Side.peripheral.handle) == nil)
-        try pair.managers[.central]?.encrypt(Side.central.handle)
+        try pair.managers[.central]?.encrypt(Side.central.handle, at: pair.now)
         pair.run()
         #expect(pair.security(.peripheral).isEncrypted && pair.security(.peripheral).isBonded)
         #expect(pair.managers[.peripheral]?.identity(on: Side.peripheral.handle) == Self.phone)
@@ -109,19 +109,21 @@ struct SecurityManagerBondTests {
     @Test("Only one encryption is pending at a time, so that the key of a link is always known")
     func oneEncryption() throws {
         var pair = Self.makePair(bonds: try Self.bonded())
-        try pair.managers[.central]?.encrypt(Side.central.handle)
-        #expect(throws: SecurityRefusal.busy) { try pair.managers[.central]?.encrypt(Side.central.handle) }
+        try pair.managers[.central]?.encrypt(Side.central.handle, at: pair.now)
+        #expect(throws: SecurityRefusal.busy) {
+            try pair.managers[.central]?.encrypt(Side.central.handle, at: pair.now)
+        }
         #expect(throws: SecurityRefusal.busy) {
             try pair.managers[.central]?.pair(Side.central.handle, at: pair.now)
         }
         pair.run()
         #expect(pair.security(.central).isAuthenticated && pair.security(.peripheral).isAuthenticated)
         // Not when the controller refused, either.
-        try pair.managers[.central]?.encrypt(Side.central.handle)
+        try pair.managers[.central]?.encrypt(Side.central.handle, at: pair.now)
         while pair.managers[.central]?.nextAction() != nil {}
         pair.encryptionChanged(.commandDisallowed, isEncrypted: true, on: [.central])
         #expect(pair.security(.central).isAuthenticated)
-        try pair.managers[.central]?.encrypt(Side.central.handle)
+        try pair.managers[.central]?.encrypt(Side.central.handle, at: pair.now)
     }
 
     @Test("A controller may resolve addresses itself")
@@ -150,7 +152,7 @@ struct SecurityManagerBondTests {
         let methods: SecurityManager.PairingMethods = legacy ? .legacy : .secureConnections
         let bonds = try Self.bonded(methods)
         var pair = Self.makePair(methods: methods, bonds: [.central: bonds[.central] ?? []])
-        try pair.managers[.central]?.encrypt(Side.central.handle)
+        try pair.managers[.central]?.encrypt(Side.central.handle, at: pair.now)
         pair.run()
         #expect(pair.events[.central] == [.encryptionFailed(Side.central.handle, .pinOrKeyMissing)])
         #expect(!pair.security(.peripheral).isEncrypted)
@@ -174,7 +176,9 @@ struct SecurityManagerBondTests {
         #expect(pair.failure(.central) == .refusedByPeer(.pairingNotSupported))
         pair = Self.makePair(bonds: [.peripheral: bonds[.peripheral] ?? []])
         #expect(pair.security(.peripheral) == LinkSecurity(isBonded: true))
-        #expect(throws: SecurityRefusal.noKey) { try pair.managers[.central]?.encrypt(Side.central.handle) }
+        #expect(throws: SecurityRefusal.noKey) {
+            try pair.managers[.central]?.encrypt(Side.central.handle, at: pair.now)
+        }
 
         pair.user = { side, kind, pair in side == .peripheral ? nil : pair.agreeableAnswer(of: side, to: kind) }
         try pair.managers[.central]?.pair(Side.central.handle, at: pair.now)
@@ -194,7 +198,7 @@ struct SecurityManagerBondTests {
         var bonds = try Self.bonded()
         bonds[.peripheral]?[0].keys = .secureConnections(LongTermKey(1))
         var pair = Self.makePair(bonds: bonds)
-        try pair.managers[.central]?.encrypt(Side.central.handle)
+        try pair.managers[.central]?.encrypt(Side.central.handle, at: pair.now)
         pair.run()
         #expect(!pair.isConnected)
         #expect(pair.managers[.peripheral]?.security(of: Side.peripheral.handle) == nil)
@@ -211,9 +215,11 @@ struct SecurityManagerBondTests {
         #expect(pair.managers[.peripheral]?.nextAction() == .rejectLongTermKeyRequest(0x0777))
         pair.managers[.central]?.longTermKeyRequested(on: Side.central.handle, name: .none)
         #expect(pair.managers[.central]?.nextAction() == .rejectLongTermKeyRequest(Side.central.handle))
-        #expect(throws: SecurityRefusal.unknownConnection) { try pair.managers[.central]?.encrypt(0x0777) }
+        #expect(throws: SecurityRefusal.unknownConnection) {
+            try pair.managers[.central]?.encrypt(0x0777, at: pair.now)
+        }
         #expect(throws: SecurityRefusal.wrongRole) {
-            try pair.managers[.peripheral]?.encrypt(Side.peripheral.handle)
+            try pair.managers[.peripheral]?.encrypt(Side.peripheral.handle, at: pair.now)
         }
     }
 
@@ -285,7 +291,7 @@ struct SecurityManagerBondTests {
         try pair.managers[.central]?.pair(Side.central.handle, at: pair.now)
         pair.run()
         pair.reconnect()
-        try pair.managers[.central]?.encrypt(Side.central.handle)
+        try pair.managers[.central]?.encrypt(Side.central.handle, at: pair.now)
         pair.run()
         #expect(pair.security(.peripheral).isEncrypted && !pair.security(.peripheral).isBonded)
     }
@@ -293,7 +299,7 @@ struct SecurityManagerBondTests {
     @Test("A deleted bond is gone at once, and its link stays as it is")
     func deletion() throws {
         var pair = Self.makePair(bonds: try Self.bonded())
-        try pair.managers[.central]?.encrypt(Side.central.handle)
+        try pair.managers[.central]?.encrypt(Side.central.handle, at: pair.now)
         pair.run()
         pair.managers[.peripheral]?.deleteBond(Self.phone)
         #expect(pair.security(.peripheral).isEncrypted && !pair.security(.peripheral).isBonded)
@@ -301,7 +307,7 @@ struct SecurityManagerBondTests {
         #expect(pair.managers[.peripheral]?.identity(of: Self.privateAddress(9)) == nil)
         pair.reconnect()
         #expect(pair.security(.peripheral) == .none)
-        try pair.managers[.central]?.encrypt(Side.central.handle)
+        try pair.managers[.central]?.encrypt(Side.central.handle, at: pair.now)
         pair.run()
         #expect(pair.events[.central] == [.encryptionFailed(Side.central.handle, .pinOrKeyMissing)])
     }

@@ -156,7 +156,7 @@ struct SecurityManagerFuzzTests {
             switch random.next() % 12 {
             case 0...4: try? pair.managers[.central]?.pair(Side.central.handle, at: pair.now)
             case 5: try? pair.managers[.peripheral]?.sendSecurityRequest(Side.peripheral.handle, at: pair.now)
-            case 6: try? pair.managers[.central]?.encrypt(Side.central.handle)
+            case 6: try? pair.managers[.central]?.encrypt(Side.central.handle, at: pair.now)
             case 7: pair.managers[side]?.cancelPairing(side.handle, at: pair.now)
             case 8:
                 pair.encryptionChanged(

@@ -449,7 +449,7 @@ struct SecurityManagerOutcomeTests {
         #expect(pair.failure(.peripheral) == .notPairable)
         // Its key says more.
         pair.reconnect()
-        try pair.managers[.central]?.encrypt(Side.central.handle)
+        try pair.managers[.central]?.encrypt(Side.central.handle, at: pair.now)
         pair.run()
         try pair.managers[.central]?.pair(Side.central.handle, at: pair.now)
         pair.run()

@@ -352,7 +352,7 @@ struct Central: HostOwner {
         try pair.air.onPhone { phone, now in
             phone.host.advance(to: now)
             let connection = try #require(phone.connection)
-            try phone.host.security?.encrypt(connection)
+            try phone.host.security?.encrypt(connection, at: now)
         }
         pair.air.run(for: .seconds(2))
         pair.air.onPhone { phone, _ in phone.received = [] }

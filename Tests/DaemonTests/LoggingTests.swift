@@ -49,7 +49,7 @@ import Testing
 
     /// Each layer is logged under a name that `--log-level` takes.
     @Test func aDiagnosticIsLoggedUnderItsLayer() throws {
-        for layer in Diagnostic.Layer.allCases {
+        for layer in Layer.allCases {
             let labels = LogRecorder()
             let loggers = Loggers(try LogLevels(parsing: "critical,\(layer.rawValue)=warning")) { label in
                 labels.append(label)

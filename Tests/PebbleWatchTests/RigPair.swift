@@ -154,7 +154,7 @@ struct RigPhone: HostOwner {
     mutating func encrypt(at now: Duration) throws {
         guard let connection else { return }
         host.advance(to: now)
-        try host.security?.encrypt(connection)
+        try host.security?.encrypt(connection, at: now)
     }
 
     mutating func perform(_ procedure: GATTProcedure, at now: Duration) throws {

@@ -17,7 +17,7 @@ package enum AdvertisingType: UInt8, Hashable, Sendable, CaseIterable {
 }
 
 /// Which address of its own the controller uses.
-public enum OwnAddressType: UInt8, Hashable, Sendable, CaseIterable {
+package enum OwnAddressType: UInt8, Hashable, Sendable, CaseIterable {
     /// 0: the public device address.
     case `public` = 0
     /// 1: the random device address that the host has set.

@@ -61,8 +61,7 @@ public struct GATTLayer: Sendable {
     private var events = Deque<GATTEvent>()
     private var lastProcedureID: UInt64 = 0
     private var lastSession: UInt32 = 0
-    /// The latest time that the layer was told.
-    private var latest = Duration.zero
+    var time = LatestTime()
 
     /// A layer without connections. An MTU outside 23 to 517 becomes the nearest one that is inside.
     package init(database: GATTDatabase, configuration: Configuration = Configuration()) {
@@ -71,9 +70,6 @@ public struct GATTLayer: Sendable {
         queueLimit = configuration.queueLimit
         ownerAnswers = configuration.ownerAnswers
     }
-
-    /// A time was handed in; one that is earlier than another before counts as that one.
-    mutating func tell(_ now: Duration) { latest = max(latest, now) }
 
     private func index(of connection: ConnectionHandle) -> Int? { connections.index(of: connection) }
 
@@ -95,7 +91,7 @@ extension GATTLayer {
         at now: Duration
     ) {
         connectionClosed(connection)
-        tell(now)
+        time.tell(now)
         lastSession &+= 1
         connections.append(
             GATTConnection(
@@ -124,16 +120,16 @@ extension GATTLayer {
 
     /// Takes one whole PDU from the peer.
     package mutating func receive(_ pdu: ArraySlice<UInt8>, on connection: ConnectionHandle, at now: Duration) {
-        tell(now)
+        time.tell(now)
         guard let index = index(of: connection) else { return }
-        connections[index].receive(pdu, &database, &events, ownMTU: ownMTU, at: latest)
+        connections[index].receive(pdu, &database, &events, ownMTU: ownMTU, at: time.now)
     }
 
     /// Takes the next PDU for the peer into `buffer`, whose storage is kept for a later one.
     /// - Returns: false, with `buffer` untouched, when none waits.
     package mutating func nextPDU(for connection: ConnectionHandle, into buffer: inout [UInt8]) -> Bool {
         guard let index = index(of: connection) else { return false }
-        return connections[index].nextPDU(into: &buffer, &database, &events, ownMTU: ownMTU, at: latest)
+        return connections[index].nextPDU(into: &buffer, &database, &events, ownMTU: ownMTU, at: time.now)
     }
 
     /// Takes the oldest event. The owner is done with the one that it took before.
@@ -149,10 +145,10 @@ extension GATTLayer {
 
     /// Lets time pass: a bearer whose transaction took 30 s is given up, and what the owner did not answer is refused.
     package mutating func advance(to now: Duration) {
-        tell(now)
-        guard connections.isAnyDue(at: latest) else { return }
-        for index in connections.indices where connections.isDue(index, at: latest) {
-            for question in connections[index].advance(to: latest, &events) {
+        time.tell(now)
+        guard connections.isAnyDue(at: time.now) else { return }
+        for index in connections.indices where connections.isDue(index, at: time.now) {
+            for question in connections[index].advance(to: time.now, &events) {
                 refuseUnanswered(question, on: connections[index].bearer.connection)
             }
         }
@@ -204,7 +200,7 @@ extension GATTLayer {
         evenIfNotSubscribed: Bool = false,
         at now: Duration
     ) throws(GATTError) {
-        tell(now)
+        time.tell(now)
         let index = try requireIndex(of: connection)
         try connections[index].notify(value, of: handle, evenIfNotSubscribed: evenIfNotSubscribed, database)
     }
@@ -216,7 +212,7 @@ extension GATTLayer {
         on connection: ConnectionHandle,
         at now: Duration
     ) throws(GATTError) {
-        tell(now)
+        time.tell(now)
         let index = try requireIndex(of: connection)
         try connections[index].notify(values, database)
     }
@@ -230,8 +226,8 @@ extension GATTLayer {
         at now: Duration
     ) throws(GATTError) {
         let index = try requireIndex(of: connection)
-        tell(now)
-        try connections[index].indicate(value, of: handle, database, at: latest)
+        time.tell(now)
+        try connections[index].indicate(value, of: handle, database, at: time.now)
     }
 
     /// What a client has subscribed to of a characteristic value.
@@ -260,7 +256,7 @@ extension GATTLayer {
     /// - Returns: false when the request has been answered, or its connection is gone.
     @discardableResult
     public mutating func respond(to request: ReadRequest, with value: ArraySlice<UInt8>, at now: Duration) -> Bool {
-        tell(now)
+        time.tell(now)
         return resume(request) { session, question, link, database, _ throws(ATTRefusal) in
             try session.resume(question, with: value, link, database)
         }
@@ -270,7 +266,7 @@ extension GATTLayer {
     /// - Returns: false when the request has been answered, or its connection is gone.
     @discardableResult
     public mutating func respond(to request: some GATTWriteRequest, at now: Duration) -> Bool {
-        tell(now)
+        time.tell(now)
         return resume(request) { session, question, link, database, events throws(ATTRefusal) in
             try session.resumeAccepted(question, link, &database, &events)
         }
@@ -280,7 +276,7 @@ extension GATTLayer {
     /// - Returns: false when the request has been answered, or its connection is gone.
     @discardableResult
     public mutating func refuse(_ request: some GATTRequest, with error: ATTError, at now: Duration) -> Bool {
-        tell(now)
+        time.tell(now)
         return resume(request) { _, question, _, _, _ throws(ATTRefusal) in
             throw ATTRefusal(error, at: question.handle)
         }
@@ -296,7 +292,7 @@ extension GATTLayer {
         _ resume: GATTServerSession.Resumption
     ) -> Bool {
         guard let index = try? requireIndex(of: connection) else { return false }
-        return connections[index].resume(id, &database, &events, at: latest, resume)
+        return connections[index].resume(id, &database, &events, at: time.now, resume)
     }
 }
 
@@ -387,9 +383,9 @@ extension GATTLayer {
         at now: Duration
     ) throws(GATTError) -> GATTProcedureID {
         let index = try requireIndex(of: connection)
-        tell(now)
+        time.tell(now)
         let id = GATTProcedureID(rawValue: lastProcedureID &+ 1)
-        try connections[index].start(procedure, id, &events, ownMTU: ownMTU, at: latest)
+        try connections[index].start(procedure, id, &events, ownMTU: ownMTU, at: time.now)
         lastProcedureID = id.rawValue
         return id
     }
@@ -401,7 +397,7 @@ extension GATTLayer {
         on connection: ConnectionHandle,
         at now: Duration
     ) throws(GATTError) {
-        tell(now)
+        time.tell(now)
         let index = try requireIndex(of: connection)
         try connections[index].writeWithoutResponse(value, to: handle)
     }

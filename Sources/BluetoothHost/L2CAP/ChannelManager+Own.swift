@@ -134,6 +134,7 @@ extension ChannelManager {
         mps: Int,
         at now: Duration
     ) throws(ChannelError) {
+        let now = time.tell(now)
         let places = channels.compactMap { place($0) }
         guard places.count == channels.count else { throw .notOpen }
         let affected = places.map { connections[$0.connection].open[$0.channel].channel }

@@ -18,6 +18,7 @@ extension ChannelManager {
 
     /// Closes the channels that peers opened to a service, and lets them open no more.
     public mutating func stopListening(_ spsm: SPSM, at now: Duration) {
+        let now = time.tell(now)
         listeners.remove(spsm)
         for channel in all where channel.spsm == spsm && !channel.isInitiator {
             guard let place = place(channel.id) else { continue }
@@ -34,7 +35,7 @@ extension ChannelManager {
         _ parameters: ChannelParameters = ChannelParameters(),
         at now: Duration
     ) throws(ChannelError) -> Channel.ID {
-        let channels = try open(1, to: spsm, parameters, isEnhanced: false, on: connection, at: now)
+        let channels = try open(1, to: spsm, parameters, isEnhanced: false, on: connection, at: time.tell(now))
         guard let channel = channels.first else { throw .noCIDLeft }
         return channel
     }
@@ -48,13 +49,13 @@ extension ChannelManager {
         _ parameters: ChannelParameters = ChannelParameters(),
         at now: Duration
     ) throws(ChannelError) -> [Channel.ID] {
-        try open(count, to: spsm, parameters, isEnhanced: true, on: connection, at: now)
+        try open(count, to: spsm, parameters, isEnhanced: true, on: connection, at: time.tell(now))
     }
 
     /// Closes a channel. What was written and has not been sent is lost; `closed` follows.
     public mutating func close(_ channel: Channel.ID, at now: Duration) {
         guard let place = place(channel) else { return }
-        close(place.connection, place.channel, .byOwner, at: now)
+        close(place.connection, place.channel, .byOwner, at: time.tell(now))
     }
 
     /// The channels that are open, oldest first on each connection.
@@ -71,6 +72,7 @@ extension ChannelManager {
     /// - Returns: how many were taken. If not all were, `writable` follows when there is room again; a channel that is
     ///   not open takes none.
     public mutating func write(_ bytes: ArraySlice<UInt8>, to channel: Channel.ID, at now: Duration) -> Int {
+        time.tell(now)
         guard let place = place(channel) else { return 0 }
         return connections[place.connection].open[place.channel].outbound.write(bytes)
     }
@@ -99,6 +101,7 @@ extension ChannelManager {
         to channel: Channel.ID,
         at now: Duration
     ) throws(ChannelError) {
+        time.tell(now)
         guard let place = place(channel) else { throw .notOpen }
         try connections[place.connection].open[place.channel].outbound.writeSDU(sdu)
     }
@@ -112,6 +115,7 @@ extension ChannelManager {
         into buffer: inout [UInt8],
         at now: Duration
     ) -> Int {
+        time.tell(now)
         guard let place = place(channel) else { return 0 }
         return connections[place.connection].open[place.channel].inbound.data.read(maximum, into: &buffer)
     }
@@ -119,6 +123,7 @@ extension ChannelManager {
     /// Moves the oldest SDU, if it is whole, to the end of `buffer`; of a channel that is used as a sequence of SDUs.
     /// - Returns: whether there was one.
     public mutating func readSDU(from channel: Channel.ID, into buffer: inout [UInt8], at now: Duration) -> Bool {
+        time.tell(now)
         guard let place = place(channel) else { return false }
         return connections[place.connection].open[place.channel].inbound.data.readSDU(into: &buffer)
     }

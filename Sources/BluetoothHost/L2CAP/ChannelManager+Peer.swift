@@ -61,7 +61,11 @@ extension ChannelManager {
         case .reconfigureRequest(let mtu, let mps, let channels):
             let (result, affected) = connections[connection].reconfigureTransmitting(channels, mtu: mtu, mps: mps)
             answer = .reconfigureResponse(result)
-            if result == .success { emit(.reconfigured(affected, .success)) } else { problem = .reconfigurationRefused(result) }
+            if result == .success {
+                emit(.reconfigured(affected, .success))
+            } else {
+                problem = .reconfigurationRefused(result)
+            }
         case .connectionResponse, .enhancedConnectionResponse, .reconfigureResponse, .flowControlCredit: return nil
         }
         connections[connection].signaling.respond(identifier, .creditBased(answer))
@@ -150,7 +154,9 @@ extension ChannelManager {
         _ connection: Int
     ) throws(ChannelRefusal) -> ChannelID {
         guard source.isDynamic else { throw ChannelRefusal(.invalidSourceCID) }
-        guard !connections[connection].isTaken(remoteCID: source) else { throw ChannelRefusal(.sourceCIDAlreadyAllocated) }
+        guard !connections[connection].isTaken(remoteCID: source) else {
+            throw ChannelRefusal(.sourceCIDAlreadyAllocated)
+        }
         let others = connections[connection].open.count { $0.channel.spsm == spsm && !$0.channel.isInitiator }
         guard others < listener.maximumChannels, let local = connections[connection].freeCIDs(1).first else {
             throw ChannelRefusal(.noResources)

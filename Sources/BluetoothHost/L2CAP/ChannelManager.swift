@@ -23,6 +23,7 @@ public struct ChannelManager: Sendable {
     var listeners: ChannelListeners
     private var events = Deque<ChannelEvent>()
     private var lastNumber: UInt64 = 0
+    var time = LatestTime()
 
     /// - Parameter random: decides which SPSM is handed out first, so that no client relies on one.
     init(random: UInt16) { listeners = ChannelListeners(random: random) }

@@ -3,7 +3,7 @@ import ByteCoding
 
 /// What was wrong with an ACL packet, or with the L2CAP frame that it ended. Whatever it belonged to is dropped. Lengths are
 /// in bytes.
-public enum FrameProblem: Hashable, Sendable {
+package enum FrameProblem: Hashable, Sendable {
     /// It continues no frame.
     case continuationWithoutStart(count: Int)
     /// A new frame began before the last one was whole.

@@ -16,9 +16,6 @@ public enum Diagnostic: Equatable, Sendable {
         public static func < (left: Severity, right: Severity) -> Bool { left.rawValue < right.rawValue }
     }
 
-    /// Where it comes from.
-    public typealias Layer = BluetoothHost.Layer
-
     /// The host says it, as a value: its words are made when they are asked for.
     case notice(HostNotice)
     /// A machine on top of the host says it, in words for people to read.

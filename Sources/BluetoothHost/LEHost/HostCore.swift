@@ -18,8 +18,7 @@ struct HostCore: Sendable {
     let configuration: LEHost.Configuration
     /// The Generic Attribute Profile on all connections.
     var gatt: GATTLayer
-    /// The latest time that was handed in.
-    private(set) var now = Duration.zero
+    private var time = LatestTime()
     var state = State.off
     var commands = CommandQueue()
     /// What the controller said about itself when it was started last.
@@ -47,7 +46,10 @@ struct HostCore: Sendable {
     }
 
     /// A time was handed in; one that is earlier than another before counts as that one.
-    mutating func tell(_ now: Duration) { self.now = max(self.now, now) }
+    mutating func tell(_ now: Duration) { time.tell(now) }
+
+    /// The latest time that was handed in.
+    var now: Duration { time.now }
 }
 
 // MARK: - To the controller

@@ -79,7 +79,7 @@ extension LEHost {
     public var gatt: GATTLayer {
         _read { yield core.gatt }
         _modify {
-            core.gatt.tell(core.now)
+            core.gatt.time.tell(core.now)
             yield &core.gatt
         }
     }
@@ -88,6 +88,7 @@ extension LEHost {
     public var channels: ChannelManager {
         _read { yield connectionManager.channels }
         _modify {
+            connectionManager.channels.time.tell(core.now)
             defer { connectionManager.passOnChannelEvents(&core) }
             yield &connectionManager.channels
         }
@@ -96,7 +97,10 @@ extension LEHost {
     /// Pairing, bonds and encryption on all connections; nil if `Configuration.security` is: then this host does not pair.
     public var security: SecurityManager? {
         _read { yield connectionManager.security }
-        _modify { yield &connectionManager.security }
+        _modify {
+            connectionManager.security?.time.tell(core.now)
+            yield &connectionManager.security
+        }
     }
 }
 

@@ -3,7 +3,7 @@ import BluetoothHCI
 /// Whom this device knows.
 extension SecurityManager {
     /// All bonds, in the order in which they came.
-    package var bonds: [Bond] { Array(bondList.bonds) }
+    public var bonds: [Bond] { Array(bondList.bonds) }
 
     /// The bond with an identity.
     package func bond(with identity: LEAddress) -> Bond? { bondList[identity.withoutIdentityType] }
@@ -11,13 +11,13 @@ extension SecurityManager {
     /// The owner has the bond in its store, where a power cut does not reach it.
     ///
     /// Until then links with the peer can use its keys, but are not said to be bonded.
-    package mutating func bondStored(_ identity: LEAddress) {
+    public mutating func bondStored(_ identity: LEAddress) {
         bondList.markStored(identity.withoutIdentityType)
         refreshBondedLinks()
     }
 
     /// Forgets a peer. A link with it stays as it is; the next one has no keys.
-    package mutating func deleteBond(_ identity: LEAddress) {
+    public mutating func deleteBond(_ identity: LEAddress) {
         let identity = identity.withoutIdentityType
         bondList.remove(identity)
         for index in links.indices {

@@ -4,8 +4,9 @@ import BluetoothHCI
 extension SecurityManager {
     /// Encrypts a link with the stored key; only the central can.
     ///
-    /// The outcome is a `securityChanged` or an `encryptionFailed` event.
-    package mutating func encrypt(_ handle: ConnectionHandle) throws(SecurityRefusal) {
+    /// `LEHostEvent.securityChanged` or `SecurityEvent.encryptionFailed` follows.
+    public mutating func encrypt(_ handle: ConnectionHandle, at now: Duration) throws(SecurityRefusal) {
+        time.tell(now)
         guard var link = links[handle] else { throw .unknownConnection }
         guard link.role == .initiator else { throw .wrongRole }
         guard !link.isPairing, link.keySource == nil else { throw .busy }

@@ -6,8 +6,9 @@ extension SecurityManager {
 
     /// Pairs with the peer of a link, whether or not there is a bond; only the central can.
     ///
-    /// An old bond is replaced when, and only if, the pairing completes.
-    package mutating func pair(_ handle: ConnectionHandle, at now: Duration) throws(SecurityRefusal) {
+    /// `pairingCompleted` or `pairingFailed` follows. An old bond is replaced when, and only if, the pairing completes.
+    public mutating func pair(_ handle: ConnectionHandle, at now: Duration) throws(SecurityRefusal) {
+        let now = time.tell(now)
         guard var link = links[handle] else { throw .unknownConnection }
         guard link.role == .initiator else { throw .wrongRole }
         try link.checkMayPair(attempts, at: now)
@@ -24,7 +25,8 @@ extension SecurityManager {
 
     /// Asks the central of a link for security: it may encrypt with a key that it has, or pair. Only the peripheral
     /// can ask.
-    package mutating func sendSecurityRequest(_ handle: ConnectionHandle, at now: Duration) throws(SecurityRefusal) {
+    public mutating func sendSecurityRequest(_ handle: ConnectionHandle, at now: Duration) throws(SecurityRefusal) {
+        let now = time.tell(now)
         guard var link = links[handle] else { throw .unknownConnection }
         guard link.role == .responder else { throw .wrongRole }
         try link.checkMayPair(attempts, at: now)
@@ -35,8 +37,9 @@ extension SecurityManager {
         links[handle] = link
     }
 
-    /// Tells a peripheral that asked for security that there will be no pairing.
-    package mutating func rejectSecurityRequest(_ handle: ConnectionHandle, at now: Duration) {
+    /// Tells a peripheral that asked for security (`SecurityEvent.securityRequested`) that there will be no pairing.
+    public mutating func rejectSecurityRequest(_ handle: ConnectionHandle, at now: Duration) {
+        let now = time.tell(now)
         guard var link = links[handle], case .securityRequestReceived = link.procedure else { return }
         link.send(.pairingFailed(.pairingNotSupported), at: now)
         link.endProcedure()
@@ -44,7 +47,8 @@ extension SecurityManager {
     }
 
     /// Stops the pairing that is going on, and tells the peer.
-    package mutating func cancelPairing(_ handle: ConnectionHandle, at now: Duration) {
+    public mutating func cancelPairing(_ handle: ConnectionHandle, at now: Duration) {
+        let now = time.tell(now)
         guard var link = links[handle], link.isPairing else { return }
         link.refuse(link.pairing?.rejectionReason ?? .unspecifiedReason, &attempts, &output, at: now)
         links[handle] = link
@@ -53,7 +57,8 @@ extension SecurityManager {
     /// Answers a prompt.
     /// - Returns: false if the prompt does not stand any more, or the answer does not fit it.
     @discardableResult
-    package mutating func answer(_ id: PairingPrompt.ID, with answer: PairingAnswer, at now: Duration) -> Bool {
+    public mutating func answer(_ id: PairingPrompt.ID, with answer: PairingAnswer, at now: Duration) -> Bool {
+        let now = time.tell(now)
         let handle = id.connection
         guard var link = links[handle], var pairing = link.pairing, let prompt = link.prompt, prompt.id == id else {
             return false

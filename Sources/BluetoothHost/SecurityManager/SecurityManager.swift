@@ -2,9 +2,9 @@ import BluetoothHCI
 
 /// The Security Manager of all links of this device: pairing, bonds, encryption and private addresses.
 ///
-/// It does no I/O. In come the links as they open and close, the commands that arrive on the Security Manager channel
-/// (CID 6), the controller's events about encryption, the user's answers, and the time. Out come, by being asked for,
-/// commands for the channel, actions for the controller, and events for the owner.
+/// The host passes on the links as they open and close, the commands on the Security Manager channel (CID 6), and the
+/// controller's events about encryption. The owner answers prompts, and learns what happens as `LEHostEvent.security` and
+/// `LEHostEvent.securityChanged`.
 ///
 /// Source: Core 5.4, Vol 3, Part H.
 public struct SecurityManager: Sendable {
@@ -13,8 +13,9 @@ public struct SecurityManager: Sendable {
 
     /// Whether devices may pair that have not proved who they are: strangers, and those that have lost their keys, which
     /// nothing tells apart. One whose link is encrypted with the key of its bond may always pair again.
-    package var isPairable: Bool
+    public var isPairable: Bool
 
+    var time = LatestTime()
     var links = ConnectionTable<SecurityLink>()
     var bondList: BondList
     var attempts: RepeatedAttempts

@@ -94,7 +94,7 @@ struct ServiceContext: Sendable {
     }
 
     /// Leaves a line for the log.
-    mutating func log(_ severity: Diagnostic.Severity, _ layer: Diagnostic.Layer, _ message: String) {
+    mutating func log(_ severity: Diagnostic.Severity, _ layer: Layer, _ message: String) {
         events.append(.diagnostic(Diagnostic(severity: severity, layer: layer, message: message)))
     }
 }
