@@ -1,8 +1,7 @@
 import BluetoothHCI
 import ByteCoding
 
-/// The conversation with which a host makes a controller's acquaintance: one command at a time, each with the answers
-/// to those before it in mind.
+/// The commands that start a controller, one at a time: which comes next depends on the answers to those before it.
 struct StartUp: Sendable {
     private enum Step: Int, CaseIterable {
         case reset
