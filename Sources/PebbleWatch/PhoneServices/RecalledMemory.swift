@@ -21,7 +21,7 @@ struct RecalledMemory: Sendable {
     mutating func endCheck() { unchecked = nil }
 
     /// A service is used because it is remembered.
-    mutating func use(_ service: PhoneService) { services.append(service) }
+    mutating func use(_ service: PhoneService) { services += [service] }
 
     /// A service is not relied on any more: it was used as it is meant to be, or is gone.
     /// - Returns: false if it was not relied on.
