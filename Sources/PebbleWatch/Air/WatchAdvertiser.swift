@@ -146,9 +146,13 @@ struct WatchAdvertiser: Sendable {
     }
 
     var nextDeadline: Duration? {
+        var deadline = policy.nextDeadline
         // What is on the air already, or not wanted any more, need not be tried again.
-        let retries = refusals.lazy.filter { told[$0.key] == nil && wanted($0.key) != nil }.map(\.value.retryTime)
-        return policy.nextDeadline.earlier(retries.min()).earlier(overdue.values.lazy.map(\.retryTime).min())
+        for (set, refusal) in refusals where told[set] == nil && wanted(set) != nil {
+            deadline = deadline.earlier(refusal.retryTime)
+        }
+        for refusal in overdue.values { deadline = deadline.earlier(refusal.retryTime) }
+        return deadline
     }
 
     // MARK: The air

@@ -228,7 +228,8 @@ extension LinkPolicy {
     mutating func parametersRefused(_ failure: ParameterUpdateFailure) { events.append(.refused(failure)) }
 
     private mutating func updateResponseTime(at now: Duration) {
-        let wanted = needs.values.map(\.responseTime).max() ?? .slow
+        var wanted = ResponseTime.slow
+        for need in needs.values { wanted = max(wanted, need.responseTime) }
         guard wanted != responseTime else { return }
         responseTime = wanted
         let consumers = SpeedConsumer.allCases.filter { needs[$0]?.responseTime == wanted }

@@ -43,8 +43,9 @@ struct PhoneTransports: Sendable {
     var carriers: [Carrier] { table.keys }
 
     subscript(carrier: Carrier) -> Transport? {
-        _read { yield table[carrier] }
-        _modify { yield &table[carrier] }
+        // An accessor that is called, and not inlined, allocates what it needs while it waits.
+        @inline(__always) _read { yield table[carrier] }
+        @inline(__always) _modify { yield &table[carrier] }
     }
 
     mutating func remove(_ carrier: Carrier) -> Transport? { table.removeValue(forKey: carrier) }
