@@ -10,7 +10,7 @@ extension PhoneConnection {
     mutating func pumpTransports(_ core: inout WatchCore, at now: Duration) -> Bool {
         var moved = false
         for carrier in transports.carriers {
-            while let event = transports[carrier]?.link.nextEvent() {
+            while let event = transports.nextEvent(of: carrier) {
                 moved = true
                 handle(event, of: carrier, &core, at: now)
             }

@@ -43,10 +43,13 @@ struct PhoneTransports: Sendable {
     var carriers: [Carrier] { table.keys }
 
     subscript(carrier: Carrier) -> Transport? {
-        // An accessor that is called, and not inlined, allocates what it needs while it waits.
-        @inline(__always) _read { yield table[carrier] }
-        @inline(__always) _modify { yield &table[carrier] }
+        _read { yield table[carrier] }
+        _modify { yield &table[carrier] }
     }
+
+    /// Takes what a transport's link has to say; asked at every packet, and the accessor above allocates what it keeps while its
+    /// user has the transport.
+    mutating func nextEvent(of carrier: Carrier) -> PPoGATTEvent? { table[carrier]?.link.nextEvent() }
 
     mutating func remove(_ carrier: Carrier) -> Transport? { table.removeValue(forKey: carrier) }
 
