@@ -116,7 +116,7 @@ public struct Watch: HCIHost, Sendable {
             database.publish(stream, true, &self.profiles, &core, at: .zero)
         }
         database.updateHash(&core, &self.profiles, at: .zero)
-        ownDeadline = searchedDeadline
+        ownDeadline = findDeadline()
     }
 
     /// What was decided about the watch, with the firmware that runs now.
@@ -196,11 +196,11 @@ extension Watch {
     public var nextDeadline: Duration? { core.host.nextDeadline.earlier(ownDeadline) }
 
     /// When a part of the watch besides the host has something to do. It is looked for when something has changed, and kept: the
-    /// deadline is asked for much more often.
-    var searchedDeadline: Duration? {
+    /// deadline is asked for much more often. It changes nothing but looks at parts where they stand.
+    mutating func findDeadline() -> Duration? {
         var next = core.system.nextDeadline
         next.lower(to: presence.nextDeadline)
-        next.lower(to: links.nextDeadline)
+        next.lower(to: links.findDeadline())
         next.lower(to: profiles.nextDeadline)
         next.lower(to: database.changes.nextDeadline)
         next.lower(to: core.phones.windowEnd)
@@ -233,7 +233,7 @@ extension Watch {
         if life.restart != nil { finishRestart(at: now) } else { presence.update(&core, at: now) }
         let isChurning = presence.advertiser.policy.isChurning
         if history.hasNews(isChurning: isChurning) { history.report(remedy, isChurning: isChurning, &core) }
-        ownDeadline = searchedDeadline
+        ownDeadline = findDeadline()
     }
 
     /// What the watch does about links that have ended.

@@ -154,7 +154,7 @@ import Testing
         #expect(packets <= packetLimit, "seed \(seed): one packet caused \(packets)")
         while firmware.nextEvent() != nil {}
         firmware.finishMemoryChanges(at: now)
-        if firmware.ownDeadline != firmware.searchedDeadline {
+        if firmware.ownDeadline != firmware.findDeadline() {
             Issue.record("seed \(seed): the deadline that is kept is not the one that a search finds")
         }
     }

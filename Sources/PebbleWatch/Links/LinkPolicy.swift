@@ -69,7 +69,14 @@ struct LinkPolicy: Sendable {
     private var interval: ConnectionInterval
     private var latency: UInt16
     private var supervisionTimeout: SupervisionTimeout
-    private var needs: [SpeedConsumer: Need] = [:]
+    private var needs: [SpeedConsumer: Need] = [:] {
+        didSet {
+            firstNeedEnd = nil
+            for need in needs.values { firstNeedEnd.lower(to: need.end) }
+        }
+    }
+    /// When the first of the needs ends.
+    private var firstNeedEnd: Duration?
     /// What is wanted now.
     private(set) var responseTime = ResponseTime.slow
     private var attempts = 0
@@ -104,14 +111,13 @@ struct LinkPolicy: Sendable {
 
     /// When `advance(to:)` has something to do.
     var nextDeadline: Duration? {
-        let needEnd = needs.values.lazy.map(\.end).min()
-        return stepEnd.earlier(needEnd).earlier(nextRequest)
+        stepEnd.earlier(firstNeedEnd).earlier(nextRequest)
     }
 
     /// Lets time pass.
     mutating func advance(to now: Duration) {
         if let stepEnd, stepEnd <= now { continuePreparing(at: now) }
-        if needs.values.contains(where: { $0.end <= now }) {
+        if let firstNeedEnd, firstNeedEnd <= now {
             needs = needs.filter { $0.value.end > now }
             updateResponseTime(at: now)
         }

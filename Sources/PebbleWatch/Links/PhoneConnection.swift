@@ -85,8 +85,8 @@ struct LinkRecord: Sendable {
 
 extension PhoneConnection {
     /// When `advance` has something to do.
-    var nextDeadline: Duration? {
-        var next = transports.nextDeadline
+    mutating func findDeadline() -> Duration? {
+        var next = transports.findDeadline()
         next.lower(to: channels.nextDeadline)
         next.lower(to: clients.nextDeadline)
         next.lower(to: policy.nextDeadline)

@@ -23,9 +23,9 @@ extension PhoneLinks {
     // MARK: Time
 
     /// When `advance` has something to do.
-    var nextDeadline: Duration? {
+    mutating func findDeadline() -> Duration? {
         var next: Duration?
-        for handle in keys { next.lower(to: self[handle]?.nextDeadline) }
+        forEachInPlace { next.lower(to: $0.findDeadline()) }
         return next
     }
 
@@ -73,10 +73,15 @@ extension PhoneLinks {
 
     /// What goes over a session decides how fast its link has to be.
     mutating func noteNeed(for event: WatchEvent, at now: Duration) {
-        guard case .message(let session, _, let message) = event, let consumer = SpeedConsumer(message.endpoint),
-            let handle = keys.first(where: { self[$0]?.has(session) ?? false })
-        else { return }
-        self[handle]?.policy.need(consumer, at: now)
+        guard case .message(let session, _, let message) = event, let consumer = SpeedConsumer(message.endpoint) else {
+            return
+        }
+        var isNoted = false
+        forEachInPlace {
+            guard !isNoted, $0.has(session) else { return }
+            $0.policy.need(consumer, at: now)
+            isNoted = true
+        }
     }
 
     /// Wakes the Pebble apps of all phones.

@@ -73,9 +73,10 @@ struct PhoneTransports: Sendable {
         table[carrier]?.link.receive(packet, at: now)
     }
 
-    var nextDeadline: Duration? {
+    /// When `advance` has something to do.
+    mutating func findDeadline() -> Duration? {
         var next = pause?.end
-        for carrier in table.keys { next.lower(to: table[carrier]?.link.nextDeadline) }
+        table.forEachInPlace { next.lower(to: $0.link.nextDeadline) }
         return next
     }
 
