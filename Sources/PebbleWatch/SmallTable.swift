@@ -32,8 +32,8 @@ struct SmallTable<Key: Equatable, Value> {
     }
 
     /// Shows every value where it stands. Reading one through the subscript copies what its optional holds.
-    mutating func forEachInPlace(_ body: (inout Value) -> Void) {
-        for place in keys.indices where places[place] != nil { body(&places[place]!) }
+    mutating func forEachInPlace(_ body: (inout Value?) -> Void) {
+        for place in keys.indices { body(&places[place]) }
     }
 
     /// Takes a value out.

@@ -73,6 +73,13 @@ struct ConnectionTable<Machine: ConnectionMachine>: Sendable {
         }
     }
 
+    /// Looks at a machine's deadline after a change: in a span, since indexing the array copies the machine.
+    @inline(__always)
+    private mutating func noteDeadline(_ index: Int) {
+        let span = machines.span
+        if span[index].deadline != slots[index].deadline { keepDeadline(index) }
+    }
+
     /// Notes that a machine's deadline is another one.
     @inline(never)
     private mutating func keepDeadline(_ index: Int) {
@@ -102,7 +109,7 @@ extension ConnectionTable: RandomAccessCollection {
             yield span[index]
         }
         _modify {
-            defer { if machines[index].deadline != slots[index].deadline { keepDeadline(index) } }
+            defer { noteDeadline(index) }
             var span = machines.mutableSpan
             yield &span[index]
         }

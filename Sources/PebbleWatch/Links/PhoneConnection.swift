@@ -84,6 +84,14 @@ struct LinkRecord: Sendable {
 // MARK: - Time
 
 extension PhoneConnection {
+    /// What goes over a session of this phone needs speed.
+    /// - Returns: false if it is another phone's session.
+    mutating func noteNeed(of consumer: SpeedConsumer, for session: SessionID, at now: Duration) -> Bool {
+        guard has(session) else { return false }
+        policy.need(consumer, at: now)
+        return true
+    }
+
     /// When `advance` has something to do.
     mutating func findDeadline() -> Duration? {
         var next = transports.findDeadline()

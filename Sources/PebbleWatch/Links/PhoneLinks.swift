@@ -25,7 +25,7 @@ extension PhoneLinks {
     /// When `advance` has something to do.
     mutating func findDeadline() -> Duration? {
         var next: Duration?
-        forEachInPlace { next.lower(to: $0.findDeadline()) }
+        forEachInPlace { next.lower(to: $0?.findDeadline()) }
         return next
     }
 
@@ -77,10 +77,9 @@ extension PhoneLinks {
             return
         }
         var isNoted = false
-        forEachInPlace {
-            guard !isNoted, $0.has(session) else { return }
-            $0.policy.need(consumer, at: now)
-            isNoted = true
+        forEachInPlace { phone in
+            guard !isNoted else { return }
+            isNoted = phone?.noteNeed(of: consumer, for: session, at: now) ?? false
         }
     }
 

@@ -32,6 +32,38 @@ struct PhoneTransports: Sendable {
         var unsentPacket: [UInt8] = []
         /// Whether the service's app may have started again without the watch noticing.
         var doubt = RestartDoubt()
+
+        // These are mutating so that they work in place: a getter of an optional's value is called on a copy.
+
+        /// When the link has something to do.
+        mutating func findDeadline() -> Duration? { link.nextDeadline }
+
+        /// Gives the link what the session has to say, as far as it takes it.
+        mutating func pumpStream(over transport: SessionTransport, _ system: inout WatchSystem, at now: Duration) {
+            guard let session else { return }
+            while true {
+                undeliveredCount = link.undeliveredByteCount
+                let bytes = system.takeOutbound(
+                    of: session,
+                    over: transport,
+                    atMost: link.writableByteCount,
+                    undelivered: undeliveredCount,
+                    at: now
+                )
+                guard !bytes.isEmpty else { return }
+                _ = link.send(bytes)
+            }
+        }
+
+        /// Takes the packet that goes next.
+        mutating func nextPacket(into packet: inout [UInt8], at now: Duration) -> Bool {
+            guard unsentPacket.isEmpty else {
+                packet = unsentPacket
+                unsentPacket = []
+                return true
+            }
+            return link.nextPacket(into: &packet, at: now)
+        }
     }
 
     private var table = SmallTable<Carrier, Transport>()
@@ -76,7 +108,7 @@ struct PhoneTransports: Sendable {
     /// When `advance` has something to do.
     mutating func findDeadline() -> Duration? {
         var next = pause?.end
-        table.forEachInPlace { next.lower(to: $0.link.nextDeadline) }
+        table.forEachInPlace { next.lower(to: $0?.findDeadline()) }
         return next
     }
 
@@ -93,20 +125,7 @@ struct PhoneTransports: Sendable {
 extension PhoneTransports {
     /// Gives the link what the session has to say, as far as it takes it.
     mutating func pumpStream(of carrier: Carrier, _ system: inout WatchSystem, at now: Duration) {
-        guard let session = table[carrier]?.session else { return }
-        while true {
-            let undelivered = table[carrier]?.link.undeliveredByteCount ?? 0
-            table[carrier]?.undeliveredCount = undelivered
-            let bytes = system.takeOutbound(
-                of: session,
-                over: carrier.sessionTransport,
-                atMost: table[carrier]?.link.writableByteCount ?? 0,
-                undelivered: undelivered,
-                at: now
-            )
-            guard !bytes.isEmpty else { return }
-            _ = table[carrier]?.link.send(bytes)
-        }
+        table[carrier]?.pumpStream(over: carrier.sessionTransport, &system, at: now)
     }
 
     /// Gives the GATT layer the link's packets, as many as it has room for.
@@ -119,10 +138,8 @@ extension PhoneTransports {
     ) {
         guard carrier != .reversed || pause == nil else { return }
         while true {
-            var packet: [UInt8] = table[carrier]?.unsentPacket ?? []
-            if packet.isEmpty {
-                guard table[carrier]?.link.nextPacket(into: &packet, at: now) == true else { return }
-            }
+            var packet: [UInt8] = []
+            guard table[carrier]?.nextPacket(into: &packet, at: now) == true else { return }
             do {
                 switch carrier {
                 case .forward(let value):
@@ -130,13 +147,11 @@ extension PhoneTransports {
                 case .reversed:
                     try core.host.gatt.notify(packet[...], of: core.handles.reversedData, on: handle, at: now)
                 }
-                table[carrier]?.unsentPacket = []
             } catch .queueFull {
                 table[carrier]?.unsentPacket = packet
                 return
             } catch {
                 core.log(.warning, .ppogatt, "\(handle): \(error)")
-                table[carrier]?.unsentPacket = []
                 return
             }
         }
