@@ -73,18 +73,17 @@ struct ConnectionTable<Machine: ConnectionMachine>: Sendable {
         }
     }
 
-    /// Looks at a machine's deadline after a change: in a span, since indexing the array copies the machine.
-    @inline(__always)
-    private mutating func noteDeadline(_ index: Int) {
+    /// A machine's deadline, looked at where the machine is: indexing the array would copy it.
+    private func deadline(of index: Int) -> Duration? {
         let span = machines.span
-        if span[index].deadline != slots[index].deadline { keepDeadline(index) }
+        return span[index].deadline
     }
 
     /// Notes that a machine's deadline is another one.
     @inline(never)
     private mutating func keepDeadline(_ index: Int) {
         let old = slots[index].deadline
-        slots[index].deadline = machines[index].deadline
+        slots[index].deadline = deadline(of: index)
         if let old, old == nextDeadline {
             compareDeadlines()
         } else {
@@ -109,7 +108,7 @@ extension ConnectionTable: RandomAccessCollection {
             yield span[index]
         }
         _modify {
-            defer { noteDeadline(index) }
+            defer { if deadline(of: index) != slots[index].deadline { keepDeadline(index) } }
             var span = machines.mutableSpan
             yield &span[index]
         }
