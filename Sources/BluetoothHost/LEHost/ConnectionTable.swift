@@ -9,6 +9,11 @@ protocol ConnectionMachine: Sendable {
     var deadline: Duration? { get }
 }
 
+extension ConnectionMachine {
+    /// The deadline, found where the machine stands: a getter of an element may be called on a copy, a mutating function is not.
+    fileprivate mutating func findDeadline() -> Duration? { deadline }
+}
+
 /// What a layer keeps for its connections, oldest first, and the earliest of their deadlines.
 ///
 /// The earliest deadline is kept, not searched for when it is asked for: every change of a machine goes through the table's
@@ -73,10 +78,10 @@ struct ConnectionTable<Machine: ConnectionMachine>: Sendable {
         }
     }
 
-    /// A machine's deadline, looked at where the machine is: indexing the array would copy it.
-    private func deadline(of index: Int) -> Duration? {
-        let span = machines.span
-        return span[index].deadline
+    /// A machine's deadline.
+    private mutating func deadline(of index: Int) -> Duration? {
+        var span = machines.mutableSpan
+        return span[index].findDeadline()
     }
 
     /// Notes that a machine's deadline is another one.
