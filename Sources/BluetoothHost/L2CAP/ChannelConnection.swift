@@ -75,8 +75,10 @@ struct ChannelConnection: ConnectionMachine {
     var security: LinkSecurity
     /// How much one link layer packet brings, in octets.
     var receiveLength: Int
-    var signaling = SignalingChannel()
-    var open: [CreditBasedChannel] = []
+    var signaling = SignalingChannel() { didSet { maySignal = true } }
+    var open: [CreditBasedChannel] = [] { didSet { maySignal = true } }
+    /// Whether there may be a signaling command to send: asked before every frame of the link.
+    private(set) var maySignal = false
     var opening: [Opening] = [] { didSet { keepDeadline() } }
     var closing: [Closing] = [] { didSet { keepDeadline() } }
     var reconfiguring: Reconfiguring? { didSet { keepDeadline() } }
@@ -201,6 +203,7 @@ struct ChannelConnection: ConnectionMachine {
             signaling.encodeCredits(credits, for: open[index].channel.localCID, into: &buffer)
             return true
         }
+        maySignal = false
         return false
     }
 }

@@ -144,7 +144,7 @@ extension ChannelManager {
     /// Puts the next signaling command of a connection into `buffer`, replacing its content.
     /// - Returns: false if there is none.
     mutating func nextSignalingPDU(for handle: ConnectionHandle, into buffer: inout [UInt8]) -> Bool {
-        guard let connection = connections.index(of: handle) else { return false }
+        guard let connection = connections.index(of: handle), connections[connection].maySignal else { return false }
         return connections[connection].nextSignalingPDU(into: &buffer)
     }
 

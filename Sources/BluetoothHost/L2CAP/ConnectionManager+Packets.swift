@@ -93,13 +93,10 @@ extension ConnectionManager {
         for turn in links.indices {
             let index = transmission.link(inTurn: turn, of: links.count)
             guard links[index].outstandingPackets < share else { continue }
-            guard links[index].outbound.isActive || links[index].nextFrame(&core.gatt, &security, &channels) else {
+            let dataLength = transmission.buffers.dataLength
+            guard links[index].nextPacket(dataLength, into: &buffer, &core.gatt, &security, &channels) else {
                 continue
             }
-            let handle = links[index].connection.handle
-            let dataLength = transmission.buffers.dataLength
-            links[index].outbound.nextPacket(handle: handle, dataLength: dataLength, into: &buffer)
-            links[index].outstandingPackets += 1
             transmission.sent(by: index, of: links.count)
             passOnChannelEvents(&core)
             return true

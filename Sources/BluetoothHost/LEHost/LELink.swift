@@ -35,9 +35,25 @@ struct LELink: ConnectionMachine {
     /// The layers on top keep their deadlines themselves.
     var deadline: Duration? { nil }
 
+    /// Takes the next ACL packet: of the frame that is being sent, or of the next one.
+    /// - Parameter dataLength: how many octets one packet carries.
+    /// - Returns: false when there is none.
+    mutating func nextPacket(
+        _ dataLength: Int,
+        into buffer: inout [UInt8],
+        _ gatt: inout GATTLayer,
+        _ security: inout SecurityManager?,
+        _ channels: inout ChannelManager
+    ) -> Bool {
+        guard outbound.isActive || nextFrame(&gatt, &security, &channels) else { return false }
+        outbound.nextPacket(handle: handle, dataLength: dataLength, into: &buffer)
+        outstandingPackets += 1
+        return true
+    }
+
     /// Asks the channels for a frame to send: the less they have to say and the more urgent it is, the earlier.
     /// - Returns: false when none has anything to say.
-    mutating func nextFrame(
+    private mutating func nextFrame(
         _ gatt: inout GATTLayer,
         _ security: inout SecurityManager?,
         _ channels: inout ChannelManager
