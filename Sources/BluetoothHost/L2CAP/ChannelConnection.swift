@@ -4,8 +4,10 @@ import BluetoothHCI
 struct CreditBasedChannel: Sendable {
     /// What is known about it.
     private(set) var channel: Channel
-    var inbound: InboundFlow
+    var inbound: InboundFlow { didSet { mayGrant = true } }
     var outbound: OutboundFlow
+    /// Whether there may be credits to give: asked before every frame of the link.
+    private(set) var mayGrant = true
 
     /// - Parameters:
     ///   - own: what this side offers.
@@ -14,6 +16,13 @@ struct CreditBasedChannel: Sendable {
         self.channel = channel
         inbound = InboundFlow(parameters, mtu: Int(own.mtu), mps: Int(own.mps), credits: Int(own.credits))
         outbound = OutboundFlow(parameters, peer)
+    }
+
+    /// Takes the credits that are to be given to the peer next; nil if there are none to give.
+    mutating func takeGrant() -> UInt16? {
+        let credits = inbound.takeGrant()
+        mayGrant = false
+        return credits
     }
 
     /// The peer takes other lengths from now on.
@@ -76,8 +85,8 @@ struct ChannelConnection: ConnectionMachine {
     /// How much one link layer packet brings, in octets.
     var receiveLength: Int
     var signaling = SignalingChannel() { didSet { maySignal = true } }
-    var open: [CreditBasedChannel] = [] { didSet { maySignal = true } }
-    /// Whether there may be a signaling command to send: asked before every frame of the link.
+    var open: [CreditBasedChannel] = []
+    /// Whether there may be a signaling command to send, apart from credits: asked before every frame of the link.
     private(set) var maySignal = false
     var opening: [Opening] = [] { didSet { keepDeadline() } }
     var closing: [Closing] = [] { didSet { keepDeadline() } }
@@ -198,12 +207,12 @@ struct ChannelConnection: ConnectionMachine {
     /// - Returns: false if there is none.
     mutating func nextSignalingPDU(into buffer: inout [UInt8]) -> Bool {
         if signaling.nextPDU(into: &buffer) { return true }
-        for index in open.indices {
-            guard let credits = open[index].inbound.takeGrant() else { continue }
+        maySignal = false
+        for index in open.indices where open[index].mayGrant {
+            guard let credits = open[index].takeGrant() else { continue }
             signaling.encodeCredits(credits, for: open[index].channel.localCID, into: &buffer)
             return true
         }
-        maySignal = false
         return false
     }
 }

@@ -144,8 +144,16 @@ extension ChannelManager {
     /// Puts the next signaling command of a connection into `buffer`, replacing its content.
     /// - Returns: false if there is none.
     mutating func nextSignalingPDU(for handle: ConnectionHandle, into buffer: inout [UInt8]) -> Bool {
-        guard let connection = connections.index(of: handle), connections[connection].maySignal else { return false }
+        guard let connection = connections.index(of: handle), maySignal(connection) else { return false }
         return connections[connection].nextSignalingPDU(into: &buffer)
+    }
+
+    /// Whether a connection may have a signaling command to send.
+    private func maySignal(_ connection: Int) -> Bool {
+        if connections[connection].maySignal { return true }
+        let open = connections[connection].open
+        for index in open.indices where open[index].mayGrant { return true }
+        return false
     }
 
     /// Asks the central for other connection parameters.
