@@ -105,7 +105,8 @@ extension HostCore {
         report(.commandFailed(command.opcode, status))
     }
 
-    /// Takes the oldest event.
+    /// Takes the oldest event. Inlined, because an event is large, and passing it on would copy it.
+    @inline(__always)
     mutating func nextEvent() -> LEHostEvent? {
         let event = events.popFirst() ?? gatt.takeEvent().map(LEHostEvent.gatt)
         if case .gatt(let event)? = event { gatt.handOut(event) }
