@@ -41,7 +41,7 @@ struct ATTBearer: Sendable {
     /// (Core 5.4, Vol 3, Part F, 3.3.3).
     private(set) var isOpen = true
 
-    private var outbox = PacketQueue()
+    private(set) var outbox = PacketQueue()
     private let unansweredLimit: Int
     /// The notifications and commands in the outbox.
     private var unanswered = Deque<Unanswered>()

@@ -128,7 +128,7 @@ extension GATTLayer {
     /// Takes the next PDU for the peer into `buffer`, whose storage is kept for a later one.
     /// - Returns: false, with `buffer` untouched, when none waits.
     package mutating func nextPDU(for connection: ConnectionHandle, into buffer: inout [UInt8]) -> Bool {
-        guard let index = index(of: connection) else { return false }
+        guard let index = index(of: connection), connections[index].bearer.outbox.count > 0 else { return false }
         return connections[index].nextPDU(into: &buffer, &database, &events, ownMTU: ownMTU, at: time.now)
     }
 
