@@ -7,9 +7,13 @@ protocol ConnectionMachine: Sendable {
     /// When time brings something to do; nil for never. It is asked for after every change, so that it must not be searched
     /// for.
     var deadline: Duration? { get }
+    /// Whether there ever is one; if not, nothing is looked at after a change.
+    static var hasDeadline: Bool { get }
 }
 
 extension ConnectionMachine {
+    static var hasDeadline: Bool { true }
+
     /// The deadline, found where the machine stands: a getter of an element may be called on a copy, a mutating function is not.
     fileprivate mutating func findDeadline() -> Duration? { deadline }
 }
@@ -113,7 +117,9 @@ extension ConnectionTable: RandomAccessCollection {
             yield span[index]
         }
         _modify {
-            defer { if deadline(of: index) != slots[index].deadline { keepDeadline(index) } }
+            defer {
+                if Machine.hasDeadline, deadline(of: index) != slots[index].deadline { keepDeadline(index) }
+            }
             var span = machines.mutableSpan
             yield &span[index]
         }

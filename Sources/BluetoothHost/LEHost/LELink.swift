@@ -34,6 +34,7 @@ struct LELink: ConnectionMachine {
     var handle: ConnectionHandle { connection.handle }
     /// The layers on top keep their deadlines themselves.
     var deadline: Duration? { nil }
+    static var hasDeadline: Bool { false }
 
     /// Takes the next ACL packet: of the frame that is being sent, or of the next one.
     /// - Parameter dataLength: how many octets one packet carries.
