@@ -171,7 +171,7 @@ struct ChannelFlowTests {
             var rig = try ChannelRig()
             let id = try rig.open(ChannelParameters(face: face, mtu: 98, mps: 100, receiveLimit: 2000))
             // A peer that sends one byte an SDU for as long as it has credits.
-            // 2000 bytes have room for so many: an SDU takes 16 bytes more than it holds.
+            // This many SDUs fit into 2000 bytes: each takes 16 bytes more than it holds.
             var credits = face == .bytes ? 20 : 17
             var taken = 0
             while credits > 0 {

@@ -16,7 +16,7 @@ struct ResponseParameters: Sendable {
         self.mtu = mtu
     }
 
-    /// Whether so many more bytes fit into the response, behind its opcode.
+    /// Whether the response has room for this many bytes more, after its opcode.
     func fits(_ count: Int) -> Bool { 1 + bytes.count + count <= mtu }
 
     /// Refuses a request for the attributes in a range of which none was found.

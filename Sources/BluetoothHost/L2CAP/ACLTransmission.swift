@@ -8,7 +8,7 @@ struct ACLTransmission: Sendable {
     /// - Parameter buffers: the controller's; none until it is started.
     init(_ buffers: ACLBuffers = ACLBuffers()) { self.buffers = buffers }
 
-    /// The link to ask after so many others.
+    /// The link to ask next, when `turn` links before it have been asked.
     func link(inTurn turn: Int, of count: Int) -> Int { (nextLink + turn) % count }
 
     /// A link has sent a packet: it is the next one's turn.

@@ -148,7 +148,7 @@ class Arrivals:
         return self.count
 
     async def until(self, count: int) -> None:
-        """Returns when so many have arrived, however long it takes, as long as the number grows."""
+        """Waits until this many have arrived. It waits as long as the number grows."""
         last, since = self.count, time.monotonic()
         while self._look() < count:
             if self.count > last:
