@@ -31,15 +31,16 @@ import Testing
         let (listener, port) = try RawSocket.listening()
         let loop = makeLoop()
         var host = TinyHost()
-        host.deadlines = [.milliseconds(20), .milliseconds(40), .milliseconds(60)]
+        host.delays = [.milliseconds(20), .milliseconds(40), .milliseconds(60)]
         var events: [TinyHost.Event] = []
+        var deadlines: [Duration] = []
         var lateness: [Duration] = []
         let answer: [UInt8] = [0x04, 0x0E, 0x04, 0x01, 0x03, 0x0C, 0x00]
         let runner = attach(host, to: loop, listener: port) { event, now in
-            events.append(event)
-            guard case .due(let deadline) = event else { return }
+            guard case .due(let deadline) = event else { return events.append(event) }
+            deadlines.append(deadline)
             lateness.append(now - deadline)
-            if deadline == .milliseconds(60) { loop.requestStop() }
+            if deadlines.count == host.delays.count { loop.requestStop() }
         }
         var received: [UInt8] = []
         loop.add(
@@ -51,12 +52,10 @@ import Testing
         loop.add(Watchdog())
         #expect(try loop.run() == .stopped)
         #expect(received == TinyHost.reset)
-        #expect(
-            events == [
-                .started, .received(answer), .due(.milliseconds(20)), .due(.milliseconds(40)),
-                .due(.milliseconds(60)), .leaving,
-            ]
-        )
+        // Which comes first, the answer or a deadline, is the machine's matter: it may have been busy for that long.
+        #expect(events == [.started, .received(answer), .leaving])
+        #expect(deadlines.count == host.delays.count)
+        #expect(deadlines == deadlines.sorted())
         #expect(lateness.allSatisfy { $0 >= .zero }, "no deadline comes early: \(lateness)")
         #expect(loop.turns < 30, "it sleeps between deadlines instead of spinning: \(loop.turns) turns")
         #expect(recorder.lines.contains("trace: > 01030c00"))

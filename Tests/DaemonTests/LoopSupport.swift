@@ -22,6 +22,8 @@ struct TinyHost: LoopHost {
     private(set) var failure: String?
     /// When it wants to be woken, soonest first.
     var deadlines: [Duration] = []
+    /// The same, counted from its start: a test that was held up before the loop ran has none that has passed already.
+    var delays: [Duration] = []
     /// How many numbered data packets it has after Reset.
     var dataCount = 0
     /// How many packets have been taken out of it.
@@ -38,6 +40,8 @@ struct TinyHost: LoopHost {
     mutating func start(at now: Duration) {
         events.append(.started)
         failure = nil
+        deadlines += delays.map { now + $0 }
+        delays = []
         // Last first; what is left of an earlier start would go before the new Reset.
         packets = ([Self.reset] + (0..<dataCount).map(Self.data)).reversed() + packets
     }

@@ -155,7 +155,7 @@ import Testing
         let acceptor = Acceptor(listener) { received += try $0.readWhatIsThere() }
         var host = TinyHost()
         host.dataCount = 1
-        host.deadlines = [.milliseconds(5)]
+        host.delays = [.milliseconds(5)]
         let outcome = try run(.exit, port: port, host: host, peer: acceptor) { loop, event, _ in
             if case .due = event { loop.requestStop() }
         }
