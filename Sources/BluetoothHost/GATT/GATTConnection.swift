@@ -14,15 +14,16 @@ struct GATTConnection: ConnectionMachine {
 
     /// When the first of the transactions under way times out.
     private var transactionDeadline: Duration? {
-        guard let indication = server.indications.deadline else { return client.deadline }
-        guard let request = client.deadline else { return indication }
-        return min(indication, request)
+        var deadline = server.indications.deadline
+        deadline.lower(to: client.deadline)
+        return deadline
     }
 
     /// When time brings something to do.
     var deadline: Duration? {
-        guard let answer = server.nextAnswerDeadline else { return transactionDeadline }
-        return transactionDeadline.map { min($0, answer) } ?? answer
+        var deadline = transactionDeadline
+        deadline.lower(to: server.nextAnswerDeadline)
+        return deadline
     }
 
     mutating func receive(

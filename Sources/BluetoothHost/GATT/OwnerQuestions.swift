@@ -105,8 +105,10 @@ struct OwnerQuestions: Sendable {
 
     /// When the owner's answer to one of the questions is overdue.
     var nextDeadline: Duration? {
-        guard let command = commands.first?.deadline else { return requestDeadline }
-        return requestDeadline.map { min($0, command) } ?? command
+        guard !commands.isEmpty else { return requestDeadline }
+        var deadline = requestDeadline
+        deadline.lower(to: commands.first?.deadline)
+        return deadline
     }
 
     /// The questions that the owner should have answered by now.

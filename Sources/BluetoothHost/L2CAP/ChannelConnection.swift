@@ -4,10 +4,8 @@ import BluetoothHCI
 struct CreditBasedChannel: Sendable {
     /// What is known about it.
     private(set) var channel: Channel
-    var inbound: InboundFlow { didSet { mayGrant = true } }
+    var inbound: InboundFlow
     var outbound: OutboundFlow
-    /// Whether there may be credits to give: asked before every frame of the link.
-    private(set) var mayGrant = true
 
     /// - Parameters:
     ///   - own: what this side offers.
@@ -16,13 +14,6 @@ struct CreditBasedChannel: Sendable {
         self.channel = channel
         inbound = InboundFlow(parameters, mtu: Int(own.mtu), mps: Int(own.mps), credits: Int(own.credits))
         outbound = OutboundFlow(parameters, peer)
-    }
-
-    /// Takes the credits that are to be given to the peer next; nil if there are none to give.
-    mutating func takeGrant() -> UInt16? {
-        let credits = inbound.takeGrant()
-        mayGrant = false
-        return credits
     }
 
     /// The peer takes other lengths from now on.
@@ -84,15 +75,20 @@ struct ChannelConnection: ConnectionMachine {
     var security: LinkSecurity
     /// How much one link layer packet brings, in octets.
     var receiveLength: Int
-    var signaling = SignalingChannel() { didSet { maySignal = true } }
+    var signaling = SignalingChannel() {
+        didSet {
+            maySignal = true
+            keepDeadline()
+        }
+    }
     var open: [CreditBasedChannel] = []
     /// Whether there may be a signaling command to send, apart from credits: asked before every frame of the link.
     private(set) var maySignal = false
     var opening: [Opening] = [] { didSet { keepDeadline() } }
     var closing: [Closing] = [] { didSet { keepDeadline() } }
     var reconfiguring: Reconfiguring? { didSet { keepDeadline() } }
-    /// When the answer to a request about channels has taken too long.
-    private var channelDeadline: Duration?
+    /// When an answer has taken too long.
+    private(set) var deadline: Duration?
     /// Set until another request comes or a channel closes: one that was sent twice gets the same answer twice
     /// (Core 5.4, Vol 3, Part A, 4).
     var answered: Answered?
@@ -104,13 +100,6 @@ struct ChannelConnection: ConnectionMachine {
         role = connection.role
         security = connection.security
         receiveLength = Int(connection.receiveLength.octets)
-    }
-
-    /// When an answer has taken too long.
-    var deadline: Duration? {
-        var deadline = channelDeadline
-        deadline.lower(to: signaling.nextDeadline)
-        return deadline
     }
 
     /// Where an open channel is.
@@ -136,9 +125,10 @@ struct ChannelConnection: ConnectionMachine {
     }
 
     private mutating func keepDeadline() {
-        channelDeadline = reconfiguring?.deadline
-        for request in opening { channelDeadline.lower(to: request.deadline) }
-        for request in closing { channelDeadline.lower(to: request.deadline) }
+        deadline = reconfiguring?.deadline
+        deadline.lower(to: signaling.nextDeadline)
+        for request in opening { deadline.lower(to: request.deadline) }
+        for request in closing { deadline.lower(to: request.deadline) }
     }
 
     /// What this side offers on a channel.
@@ -208,8 +198,8 @@ struct ChannelConnection: ConnectionMachine {
     mutating func nextSignalingPDU(into buffer: inout [UInt8]) -> Bool {
         if signaling.nextPDU(into: &buffer) { return true }
         maySignal = false
-        for index in open.indices where open[index].mayGrant {
-            guard let credits = open[index].takeGrant() else { continue }
+        for index in open.indices {
+            guard let credits = open[index].inbound.takeGrant() else { continue }
             signaling.encodeCredits(credits, for: open[index].channel.localCID, into: &buffer)
             return true
         }

@@ -152,7 +152,7 @@ extension ChannelManager {
     private func maySignal(_ connection: Int) -> Bool {
         if connections[connection].maySignal { return true }
         let open = connections[connection].open
-        for index in open.indices where open[index].mayGrant { return true }
+        for index in open.indices where open[index].inbound.hasGrant { return true }
         return false
     }
 

@@ -56,12 +56,18 @@ struct InboundFlow: Sendable {
         return min(max(0, room / creditCost), Self.maximumCredits - credits)
     }
 
+    /// Whether there are credits to give: enough at once, or the peer has few.
+    var hasGrant: Bool {
+        let grant = grantable
+        return grant > 0 && (grant >= window / 2 || credits <= window / 4)
+    }
+
     /// Takes the credits that should be given now: not each alone, as that costs a command, but early enough that the
     /// peer never waits for them while the reader keeps up.
     /// - Returns: how many; nil if there is no need.
     mutating func takeGrant() -> UInt16? {
+        guard hasGrant else { return nil }
         let grant = grantable
-        guard grant > 0, grant >= window / 2 || credits <= window / 4 else { return nil }
         credits += grant
         return UInt16(clamping: grant)
     }
