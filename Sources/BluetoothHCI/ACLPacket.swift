@@ -84,10 +84,10 @@ package struct ACLPacket: Hashable, Sendable {
         length: Int,
         to buffer: inout [UInt8]
     ) {
-        buffer.append(HCIPacketType.acl.rawValue)
-        buffer.appendLittleEndian(
+        let word =
             handle.rawValue | UInt16(boundary.rawValue) << boundaryShift | UInt16(broadcast & 0b11) << broadcastShift
-        )
-        buffer.appendLittleEndian(UInt16(clamping: length))
+        buffer.append(HCIPacketType.acl.rawValue)
+        // Both fields at once: this is done for every packet.
+        buffer.appendLittleEndian(UInt32(word) | UInt32(UInt16(clamping: length)) << 16)
     }
 }

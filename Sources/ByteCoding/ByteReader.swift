@@ -102,7 +102,7 @@ public struct ByteReader: Sendable {
     }
 
     /// Takes an integer of the type's own width, least significant byte first.
-    @inlinable
+    @inlinable @inline(__always)
     public mutating func readLittleEndian<Value: FixedWidthInteger>(
         _ field: String,
         as type: Value.Type = Value.self

@@ -167,10 +167,10 @@ extension Watch {
     }
 
     public mutating func receive(_ packet: ArraySlice<UInt8>, at now: Duration) {
-        let unknownEvents = core.host.counters.unknownEvents
+        let unknownEvents = core.host.countUnknownEvents()
         core.host.receive(packet, at: now)
         // An event that the host does not know has moved nothing.
-        if core.host.counters.unknownEvents == unknownEvents { settle(at: now) }
+        if core.host.countUnknownEvents() == unknownEvents { settle(at: now) }
     }
 
     /// The controller is out of reach, and every link with it. `start(at:)` begins again.

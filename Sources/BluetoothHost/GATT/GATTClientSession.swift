@@ -15,15 +15,15 @@ struct GATTClientSession: Sendable {
         var deadline: Duration
     }
 
-    private var running: Running?
+    private var running: Running? { didSet { deadline = running?.deadline } }
     private var waiting = Deque<(id: GATTProcedureID, procedure: GATTProcedure)>()
     /// The MTU is exchanged once a connection: Core 5.4, Vol 3, Part F, 3.4.2.1.
     private var mtuExchangeWasStarted = false
     /// Whether the confirmation of an indication has not left yet.
     private var confirmationWaits = false
 
-    /// When the response under way is due.
-    var deadline: Duration? { running?.deadline }
+    /// When the response under way is due. It is kept apart, since it is asked for after every change of the connection.
+    private(set) var deadline: Duration?
 }
 
 // MARK: - Procedures

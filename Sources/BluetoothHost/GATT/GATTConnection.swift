@@ -5,10 +5,17 @@ import DequeModule
 /// Both roles on one connection's bearer, which tell their PDUs apart by the opcode.
 struct GATTConnection: ConnectionMachine {
     var bearer: ATTBearer
-    var server: GATTServerSession
-    var client = GATTClientSession()
+    private(set) var server: GATTServerSession
+    private var client = GATTClientSession()
     /// How the peer gets on as a client.
-    var progress = ClientProgress()
+    private(set) var progress = ClientProgress()
+    /// When time brings something to do: kept by each call that may change it, not worked out when it is asked for.
+    private(set) var deadline: Duration?
+
+    init(bearer: ATTBearer, server: GATTServerSession) {
+        self.bearer = bearer
+        self.server = server
+    }
 
     var handle: ConnectionHandle { bearer.connection }
 
@@ -19,11 +26,9 @@ struct GATTConnection: ConnectionMachine {
         return deadline
     }
 
-    /// When time brings something to do.
-    var deadline: Duration? {
-        var deadline = transactionDeadline
+    private mutating func keepDeadline() {
+        deadline = transactionDeadline
         deadline.lower(to: server.nextAnswerDeadline)
-        return deadline
     }
 
     mutating func receive(
@@ -38,6 +43,7 @@ struct GATTConnection: ConnectionMachine {
             events.append(.pduIgnored(bearer.connection, .empty))
             return
         }
+        defer { keepDeadline() }
         let opcode = ATTOpcode(rawValue: rawOpcode)
         switch opcode?.role ?? (rawOpcode & ATTOpcode.commandFlag == 0 ? .request : .command) {
         case .request:
@@ -98,12 +104,16 @@ struct GATTConnection: ConnectionMachine {
             switch departure {
             case .request:
                 client.requestLeft(at: now)
+                keepDeadline()
             case .response:
                 server.responseLeft(over: &bearer, &database, &events, ownMTU: ownMTU, at: now)
+                keepDeadline()
             case .confirmation:
                 client.confirmationLeft()
             case .indication:
-                guard server.indicationMayLeave(over: &bearer, database, &events, at: now) else { continue }
+                let mayLeave = server.indicationMayLeave(over: &bearer, database, &events, at: now)
+                keepDeadline()
+                guard mayLeave else { continue }
             case .unanswered(let kind):
                 if bearer.takeRoomNotice() { events.append(.roomToSend(bearer.connection)) }
                 guard server.mayLeave(kind, &buffer, over: bearer, database, &events) else { continue }
@@ -117,10 +127,88 @@ struct GATTConnection: ConnectionMachine {
     mutating func advance(to now: Duration, _ events: inout Deque<GATTEvent>) -> [GATTRequestID] {
         guard let deadline, deadline <= now else { return [] }
         guard let transactionDeadline, transactionDeadline <= now else { return server.questions.overdue(at: now) }
+        defer { keepDeadline() }
         bearer.close()
         server.giveUp()
         client.fail(.timedOut, over: bearer, &events)
         events.append(.transactionTimedOut(bearer.connection))
         return []
     }
+}
+
+/// The owner's calls, passed to the role that they are about together with the bearer.
+extension GATTConnection {
+    mutating func notify(
+        _ value: ArraySlice<UInt8>,
+        of handle: AttributeHandle,
+        evenIfNotSubscribed: Bool,
+        _ database: GATTDatabase
+    ) throws(GATTError) {
+        try server.notify(
+            value,
+            of: handle,
+            evenIfNotSubscribed: evenIfNotSubscribed,
+            over: &bearer,
+            database
+        )
+    }
+
+    mutating func notify(_ values: [HandleValue], _ database: GATTDatabase) throws(GATTError) {
+        try server.notify(values, over: &bearer, database)
+    }
+
+    mutating func indicate(
+        _ value: ArraySlice<UInt8>,
+        of handle: AttributeHandle,
+        _ database: GATTDatabase,
+        at now: Duration
+    ) throws(GATTError) {
+        defer { keepDeadline() }
+        try server.indicate(value, of: handle, over: &bearer, database, at: now)
+    }
+
+    mutating func resume(
+        _ id: GATTRequestID,
+        _ database: inout GATTDatabase,
+        _ events: inout Deque<GATTEvent>,
+        at now: Duration,
+        _ resume: GATTServerSession.Resumption
+    ) -> Bool {
+        defer { keepDeadline() }
+        return server.resume(id, over: &bearer, &database, &events, at: now, resume)
+    }
+
+    mutating func start(
+        _ procedure: GATTProcedure,
+        _ id: GATTProcedureID,
+        _ events: inout Deque<GATTEvent>,
+        ownMTU: Int,
+        at now: Duration
+    ) throws(GATTError) {
+        defer { keepDeadline() }
+        try client.start(procedure, id, over: &bearer, &events, ownMTU: ownMTU, at: now)
+    }
+
+    mutating func writeWithoutResponse(_ value: ArraySlice<UInt8>, to handle: AttributeHandle) throws(GATTError) {
+        guard value.count <= bearer.mtu - 3 else { throw .invalidValueLength(handle, value.count) }
+        try bearer.sendUnanswered(.command) { buffer in
+            buffer.append(handle)
+            buffer.append(contentsOf: value)
+        }
+    }
+
+    /// The attributes have changed: the client is out of sync with them until it learns of it.
+    mutating func databaseChanged() { server.client.awareness.databaseChanged() }
+
+    /// Gives a bonded client back what it had.
+    mutating func restore(
+        _ state: GATTClientState,
+        _ database: GATTDatabase,
+        _ events: inout Deque<GATTEvent>
+    ) {
+        server.restore(state, bearer.connection, database, &events)
+    }
+
+    /// The connection has gone: its procedures end.
+    mutating func closed(_ events: inout Deque<GATTEvent>) { client.fail(.disconnected, over: bearer, &events) }
 }

@@ -107,7 +107,7 @@ extension GATTLayer {
     package mutating func connectionClosed(_ connection: ConnectionHandle) -> GATTClientState? {
         guard let index = index(of: connection) else { return nil }
         let state = clientState(of: connection)
-        connections[index].client.fail(.disconnected, over: connections[index].bearer, &events)
+        connections[index].closed(&events)
         connections.remove(at: index)
         return state
     }
@@ -184,7 +184,7 @@ extension GATTLayer {
         service name: AttributeName
     ) throws(GATTError) -> AttributeHandleRange? {
         guard let range = try database.setPublished(isPublished, service: name) else { return nil }
-        for index in connections.indices { connections[index].server.client.awareness.databaseChanged() }
+        for index in connections.indices { connections[index].databaseChanged() }
         return range
     }
 
@@ -366,7 +366,7 @@ extension GATTLayer {
     /// `GATTEvent.subscriptionChanged`; those to what the database no longer offers are dropped.
     public mutating func restore(_ state: GATTClientState, on connection: ConnectionHandle) throws(GATTError) {
         let index = try requireIndex(of: connection)
-        connections[index].server.restore(state, connection, database, &events)
+        connections[index].restore(state, database, &events)
     }
 }
 

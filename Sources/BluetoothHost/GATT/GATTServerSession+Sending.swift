@@ -9,7 +9,7 @@ import DequeModule
 /// hidden meanwhile.
 extension GATTServerSession {
     /// Queues a notification, cut off at the MTU.
-    mutating func notify(
+    func notify(
         _ value: ArraySlice<UInt8>,
         of handle: AttributeHandle,
         evenIfNotSubscribed: Bool,
@@ -26,7 +26,7 @@ extension GATTServerSession {
     }
 
     /// Queues one notification of several values, which must fit into the MTU.
-    mutating func notify(
+    func notify(
         _ values: [HandleValue],
         over bearer: inout ATTBearer,
         _ database: GATTDatabase
@@ -85,7 +85,7 @@ extension GATTServerSession {
     // MARK: When a PDU leaves
 
     /// Whether the notification in `buffer` may leave. What may not is reported; of several values the others are kept.
-    mutating func mayLeave(
+    func mayLeave(
         _ kind: ATTBearer.Unanswered,
         _ buffer: inout [UInt8],
         over bearer: ATTBearer,

@@ -151,6 +151,7 @@ extension ChannelManager {
     /// Whether a connection may have a signaling command to send.
     private func maySignal(_ connection: Int) -> Bool {
         if connections[connection].maySignal { return true }
+        guard !connections[connection].open.isEmpty else { return false }
         let open = connections[connection].open
         for index in open.indices where open[index].inbound.hasGrant { return true }
         return false

@@ -15,51 +15,52 @@ struct InboundFlow: Sendable {
     var data: ReceivedData
     /// How many K-frames the peer may still send.
     private(set) var credits: Int
-    private let parameters: ChannelParameters
+    /// The least that there is room for, if the MTU and the MPS need no more.
+    private let receiveLimit: Int
+    /// What the MTU and the MPS come to. It is kept, since it is asked for with every frame of the link.
+    private var room: Room
+
+    /// The room that a channel has for what has not been read.
+    private struct Room {
+        /// How much there is of it, in bytes.
+        let limit: Int
+        /// How much of it the K-frame may take that a credit allows.
+        let creditCost: Int
+        /// How many K-frames it is enough for.
+        let window: Int
+
+        /// An SDU that is read as a whole must fit, with a K-frame more than it needs, since the peer may send shorter ones.
+        init(_ face: ChannelFace, receiveLimit: Int, mtu: Int, mps: Int) {
+            let sduCost = face == .sdus ? ReceivedData.sduCost : 0
+            creditCost = max(1, mps) + sduCost
+            limit = max(receiveLimit, (face == .sdus ? mtu + sduCost : 0) + 2 * creditCost)
+            window = min(limit / creditCost, InboundFlow.maximumCredits)
+        }
+    }
 
     /// - Parameter credits: how many the peer has been given to begin with.
     init(_ parameters: ChannelParameters, mtu: Int, mps: Int, credits: Int) {
         self.mtu = mtu
         self.mps = mps
         self.credits = credits
-        self.parameters = parameters
         data = ReceivedData(face: parameters.face)
+        receiveLimit = parameters.receiveLimit
+        room = Room(parameters.face, receiveLimit: receiveLimit, mtu: mtu, mps: mps)
     }
 
     /// How many credits a channel begins with: as many as there is room for.
     static func initialCredits(_ parameters: ChannelParameters, mtu: Int, mps: Int) -> UInt16 {
-        UInt16(clamping: limit(parameters, mtu: mtu, mps: mps) / creditCost(parameters, mps: mps))
+        let room = Room(parameters.face, receiveLimit: parameters.receiveLimit, mtu: mtu, mps: mps)
+        return UInt16(clamping: room.window)
     }
 
-    /// How much room the K-frame may take that a credit allows.
-    private static func creditCost(_ parameters: ChannelParameters, mps: Int) -> Int {
-        max(1, mps) + (parameters.face == .sdus ? ReceivedData.sduCost : 0)
-    }
+    /// How much room there is beyond what the peer has credits for.
+    private var freeRoom: Int { room.limit - data.cost - credits * room.creditCost }
 
-    /// How much may have come in without having been read. An SDU that is read as a whole must fit, with a K-frame
-    /// more than it needs, since the peer may send shorter ones.
-    private static func limit(_ parameters: ChannelParameters, mtu: Int, mps: Int) -> Int {
-        let least = parameters.face == .sdus ? mtu + ReceivedData.sduCost : 0
-        return max(parameters.receiveLimit, least + 2 * creditCost(parameters, mps: mps))
-    }
-
-    private var limit: Int { Self.limit(parameters, mtu: mtu, mps: mps) }
-
-    private var creditCost: Int { Self.creditCost(parameters, mps: mps) }
-
-    /// How many K-frames there would be room for if everything were read.
-    private var window: Int { min(limit / creditCost, Self.maximumCredits) }
-
-    /// How many credits can be given.
-    private var grantable: Int {
-        let room = limit - data.cost - credits * creditCost
-        return min(max(0, room / creditCost), Self.maximumCredits - credits)
-    }
-
-    /// Whether there are credits to give: enough at once, or the peer has few.
+    /// Whether there are credits to give: half a window at once, or any if the peer has no more than a quarter left.
     var hasGrant: Bool {
-        let grant = grantable
-        return grant > 0 && (grant >= window / 2 || credits <= window / 4)
+        let least = credits <= room.window / 4 ? 1 : max(1, room.window / 2)
+        return freeRoom >= least * room.creditCost && Self.maximumCredits - credits >= least
     }
 
     /// Takes the credits that should be given now: not each alone, as that costs a command, but early enough that the
@@ -67,7 +68,7 @@ struct InboundFlow: Sendable {
     /// - Returns: how many; nil if there is no need.
     mutating func takeGrant() -> UInt16? {
         guard hasGrant else { return nil }
-        let grant = grantable
+        let grant = min(freeRoom / room.creditCost, Self.maximumCredits - credits)
         credits += grant
         return UInt16(clamping: grant)
     }
@@ -104,5 +105,6 @@ struct InboundFlow: Sendable {
     mutating func reconfigure(mtu: Int, mps: Int) {
         self.mtu = mtu
         self.mps = mps
+        room = Room(data.face, receiveLimit: receiveLimit, mtu: mtu, mps: mps)
     }
 }

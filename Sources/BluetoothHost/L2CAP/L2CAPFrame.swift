@@ -38,7 +38,7 @@ struct L2CAPFrame: Hashable, Sendable {
 
     /// Appends the header of a frame.
     static func encodeHeader(payloadCount: Int, channel: ChannelID, to buffer: inout [UInt8]) {
-        buffer.appendLittleEndian(UInt16(clamping: payloadCount))
-        buffer.appendLittleEndian(channel.rawValue)
+        // Both fields at once: this is done for every frame.
+        buffer.appendLittleEndian(UInt32(UInt16(clamping: payloadCount)) | UInt32(channel.rawValue) << 16)
     }
 }

@@ -70,6 +70,10 @@ public struct LEHost: HCIHost, Sendable {
 
     /// How often something went wrong.
     package var counters: LEHostCounters { core.counters }
+
+    /// How many events came that this host does not know. It changes nothing: it is `mutating` because a getter would be
+    /// called on a copy of the host, with every packet.
+    package mutating func countUnknownEvents() -> Int { core.counters.unknownEvents }
 }
 
 // MARK: - Layers
