@@ -300,6 +300,11 @@ class AsyncWatch(AsyncCommands):
         """How it ended; negative: the signal that ended it. None while it runs, or if this program did not start it."""
         return self._process.status if self._process else None
 
+    @property
+    def has_died(self) -> bool:
+        """Whether it has ended by itself, or was ended by something else, although this program started it."""
+        return self._process is not None and self._process.has_died
+
     # Commands
 
     async def ask(self, command: str, /, **fields: Any) -> dict[str, Any]:

@@ -7,6 +7,8 @@ import threading
 from collections.abc import AsyncIterator, Coroutine, Iterator
 from typing import Any, TypeVar
 
+from .errors import CairnError
+
 T = TypeVar("T")
 
 _lock = threading.Lock()
@@ -15,7 +17,7 @@ _thread: threading.Thread | None = None
 
 
 def run(coroutine: Coroutine[Any, Any, T]) -> T:
-    """What the coroutine returns or raises; the thread that asks waits for it. Ctrl-C cancels the coroutine.
+    """What the coroutine returns or raises. The thread that asks waits for it. Ctrl-C cancels the coroutine.
 
     Raises RuntimeError on the background thread itself, which would wait for itself for ever.
     """
@@ -24,8 +26,13 @@ def run(coroutine: Coroutine[Any, Any, T]) -> T:
         coroutine.close()
         raise RuntimeError("a coroutine of cairn_watch called a face without asyncio: use AsyncWatch and AsyncPhone there")
     future = asyncio.run_coroutine_threadsafe(coroutine, loop)
+    # pytest shows where the test was, and not what waited for it here.
+    __tracebackhide__ = True
     try:
         return future.result()
+    except CairnError as error:
+        # Its message says what happened; where this package noticed it is no help.
+        raise error.with_traceback(None) from None
     except BaseException:
         future.cancel()
         raise

@@ -179,6 +179,11 @@ class Watch(Commands):
         """How it ended; negative: the signal that ended it. None while it runs, or if this program did not start it."""
         return self.asynchronous.exit_status
 
+    @property
+    def has_died(self) -> bool:
+        """Whether it has ended by itself, or was ended by something else, although this program started it."""
+        return self.asynchronous.has_died
+
     def ask(self, command: str, /, **fields: Any) -> dict[str, Any]:
         """Sends any command, and returns the watch's answer. Fields are those of Docs/control-reference.md; None is left out.
 

@@ -39,6 +39,8 @@ class Connection:
         self.path = path
         self._reader = reader
         self._writer = writer
+        #: The process that listens there, as the system says; None if it is in another namespace.
+        self.peer = _peer(writer.get_extra_info("socket"))
         self._turn = asyncio.Lock()
         #: Answers to requests whose asker did not wait for them.
         self._unwanted = 0
@@ -65,15 +67,6 @@ class Connection:
         except OSError as error:
             raise NoWatch("no-watch", f"{path}: {error.strerror or error}") from None
         return cls(path, reader, writer)
-
-    @property
-    def peer(self) -> int | None:
-        """The process that listens there, as the system says; None if it is in another namespace."""
-        end: socket.socket | None = self._writer.get_extra_info("socket")
-        if end is None:
-            return None
-        pid: int = _CREDENTIALS.unpack(end.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))[0]
-        return pid or None
 
     def close(self) -> None:
         """Ends the connection. It may have ended already."""
@@ -143,3 +136,8 @@ class Connection:
         if code == "bad-request" and "is no command" in message:
             raise UnknownCommand(code, message)
         raise Refused(code, message)
+
+
+def _peer(end: socket.socket) -> int | None:
+    pid: int = _CREDENTIALS.unpack(end.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))[0]
+    return pid or None

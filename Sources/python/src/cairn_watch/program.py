@@ -75,8 +75,8 @@ class Program:
         """Starts it. Raises StartFailed if it cannot be started."""
         self.command = list(command)
         self.log_path = log
-        #: Whether this side has asked it to end, or ended it.
-        self.is_ending = False
+        #: Whether this side has asked it to end, and whether it has killed it.
+        self._is_ending = self._was_killed = False
         try:
             with log.open("ab") as output:
                 # A session of its own: Ctrl-C at the terminal is for the tests, which then stop the watch.
@@ -96,6 +96,12 @@ class Program:
     def status(self) -> int | None:
         """Its exit status once it has ended; negative: the signal that ended it."""
         return self._process.poll()
+
+    @property
+    def has_died(self) -> bool:
+        """Whether it has ended before this side asked it to, or by a signal that is not this side's."""
+        status = self.status
+        return status is not None and not self._was_killed and (status < 0 or not self._is_ending)
 
     @property
     def log(self) -> str:
@@ -125,7 +131,7 @@ class Program:
         Raises WatchHangs if it does not; then it is killed.
         """
         if self.status is None:
-            self.is_ending = True
+            self._is_ending = True
             # A program that was stopped (SIGSTOP) hears of nothing else before it goes on.
             self._signal(signal.SIGTERM)
             self._signal(signal.SIGCONT)
@@ -140,7 +146,7 @@ class Program:
 
     async def kill(self) -> None:
         """Ends it at once (SIGKILL), as a power cut would."""
-        self.is_ending = True
+        self._was_killed = True
         self._signal(signal.SIGKILL)
         await self.ended(STOP_SECONDS)
         _running.discard(self)
