@@ -190,13 +190,14 @@ def main() -> int:
     control.unlink(missing_ok=True)
     if capture := options.get("--capture"):
         Path(capture).write_bytes(b"btsnoop\0")
-    watch = FakeWatch(control)
-    watch.is_ready = name != "never-ready"
     ended = threading.Event()
+    # Before a test can ask it to end: the socket is what they wait for.
     if name != "stubborn":
         signal.signal(signal.SIGTERM, lambda *_: ended.set())
     else:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    watch = FakeWatch(control)
+    watch.is_ready = name != "never-ready"
     while not ended.wait(0.05):
         pass
     watch.end()
