@@ -187,7 +187,7 @@ def test_its_types_are_right(package: Installation, tmp_path: Path) -> None:
 
 @pytest.mark.timeout(300)
 def test_its_own_tests(package: Installation, tmp_path: Path) -> None:
-    """Those that need no watch."""
-    arguments = ("-m", "pytest", "-p", "no:cacheprovider", "-p", "no:asyncio", "--basetemp", tmp_path / "t", PACKAGE / "tests")
-    result = package.run(*arguments, folder=PACKAGE, seconds=280)
+    """Those that need no watch, and those with the program under test and a phone."""
+    arguments = ("-m", "pytest", "-p", "no:cacheprovider", "-p", "no:asyncio", *PATIENCE, "-n", "2")
+    result = package.run(*arguments, "--basetemp", tmp_path / "t", PACKAGE / "tests", folder=PACKAGE, seconds=280)
     assert result.returncode == 0, result.stdout[-4000:] + result.stderr

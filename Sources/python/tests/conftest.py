@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import tempfile
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -41,3 +43,33 @@ def program(tmp_path: Path) -> Path:
     path = Path(__file__).with_name("fake_cairn.py")
     assert os.access(path, os.X_OK)
     return path
+
+
+class Lateness(threading.Thread):
+    """For how long this process had no processor although it wanted one, in seconds."""
+
+    step = 0.01
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.seconds = 0.0
+        self.is_wanted = True
+
+    def run(self) -> None:
+        while self.is_wanted:
+            begin = time.monotonic()
+            time.sleep(self.step)
+            late = time.monotonic() - begin - self.step
+            # What a sleep always takes longer is none.
+            if late > self.step / 2:
+                self.seconds += late
+
+
+@pytest.fixture
+def lateness() -> Iterator[Lateness]:
+    """Limits of time are for the package, and not for the other programs of the machine."""
+    thread = Lateness()
+    thread.start()
+    yield thread
+    thread.is_wanted = False
+    thread.join()

@@ -55,6 +55,8 @@ def test_a_new_command_has_a_method_and_types(generate: ModuleType) -> None:
     definitions["answer.wobble"] = {
         "properties": {
             "ok": {"const": True},
+            "event": {"$ref": "#/$defs/event"},
+            "press": {"$ref": "#/$defs/event.button"},
             "wobbles": {"type": "array", "items": {"type": "object", "properties": {"at": {"type": "number"}}, "required": ["at"]}},
         },
         "required": ["ok", "wobbles"],
@@ -64,7 +66,9 @@ def test_a_new_command_has_a_method_and_types(generate: ModuleType) -> None:
     names: dict[str, Any] = {}
     exec(compile(text, "vocabulary.py", "exec"), names)
     assert "wobble" in names["COMMANDS"]
-    assert names["WobbleAnswer"].__annotations__.keys() == {"ok", "wobbles"}
+    assert names["WobbleAnswer"].__annotations__.keys() == {"ok", "event", "press", "wobbles"}
+    assert "    event: NotRequired[Event]\n" in text and "    press: NotRequired[ButtonEvent]\n" in text
+    assert text.count("class ButtonEvent(") == 1
     method = names["Commands"].wobble
     assert "Wobble the watch." in method.__doc__ and "(from 1 to 9; usually 2)." in method.__doc__
 

@@ -13,10 +13,10 @@ import pytest
 
 pytest.importorskip("bumble")
 
-from cairn_watch import uint8  # noqa: E402
-from cairn_watch.appmessage import encode  # noqa: E402
-from cairn_watch.phone.ppogatt import Kind, PPoGATT, State  # noqa: E402
-from cairn_watch.phone.session import Session  # noqa: E402
+from cairn_watch import uint8
+from cairn_watch.appmessage import encode
+from cairn_watch.phone.ppogatt import Kind, PPoGATT, State
+from cairn_watch.phone.session import Session
 
 APP = "2c1d6f5e-8f3a-4c57-9d0e-ec0ec0ec0ec0"
 

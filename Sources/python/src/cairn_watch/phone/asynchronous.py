@@ -150,7 +150,7 @@ class AsyncPhone:
     def has_session(self) -> bool:
         """Whether a session is open."""
         session = self._link.session if self._link is not None else None
-        return session is not None and session.closed is None
+        return session is not None and session.closed is None and session.introduced.is_set()
 
     @property
     def number(self) -> int | None:
@@ -261,7 +261,13 @@ class AsyncPhone:
         """
         link = self._linked()
         what = f"a session over the {'watch or phone' if service == 'any' else service}'s PPoGATT service"
-        await self._while_linked(link, timeout, what, self._open(link, service))
+        try:
+            await self._while_linked(link, timeout, what, self._open(link, service))
+        except BaseException:
+            if link.transport is not None:
+                link.transport.close("the session was not opened")
+            link.session = link.transport = None
+            raise
 
     async def launch(self, app: str, timeout: float = STEP_SECONDS) -> None:
         """Has the watch run an app. `app`: its UUID. Raises TimedOut if it does not, such as one that is not installed."""
@@ -549,12 +555,15 @@ class AsyncPhone:
         try:
             waited: set[asyncio.Future[Any]] = {task, gone} if ended is None else {task, gone, ended}
             await asyncio.wait(waited, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
-            if task.done() and not task.cancelled():
+            if task.done() and not task.cancelled() and task.exception() is None:
                 return task.result()
-            if ended is not None and ended.done():
-                raise PhoneError("link-lost", f"the link ended while the phone waited for {what}: {ended.result()}")
+            # What the work says of a link or a radio that is gone is only what followed from it.
             if gone.done():
                 raise PhoneError("no-air", f"the radio at {self._air} ended while the phone waited for {what}")
+            if ended is not None and ended.done():
+                raise PhoneError("link-lost", f"the link ended while the phone waited for {what}: {ended.result()}")
+            if task.done() and not task.cancelled():
+                return task.result()
             if task.cancelled():
                 # Bumble cancels what waits for a link that ends.
                 raise PhoneError("link-lost", f"the link ended while the phone waited for {what}")
