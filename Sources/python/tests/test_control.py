@@ -37,6 +37,8 @@ from cairn_watch import (
     uint8,
 )
 
+from cairn_watch.program import condition
+
 #: A watch that is lost is told of within this time, in seconds.
 SOON = 1.0
 
@@ -362,6 +364,9 @@ def test_a_watch_that_hangs_is_told_within_a_second(program: Path, lateness: Lat
         def stop() -> None:
             stopped.append(time.monotonic())
             os.kill(watch.pid, signal.SIGSTOP)
+            # Its threads stop one after the other.
+            while "SIGSTOP" not in condition(watch.pid):
+                time.sleep(0.001)
 
         if what == "answer":
             stop()

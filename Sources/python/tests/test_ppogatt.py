@@ -7,6 +7,7 @@ import random
 import struct
 import uuid
 from collections.abc import Callable, Coroutine
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ pytest.importorskip("bumble")
 
 from cairn_watch import uint8
 from cairn_watch.appmessage import encode
+from cairn_watch.phone.gatt import OneAtATime, WatchService
 from cairn_watch.phone.ppogatt import Kind, PPoGATT, State
 from cairn_watch.phone.session import Session
 
@@ -145,6 +147,67 @@ def test_any_packets_do_no_harm() -> None:
             end.transport.close("enough")
 
     asyncio.run(story())
+
+
+class FakeClient:
+    """A GATT client that says when two operations are under way at once."""
+
+    def __init__(self) -> None:
+        self.under_way = 0
+        self.done: list[str] = []
+        self.notification_subscribers: dict[int, Any] = {}
+
+    async def _operate(self, name: str) -> None:
+        assert self.under_way == 0, f"{name} during another operation"
+        self.under_way += 1
+        await asyncio.sleep(0.001)
+        self.under_way -= 1
+        self.done.append(name)
+
+    async def request_mtu(self, mtu: int) -> None:
+        await self._operate("mtu")
+
+    async def write_value(self, handle: int, value: bytes, with_response: bool) -> None:
+        await self._operate(f"write {handle}")
+
+    async def discover_service(self, uuid: object) -> list[object]:
+        await self._operate("discover")
+        return []
+
+
+class FakeConnection:
+    """A link that sends nothing."""
+
+    att_mtu = 23
+
+    def __init__(self) -> None:
+        self.gatt_client = FakeClient()
+
+    def on(self, event: str, listener: object) -> None:
+        """Nothing happens on it."""
+
+    def send_l2cap_pdu(self, channel: int, pdu: bytes) -> None:
+        assert channel == 4 and self.gatt_client.under_way == 0, "a write without response during another operation"
+        self.gatt_client.done.append(f"command {pdu.hex()}")
+
+
+@on_a_loop
+async def test_one_operation_at_a_time() -> None:
+    connection = FakeConnection()
+    operations = OneAtATime(connection)  # type: ignore[arg-type]
+    service = WatchService(SimpleNamespace(handle=7), 9, 8)  # type: ignore[arg-type]
+    for number in range(3):
+        operations.write_later(9, bytes([number]))
+    await asyncio.gather(
+        operations.exchange_mtu(339), operations.find_watch_service(), operations.subscribe(service, lambda _: None)
+    )
+    operations.write_later(9, b"\x03")
+    await asyncio.sleep(0.01)
+    assert sorted(connection.gatt_client.done) == sorted(
+        ["mtu", "discover", "write 8", *(f"command 520900{number:02x}" for number in range(4))]
+    )
+    commands = [each for each in connection.gatt_client.done if each.startswith("command")]
+    assert commands == sorted(commands) and operations.maximum_packet == 20
 
 
 class Watch:

@@ -178,6 +178,7 @@ def test_a_watch_that_hangs(start_watch: Start, phone: Phone, cairn_air: Air) ->
 def test_what_a_phone_hears(start_watch: Start, phone: Phone, cairn_air: Air) -> None:
     names = {start_watch(name=name).name for name in ("Bench 1", "Bench 2")}
     assert names <= {each.name for each in phone.scan(1)}
+    assert phone.find().name in names
     with pytest.raises(TimedOut, match="a watch “Bench 3”; what it heard was .*“Bench"):
         phone.find("Bench 3", timeout=1)
 

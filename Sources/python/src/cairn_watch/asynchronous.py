@@ -292,7 +292,10 @@ class AsyncWatch(AsyncCommands):
 
     @property
     def log(self) -> str:
-        """What it has logged so far; empty if this program did not start it."""
+        """What it has logged so far; empty if this program did not start it.
+
+        The file is gone after `close` unless `log` was named at the start.
+        """
         return self._process.log if self._process else ""
 
     @property

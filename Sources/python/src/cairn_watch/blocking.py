@@ -171,7 +171,10 @@ class Watch(Commands):
 
     @property
     def log(self) -> str:
-        """What it has logged so far; empty if this program did not start it."""
+        """What it has logged so far; empty if this program did not start it.
+
+        The file is gone after `close` unless `log` was named at the start.
+        """
         return self.asynchronous.log
 
     @property

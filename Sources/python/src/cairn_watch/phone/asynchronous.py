@@ -20,7 +20,7 @@ from bumble.transport.common import Transport
 
 from ..appmessage import Dictionary, Message, Value, checked, matches
 from ..errors import CairnError, TimedOut
-from .gatt import ATT_CID, DUMMY, PHONE_DATA, PHONE_META, PHONE_SERVICE, OneAtATime
+from .gatt import ATT_CID, DUMMY, PAIRING_SERVICE, PHONE_DATA, PHONE_META, PHONE_SERVICE, OneAtATime
 from .ppogatt import PPoGATT
 from .session import Session
 
@@ -179,7 +179,7 @@ class AsyncPhone:
             services = AdvertisingData.from_bytes(found.advertisement).get(
                 AdvertisingData.COMPLETE_LIST_OF_16_BIT_SERVICE_CLASS_UUIDS
             )
-            return any(str(each) == "UUID-16:FED9" for each in services or [])
+            return PAIRING_SERVICE in (services or [])
 
         async def search() -> Found:
             while True:

@@ -27,6 +27,8 @@ def pebble(first: str) -> UUID:
     return UUID(f"{first}-328E-0FBB-C642-1AA6699BDADA")
 
 
+#: What every Pebble advertises.
+PAIRING_SERVICE = UUID.from_16_bits(0xFED9)
 #: PPoGATT's service where the phone hosts it, with its two characteristics.
 PHONE_SERVICE, PHONE_DATA, PHONE_META = pebble("10000000"), pebble("10000001"), pebble("10000002")
 #: PPoGATT's service where the watch hosts it: what the watch notifies, and where the phone writes.
