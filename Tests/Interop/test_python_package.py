@@ -52,8 +52,8 @@ class Installation:
 def package(tmp_path_factory: pytest.TempPathFactory) -> Installation:
     """pip builds the package from its pyproject.toml, without the network, and installs it."""
     folder = tmp_path_factory.mktemp("package")
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-build-isolation", "--no-deps"]
-    made = subprocess.run([*pip, "--target", folder / "site", PACKAGE], capture_output=True, text=True, timeout=120)
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-build-isolation"]
+    made = subprocess.run([*pip, "--no-deps", "--target", folder / "site", PACKAGE], capture_output=True, text=True, timeout=120)
     assert made.returncode == 0, made.stderr
     return Installation(folder / "site")
 

@@ -55,7 +55,10 @@ def test_commands_and_their_answers(watch: Watch, fake: FakeWatch) -> None:
     assert watch.status()["isReady"]
     assert watch.press("select") == {"ok": True, "sequence": 0}
     watch.press("back", long=True)
-    assert fake.requests[-2:] == [{"command": "press", "button": "select"}, {"command": "press", "button": "back", "long": True}]
+    assert fake.requests[-2:] == [
+        {"command": "press", "button": "select"},
+        {"command": "press", "button": "back", "long": True},
+    ]
     with pytest.raises(Refused, match="no button") as refused:
         watch.ask("press", button="left")
     assert refused.value.code == "bad-request" and not isinstance(refused.value, UnknownCommand)
@@ -436,7 +439,7 @@ def test_a_watch_that_is_busy_lives(watch: Watch, fake: FakeWatch) -> None:
     assert watch.ask("wait")["ok"]
 
 
-def test_a_question_that_nobody_waited_for_any_more(fake: FakeWatch) -> None:
+def test_a_question_that_was_given_up(fake: FakeWatch) -> None:
     """Its answer is not taken for another's."""
 
     async def story() -> None:

@@ -57,7 +57,10 @@ def test_a_new_command_has_a_method_and_types(generate: ModuleType) -> None:
             "ok": {"const": True},
             "event": {"$ref": "#/$defs/event"},
             "press": {"$ref": "#/$defs/event.button"},
-            "wobbles": {"type": "array", "items": {"type": "object", "properties": {"at": {"type": "number"}}, "required": ["at"]}},
+            "wobbles": {
+                "type": "array",
+                "items": {"type": "object", "properties": {"at": {"type": "number"}}, "required": ["at"]},
+            },
         },
         "required": ["ok", "wobbles"],
         "type": "object",

@@ -87,7 +87,7 @@ async def test_data_in_windows() -> None:
 
 @on_a_loop
 async def test_a_lossy_way() -> None:
-    """Each packet comes, and comes once, whatever is lost on the way to the phone and sent again."""
+    """Each packet comes once, although some are lost on the way to the phone and sent again."""
     source, end = random.Random(3), End().open()
     wanted = source.randbytes(3000)
     pieces = [wanted[start : start + 19] for start in range(0, len(wanted), 19)]

@@ -95,7 +95,7 @@ class Connection:
         return self._checked(command, answer)
 
     async def line(self) -> dict[str, Any]:
-        """The next line, whatever it is. Raises WrongVersion if it is no JSON object, Ended when the socket ends."""
+        """The next line. Raises WrongVersion if it is no JSON object, Ended when the socket ends."""
         try:
             line = await self._reader.readline()
         except ValueError:

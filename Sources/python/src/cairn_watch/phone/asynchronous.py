@@ -477,7 +477,9 @@ class AsyncPhone:
             try:
                 await link.gatt.subscribe(found, receive)
             except att.ATT_Error as error:
-                raise PhoneError("not-encrypted", f"the watch refuses its PPoGATT service ({error.error_name}): pair() first") from None
+                raise PhoneError(
+                    "not-encrypted", f"the watch refuses its PPoGATT service ({error.error_name}): pair() first"
+                ) from None
         else:
             await self._tell_of_the_service(link.connection)
         transport.start()
