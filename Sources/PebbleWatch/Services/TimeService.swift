@@ -42,6 +42,14 @@ struct TimeService: EndpointService {
         set(UInt32(clamping: Int64(seconds) - Int64(offset) * 60), zone: zone, at: moment, in: &context)
     }
 
+    /// A person sets the clock: UTC with a zone, local time without one.
+    static func set(_ seconds: UInt32, offsetMinutes: Int?, zone name: String?, in context: inout ServiceContext) {
+        let zone = offsetMinutes.map { offset in
+            name.map { WatchClock.Zone(offsetMinutes: offset, name: $0) } ?? WatchClock.Zone(offsetMinutes: offset)
+        }
+        set(seconds, zone: zone, at: context.now, in: &context)
+    }
+
     /// - Parameter seconds: UTC with a zone, local time without one.
     private static func set(
         _ seconds: UInt32,
