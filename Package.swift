@@ -100,7 +100,7 @@ let package = Package(
         ),
         .target(
             name: "Control",
-            dependencies: ["ByteCoding", "BluetoothHCI", "BluetoothHost", "PebbleProtocol", "PebbleWatch"],
+            dependencies: ["ByteCoding", "BluetoothHCI", "BluetoothHost", "PebbleProtocol", "PebbleWatch", "CZlib"],
             swiftSettings: strict
         ),
         .target(name: "PrivateFiles", swiftSettings: strict),
@@ -322,7 +322,7 @@ let package = Package(
             name: "ControlTests",
             dependencies: [
                 "Control", "PebbleWatch", "PebbleProtocol", "BluetoothHost", "BluetoothCryptography",
-                "BluetoothHCI", "ByteCoding", "SeededRandomness",
+                "BluetoothHCI", "ByteCoding", "SeededRandomness", "CZlib",
             ],
             swiftSettings: strict
         ),

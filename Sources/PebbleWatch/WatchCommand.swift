@@ -67,7 +67,8 @@ public enum WatchCommand: Sendable, Equatable {
     // MARK: Services
 
     /// Sets the clock, as a phone does: in seconds since 1970, of UTC if a zone is given, else of local time. A zone is minutes
-    /// that local time is ahead of UTC, and a name; nil for one that follows from the minutes.
+    /// that local time is ahead of UTC, and a name. Of a name alone the minutes are those that the watch has, or 0; without a
+    /// name the zone is called after its minutes.
     case setTime(seconds: UInt32, offsetMinutes: Int?, zone: String?)
     /// Something with music, calls, notifications, settings, data or the watch as a whole.
     case service(ServiceCommand)

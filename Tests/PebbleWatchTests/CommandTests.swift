@@ -275,8 +275,10 @@ import Testing
         #expect(watch.clock.zone?.name == "UTC-3:30" && watch.clock.zone?.offsetMinutes == -210)
         try watch.perform(.setTime(seconds: 1_800_000_000, offsetMinutes: 60, zone: "Europe/Paris"), at: .seconds(4))
         #expect(watch.clock.zone?.name == "Europe/Paris")
+        try watch.perform(.setTime(seconds: 1_800_000_000, offsetMinutes: nil, zone: "Europe/Oslo"), at: .seconds(4))
+        #expect(watch.clock.zone?.name == "Europe/Oslo" && watch.clock.zone?.offsetMinutes == 60)
         var count = 0
         while let event = watch.nextEvent() { if case .clockSet = event { count += 1 } }
-        #expect(count == 3)
+        #expect(count == 4)
     }
 }

@@ -26,6 +26,13 @@ package enum ControlReference {
                 }
             }
         }
+        lines += [
+            "", "## Packets", "",
+            "After `packets` a line has the one field `packet`, an object with these fields:", "",
+            "| `packet` | fields |", "|---|---|",
+            row(["an HCI packet", list(ControlPacket.fields)]),
+            row(["packets that were lost", list(ControlLostPackets.fields)]),
+        ]
         lines += ["", "## Failures", "", "The `code` of an `error` is one of these:", ""]
         lines += ControlFailureCode.allCases.map { "- `\($0.rawValue)`" }
         return lines.joined(separator: "\n") + "\n"

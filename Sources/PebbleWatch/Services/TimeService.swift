@@ -44,8 +44,10 @@ struct TimeService: EndpointService {
 
     /// A person sets the clock: UTC with a zone, local time without one.
     static func set(_ seconds: UInt32, offsetMinutes: Int?, zone name: String?, in context: inout ServiceContext) {
-        let zone = offsetMinutes.map { offset in
-            name.map { WatchClock.Zone(offsetMinutes: offset, name: $0) } ?? WatchClock.Zone(offsetMinutes: offset)
+        var zone = offsetMinutes.map { WatchClock.Zone(offsetMinutes: $0) }
+        if let name {
+            let offset = offsetMinutes ?? context.clock.zone?.offsetMinutes ?? 0
+            zone = WatchClock.Zone(offsetMinutes: offset, name: name)
         }
         set(seconds, zone: zone, at: context.now, in: &context)
     }
