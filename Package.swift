@@ -154,7 +154,8 @@ let package = Package(
             dependencies: [
                 "HCIRuntime",
                 "BluetoothHCI", "BluetoothHost", "BluetoothCryptography", "PebbleProtocol", "PebbleWatch",
-                "WatchStorage", "LinuxBluetooth", "AirSimulator", "Board", "Control", "PrivateFiles", "CLinux",
+                "WatchStorage", "LinuxBluetooth", "AirSimulator", "Board", "Bundles", "Control", "PrivateFiles",
+                "CLinux",
                 logging,
             ],
             swiftSettings: strict

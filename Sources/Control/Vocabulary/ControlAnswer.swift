@@ -145,6 +145,16 @@ extension ControlAnswer {
         self.init(ControlAnswers.Awaited(event: event?.values), after: sequence)
     }
 
+    /// A wait is over without it.
+    package init(timedOut wait: ControlWait) {
+        let seconds = "\(wait.duration.inSeconds) seconds"
+        switch wait.goal {
+        case .condition(let condition):
+            self.init(failure: .timedOut, "the watch was not “\(condition.rawValue)” in \(seconds)")
+        case .event(let name, _): self.init(failure: .timedOut, "no event “\(name.rawValue)” came in \(seconds)")
+        }
+    }
+
     /// A copy of the watch's state is there to be read.
     package init(_ backup: ControlBackup) { self.init(ControlAnswers.Backup { $0.backup = backup }) }
 
