@@ -55,13 +55,8 @@ package enum ControlReference {
         var facts: [String] = []
         if case .text(let unit)? = field.schema.keywords["x-unit"] { facts.append("in \(unit)") }
         if let words = field.words { facts.append(words.joined(separator: ", ")) }
-        if case .defaulted(let usual) = field.presence { facts.append("usually \(usual.words)") }
+        if case .defaulted(let usual) = field.presence { facts.append("usually \(usual.json)") }
         let more = facts.isEmpty ? "" : " (\(facts.joined(separator: "; ")))"
         return "\(name): \(field.help)\(more)"
     }
-}
-
-extension ControlValue {
-    /// As JSON.
-    fileprivate var words: String { String(decoding: JSONLine.bytes(self).dropLast(), as: UTF8.self) }
 }
