@@ -153,7 +153,7 @@ async def test_an_app_is_installed_listed_and_removed(tmp_path: Path) -> None:
     """By hand; the app is still there when the watch is started again, and its phone hears of its start."""
     state = tmp_path / "state"
     here = ("--state", str(state))
-    bundle = AppBundle(code=os.urandom(100_000))
+    bundle = AppBundle(code=os.urandom(60_000))
     file = tmp_path / "app.pbw"
     file.write_bytes(bundle.pbw())
     async with watch_in(state), Control.on(state / "control.sock") as control:
@@ -438,8 +438,8 @@ async def test_a_capture_by_hand_is_read_by_others(tmp_path: Path) -> None:
     options = ("--air-port", "0", "--insecure-test-link", "--state", str(state))
     async with cairn_on("virtual", tmp_path, *options) as program:
         port = await program.wait_for_line(r"hosts at tcp:127\.0\.0\.1:(\d+)", 10)
-        capturing = asyncio.create_task(command("capture", str(file), "--for", "4", *here))
-        piping = asyncio.create_task(output_of("capture", "-", "--for", "4", *here))
+        capturing = asyncio.create_task(command("capture", str(file), "--for", "10", *here))
+        piping = asyncio.create_task(output_of("capture", "-", "--for", "10", *here))
         while not file.exists() or file.stat().st_size < 16:
             await asyncio.sleep(0.05)
         async with Phone.on(int(port[1])) as phone:
@@ -451,7 +451,7 @@ async def test_a_capture_by_hand_is_read_by_others(tmp_path: Path) -> None:
         piped.write_bytes(await piping)
         for each in (file, piped):
             decoded = capture.decode(each)
-            assert decoded.malformed == [] and decoded.att_opcodes[0x02] == 1 and decoded.att_opcodes[0x03] == 1
+            assert decoded.malformed == [] and decoded.att_opcodes[0x02] and decoded.att_opcodes[0x03]
         assert (await command("capture", str(tmp_path / "nowhere" / "a"), *here))[0] == 73
         assert (await command("capture", str(file), "--for", "0", *here))[0] == USAGE
 
