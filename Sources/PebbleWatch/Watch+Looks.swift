@@ -103,7 +103,7 @@ extension Watch {
 
     /// The notifications that are shown, oldest first: neither dismissed nor removed.
     public var notifications: [TimelineItem] {
-        core.system.services.store.databases.items(of: .notifications).filter(\.isShown)
+        core.system.services.store.databases.items(of: .notifications).filter { $0.isShown }
     }
 
     /// The settings, in the order in which they were first set: a key and its value, as the phone or the watch wrote it.
