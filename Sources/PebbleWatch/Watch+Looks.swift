@@ -32,7 +32,7 @@ extension WatchStatus {
         /// The MTU of its ATT bearer.
         public let mtu: Int
         /// What has gone over it, layer by layer.
-        public let traffic: LinkTraffic
+        package let traffic: LinkTraffic
     }
 }
 

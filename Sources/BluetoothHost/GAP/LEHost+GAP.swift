@@ -50,7 +50,7 @@ extension LEHost {
     }
 
     /// What has gone over a connection; nil if there is none of that handle.
-    public func traffic(on handle: ConnectionHandle) -> LinkTraffic? {
+    package func traffic(on handle: ConnectionHandle) -> LinkTraffic? {
         connectionManager.link(handle).map { connectionManager.links[$0].traffic }
     }
 

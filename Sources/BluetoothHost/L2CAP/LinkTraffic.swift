@@ -2,27 +2,27 @@
 ///
 /// A PDU is counted when it is passed on to its channel, or when the first ACL packet of it is made. Its bytes are those of its
 /// information payload: the basic L2CAP header (Core 5.4, Vol 3, Part A, 3.1) and the headers below it are not among them.
-public struct LinkTraffic: Hashable, Sendable {
+package struct LinkTraffic: Hashable, Sendable {
     /// What has gone over the channels of one kind.
-    public struct Count: Hashable, Sendable {
+    package struct Count: Hashable, Sendable {
         /// PDUs that the peer sent.
-        public internal(set) var receivedPackets: UInt64 = 0
+        package internal(set) var receivedPackets: UInt64 = 0
         /// What they carried, in bytes.
-        public internal(set) var receivedBytes: UInt64 = 0
+        package internal(set) var receivedBytes: UInt64 = 0
         /// PDUs that this side sent.
-        public internal(set) var sentPackets: UInt64 = 0
+        package internal(set) var sentPackets: UInt64 = 0
         /// What they carried, in bytes.
-        public internal(set) var sentBytes: UInt64 = 0
+        package internal(set) var sentBytes: UInt64 = 0
     }
 
     /// The Attribute Protocol, channel 0x0004.
-    public internal(set) var attribute = Count()
+    package internal(set) var attribute = Count()
     /// LE signaling, channel 0x0005.
-    public internal(set) var signaling = Count()
+    package internal(set) var signaling = Count()
     /// The Security Manager, channel 0x0006.
-    public internal(set) var securityManager = Count()
+    package internal(set) var securityManager = Count()
     /// Credit-based channels, and channels that the host does not know.
-    public internal(set) var channels = Count()
+    package internal(set) var channels = Count()
 
     /// The peer has sent a PDU.
     mutating func countReceived(_ byteCount: Int, on channel: ChannelID) {
