@@ -18,9 +18,17 @@ COMMANDS: tuple[str, ...] = (
     "compass",
     "accelerometer",
     "time-format",
+    "screenshot",
+    "wait",
+    "apps",
+    "install-part",
+    "install",
+    "remove",
     "launch",
     "stop",
     "send",
+    "inbox",
+    "outbox",
     "open-pairing",
     "close-pairing",
     "confirm",
@@ -39,9 +47,19 @@ COMMANDS: tuple[str, ...] = (
     "answer-call",
     "end-call",
     "act",
+    "notifications",
     "set",
+    "settings",
+    "time",
+    "set-time",
     "log-data",
+    "links",
+    "capture-start",
+    "capture-stop",
+    "packets",
+    "log-level",
     "restart",
+    "reset",
     "backup",
     "backup-part",
 )
@@ -104,6 +122,19 @@ FAILURE_CODES: tuple[str, ...] = (
     "nothing-is-kept",
     "no-backup",
     "backup-failed",
+    "timed-out",
+    "no-package",
+    "bad-package",
+    "package-too-large",
+    "not-stored",
+    "screenshot-failed",
+    "capture-runs",
+    "no-capture",
+    "capture-failed",
+    "bad-log-level",
+    "app-is-built-in",
+    "no-room-for-app",
+    "installs-already",
     "unknown-app",
     "runs-already",
     "nothing-to-stop",
@@ -410,6 +441,8 @@ class StatusServicesNotification(TypedDict):
     id: str
     #: its subtitle
     subtitle: NotRequired[str]
+    #: when it came, as the phone says: since 1970 (in seconds)
+    time: int
     #: its title
     title: NotRequired[str]
 
@@ -607,6 +640,117 @@ class TimeFormatAnswer(TypedDict):
     sequence: int
 
 
+class ScreenshotScreen(TypedDict):
+    """What the screen shows."""
+
+    #: the picture, in hexadecimal
+    data: str
+    #: how the pixels stand in `data`
+    format: Literal['png', 'raw']
+    #: whether it shows 64 colours, or black and white only
+    hasColor: bool
+    #: in pixels
+    height: int
+    #: whether only the circle in the middle can be seen
+    isRound: bool
+    #: in pixels
+    width: int
+
+
+class ScreenshotAnswer(TypedDict):
+    """The watch's answer to `screenshot`."""
+
+    ok: Literal[True]
+    #: what the screen shows
+    screen: ScreenshotScreen
+    #: the number of the last event before the command was carried out: what comes of it has higher numbers
+    sequence: int
+
+
+class WaitAnswer(TypedDict):
+    """The watch's answer to `wait`."""
+
+    #: the event, if one was waited for
+    event: NotRequired[Event]
+    ok: Literal[True]
+    #: the number of the last event before the command was carried out: what comes of it has higher numbers
+    sequence: int
+
+
+class App(TypedDict):
+    """Those that came with the watch, then those that were installed, in that order."""
+
+    #: whether it came with the watch, and stays
+    isBuiltIn: bool
+    #: whether everything is there that it needs to run: otherwise the phone is asked for it first
+    isInstalled: bool
+    #: whether it runs
+    isRunning: bool
+    #: whether it is a watchface
+    isWatchface: bool
+    #: its name
+    name: str
+    #: its UUID
+    uuid: str
+    #: its version; an app that is part of the watch has none of its own
+    version: NotRequired[str]
+
+
+class AppsAnswer(TypedDict):
+    """The watch's answer to `apps`."""
+
+    #: those that came with the watch, then those that were installed, in that order
+    apps: list[App]
+    ok: Literal[True]
+    #: the number of the last event before the command was carried out: what comes of it has higher numbers
+    sequence: int
+
+
+class InstallPartAnswer(TypedDict):
+    """The watch's answer to `install-part`."""
+
+    #: how much of the package is there (in bytes)
+    byteCount: int
+    ok: Literal[True]
+
+
+class InstallApp(TypedDict):
+    """The app that is there now."""
+
+    #: whether it came with the watch, and stays
+    isBuiltIn: bool
+    #: whether everything is there that it needs to run: otherwise the phone is asked for it first
+    isInstalled: bool
+    #: whether it runs
+    isRunning: bool
+    #: whether it is a watchface
+    isWatchface: bool
+    #: its name
+    name: str
+    #: its UUID
+    uuid: str
+    #: its version; an app that is part of the watch has none of its own
+    version: NotRequired[str]
+
+
+class InstallAnswer(TypedDict):
+    """The watch's answer to `install`."""
+
+    #: the app that is there now
+    app: InstallApp
+    ok: Literal[True]
+    #: the number of the last event before the command was carried out: what comes of it has higher numbers
+    sequence: int
+
+
+class RemoveAnswer(TypedDict):
+    """The watch's answer to `remove`."""
+
+    ok: Literal[True]
+    #: the number of the last event before the command was carried out: what comes of it has higher numbers
+    sequence: int
+
+
 class LaunchAnswer(TypedDict):
     """The watch's answer to `launch`."""
 
@@ -631,6 +775,128 @@ class SendAnswer(TypedDict):
     #: sent to its companion, which has not answered yet; waits until its companion is back; or queued until the app
     #: is awake
     delivery: Literal['queued', 'sent', 'waits']
+    ok: Literal[True]
+    #: the number of the last event before the command was carried out: what comes of it has higher numbers
+    sequence: int
+
+
+class EntryBytes(TypedDict):
+    """A part of what the watch says."""
+
+    bytes: str
+    key: int
+    type: Literal['bytes']
+
+
+class EntryString(TypedDict):
+    """A part of what the watch says."""
+
+    key: int
+    string: str
+    type: Literal['string']
+
+
+class EntryUint8(TypedDict):
+    """A part of what the watch says."""
+
+    key: int
+    number: int
+    type: Literal['uint8']
+
+
+class EntryUint16(TypedDict):
+    """A part of what the watch says."""
+
+    key: int
+    number: int
+    type: Literal['uint16']
+
+
+class EntryUint32(TypedDict):
+    """A part of what the watch says."""
+
+    key: int
+    number: int
+    type: Literal['uint32']
+
+
+class EntryInt8(TypedDict):
+    """A part of what the watch says."""
+
+    key: int
+    number: int
+    type: Literal['int8']
+
+
+class EntryInt16(TypedDict):
+    """A part of what the watch says."""
+
+    key: int
+    number: int
+    type: Literal['int16']
+
+
+class EntryInt32(TypedDict):
+    """A part of what the watch says."""
+
+    key: int
+    number: int
+    type: Literal['int32']
+
+
+class EntryUnrecognized(TypedDict):
+    """A part of what the watch says."""
+
+    bytes: str
+    key: int
+    type: Literal['unrecognized']
+
+
+class InboxMessage(TypedDict):
+    """The messages, oldest first."""
+
+    #: the app's UUID
+    app: str
+    #: when: since the watch was started (in seconds)
+    at: float
+    #: the dictionary
+    entries: list[EntryBytes | EntryString | EntryUint8 | EntryUint16 | EntryUint32 | EntryInt8 | EntryInt16 | EntryInt32 | EntryUnrecognized]
+    #: ok, sendTimeout, sendRejected, notConnected...
+    result: str
+    #: the number of its event
+    sequence: int
+
+
+class InboxAnswer(TypedDict):
+    """The watch's answer to `inbox`."""
+
+    #: the messages, oldest first
+    messages: list[InboxMessage]
+    ok: Literal[True]
+    #: the number of the last event before the command was carried out: what comes of it has higher numbers
+    sequence: int
+
+
+class OutboxMessage(TypedDict):
+    """The messages, oldest first."""
+
+    #: the app's UUID
+    app: str
+    #: when: since the watch was started (in seconds)
+    at: float
+    #: the dictionary
+    entries: list[EntryBytes | EntryString | EntryUint8 | EntryUint16 | EntryUint32 | EntryInt8 | EntryInt16 | EntryInt32 | EntryUnrecognized]
+    #: ok, sendTimeout, sendRejected, notConnected...
+    result: str
+    #: the number of its event
+    sequence: int
+
+
+class OutboxAnswer(TypedDict):
+    """The watch's answer to `outbox`."""
+
+    #: the messages, oldest first
+    messages: list[OutboxMessage]
     ok: Literal[True]
     #: the number of the last event before the command was carried out: what comes of it has higher numbers
     sequence: int
@@ -790,8 +1056,89 @@ class ActAnswer(TypedDict):
     sequence: int
 
 
+class Notification(TypedDict):
+    """What is shown, oldest first."""
+
+    #: the numbers of what can be done with it, and what that is called
+    actions: dict[str, str]
+    #: the app that it is from, as the phone calls it
+    app: NotRequired[str]
+    #: its text
+    body: NotRequired[str]
+    #: its UUID
+    id: str
+    #: its subtitle
+    subtitle: NotRequired[str]
+    #: when it came, as the phone says: since 1970 (in seconds)
+    time: int
+    #: its title
+    title: NotRequired[str]
+
+
+class NotificationsAnswer(TypedDict):
+    """The watch's answer to `notifications`."""
+
+    #: what is shown, oldest first
+    notifications: list[Notification]
+    ok: Literal[True]
+    #: the number of the last event before the command was carried out: what comes of it has higher numbers
+    sequence: int
+
+
 class SetAnswer(TypedDict):
     """The watch's answer to `set`."""
+
+    ok: Literal[True]
+    #: the number of the last event before the command was carried out: what comes of it has higher numbers
+    sequence: int
+
+
+class Setting(TypedDict):
+    """The settings, in the order of their first change."""
+
+    #: its value, in hexadecimal
+    data: str
+    #: its key
+    key: str
+
+
+class SettingsAnswer(TypedDict):
+    """The watch's answer to `settings`."""
+
+    ok: Literal[True]
+    #: the number of the last event before the command was carried out: what comes of it has higher numbers
+    sequence: int
+    #: the settings, in the order of their first change
+    settings: list[Setting]
+
+
+class Time(TypedDict):
+    """What the clock shows."""
+
+    #: whether apps show the hours counted to 24
+    is24Hour: bool
+    #: whether a phone or `set-time` has set it since the watch was started
+    isSet: bool
+    #: its offset from UTC (in minutes)
+    offsetMinutes: NotRequired[int]
+    #: since 1970, in UTC if there is a zone (in seconds)
+    seconds: int
+    #: the name of the time zone
+    zone: NotRequired[str]
+
+
+class TimeAnswer(TypedDict):
+    """The watch's answer to `time`."""
+
+    ok: Literal[True]
+    #: the number of the last event before the command was carried out: what comes of it has higher numbers
+    sequence: int
+    #: what the clock shows
+    time: Time
+
+
+class SetTimeAnswer(TypedDict):
+    """The watch's answer to `set-time`."""
 
     ok: Literal[True]
     #: the number of the last event before the command was carried out: what comes of it has higher numbers
@@ -806,8 +1153,112 @@ class LogDataAnswer(TypedDict):
     sequence: int
 
 
+class LinkTrafficElement(TypedDict):
+    """What has gone over it since it was made."""
+
+    #: the kind of L2CAP channel; channels are the credit-based ones
+    layer: Literal['att', 'signaling', 'smp', 'channels']
+    #: their bytes, without headers (in bytes)
+    receivedBytes: int
+    #: the PDUs that the phone sent
+    receivedPackets: int
+    #: their bytes, without headers (in bytes)
+    sentBytes: int
+    #: the PDUs that the watch sent
+    sentPackets: int
+
+
+class Link(TypedDict):
+    """The links, in the order of their handles."""
+
+    #: which type of address that is
+    addressType: Literal['public', 'random', 'publicIdentity', 'randomIdentity']
+    #: the controller's handle of the link
+    connection: int
+    #: the interval (in milliseconds)
+    intervalMilliseconds: float
+    #: whether its key is authenticated
+    isAuthenticated: bool
+    #: whether the phone is bonded
+    isBonded: bool
+    #: whether the link is encrypted
+    isEncrypted: bool
+    #: of the encryption key; 0 for none (in octets)
+    keySize: int
+    #: the peripheral latency (in connection events)
+    latency: int
+    #: the ATT_MTU (in octets)
+    mtu: int
+    #: the phone's address
+    phone: str
+    #: the longest that it receives (in octets)
+    receiveOctets: int
+    #: what it receives with
+    receivePHY: Literal['1M', '2M', 'coded']
+    #: the supervision timeout (in milliseconds)
+    supervisionTimeoutMilliseconds: float
+    #: what has gone over it since it was made
+    traffic: list[LinkTrafficElement]
+    #: the longest that the watch sends (in octets)
+    transmitOctets: int
+    #: what the watch sends with
+    transmitPHY: Literal['1M', '2M', 'coded']
+
+
+class LinksAnswer(TypedDict):
+    """The watch's answer to `links`."""
+
+    #: the links, in the order of their handles
+    links: list[Link]
+    ok: Literal[True]
+    #: the number of the last event before the command was carried out: what comes of it has higher numbers
+    sequence: int
+
+
+class CaptureStartAnswer(TypedDict):
+    """The watch's answer to `capture-start`."""
+
+    ok: Literal[True]
+    #: the number of the last event before the command was carried out: what comes of it has higher numbers
+    sequence: int
+
+
+class CaptureStopAnswer(TypedDict):
+    """The watch's answer to `capture-stop`."""
+
+    ok: Literal[True]
+    #: the number of the last event before the command was carried out: what comes of it has higher numbers
+    sequence: int
+
+
+class PacketsAnswer(TypedDict):
+    """The watch's answer to `packets`."""
+
+    ok: Literal[True]
+    #: when the watch was started, since 1970: `at` of a packet counts from there (in seconds)
+    startedAt: float
+
+
+class LogLevelAnswer(TypedDict):
+    """The watch's answer to `log-level`."""
+
+    #: the levels in force, as --log-level takes them
+    levels: str
+    ok: Literal[True]
+    #: the number of the last event before the command was carried out: what comes of it has higher numbers
+    sequence: int
+
+
 class RestartAnswer(TypedDict):
     """The watch's answer to `restart`."""
+
+    ok: Literal[True]
+    #: the number of the last event before the command was carried out: what comes of it has higher numbers
+    sequence: int
+
+
+class ResetAnswer(TypedDict):
+    """The watch's answer to `reset`."""
 
     ok: Literal[True]
     #: the number of the last event before the command was carried out: what comes of it has higher numbers
@@ -2280,78 +2731,6 @@ class AppLaunchedEvent(TypedDict):
     text: str
 
 
-class EntryBytes(TypedDict):
-    """A part of what the watch says."""
-
-    bytes: str
-    key: int
-    type: Literal['bytes']
-
-
-class EntryString(TypedDict):
-    """A part of what the watch says."""
-
-    key: int
-    string: str
-    type: Literal['string']
-
-
-class EntryUint8(TypedDict):
-    """A part of what the watch says."""
-
-    key: int
-    number: int
-    type: Literal['uint8']
-
-
-class EntryUint16(TypedDict):
-    """A part of what the watch says."""
-
-    key: int
-    number: int
-    type: Literal['uint16']
-
-
-class EntryUint32(TypedDict):
-    """A part of what the watch says."""
-
-    key: int
-    number: int
-    type: Literal['uint32']
-
-
-class EntryInt8(TypedDict):
-    """A part of what the watch says."""
-
-    key: int
-    number: int
-    type: Literal['int8']
-
-
-class EntryInt16(TypedDict):
-    """A part of what the watch says."""
-
-    key: int
-    number: int
-    type: Literal['int16']
-
-
-class EntryInt32(TypedDict):
-    """A part of what the watch says."""
-
-    key: int
-    number: int
-    type: Literal['int32']
-
-
-class EntryUnrecognized(TypedDict):
-    """A part of what the watch says."""
-
-    bytes: str
-    key: int
-    type: Literal['unrecognized']
-
-
 class AppMessageReceivedEvent(TypedDict):
     """The running app has got a dictionary from its companion."""
 
@@ -2862,6 +3241,10 @@ class AsyncCommands(Protocol):
         """
         return cast(ActAnswer, await self.ask("act", action=action, item=item, text=text))
 
+    async def notifications(self) -> NotificationsAnswer:
+        """List the notifications that are shown, oldest first."""
+        return cast(NotificationsAnswer, await self.ask("notifications"))
+
     async def set(self, data: str, key: str) -> SetAnswer:
         """Change a setting; a phone that keeps up with settings gets it.
 
@@ -2869,6 +3252,23 @@ class AsyncCommands(Protocol):
         `key`: the setting's key.
         """
         return cast(SetAnswer, await self.ask("set", data=data, key=key))
+
+    async def settings(self) -> SettingsAnswer:
+        """List the settings that a phone or the watch has set."""
+        return cast(SettingsAnswer, await self.ask("settings"))
+
+    async def time(self) -> TimeAnswer:
+        """Say what the watch's clock shows."""
+        return cast(TimeAnswer, await self.ask("time"))
+
+    async def set_time(self, seconds: int, *, offset_minutes: int | None = None, zone: str | None = None) -> SetTimeAnswer:
+        """Set the watch's clock, as a phone does.
+
+        `offset_minutes`: its offset from UTC; with a zone alone, the one that the watch has, or 0 (in minutes).
+        `seconds`: since 1970: in UTC with a zone or an offset, else in local time (in seconds).
+        `zone`: the name of the time zone, such as Europe/Paris.
+        """
+        return cast(SetTimeAnswer, await self.ask("set-time", offsetMinutes=offset_minutes, seconds=seconds, zone=zone))
 
     async def log_data(self, app: str, data: str, tag: int, *, item_size: int | None = None) -> LogDataAnswer:
         """Log items as an app does: they are spooled until a phone takes them.
@@ -2879,6 +3279,23 @@ class AsyncCommands(Protocol):
         `tag`: what the app calls this kind of data.
         """
         return cast(LogDataAnswer, await self.ask("log-data", app=app, data=data, itemSize=item_size, tag=tag))
+
+    async def links(self) -> LinksAnswer:
+        """List the links to phones: their parameters, their security, and what has gone over them."""
+        return cast(LinksAnswer, await self.ask("links"))
+
+    async def log_level(self, levels: str) -> LogLevelAnswer:
+        """Change what is logged from now on. As in --log-level: a level for all layers, such as info, or for some, such
+        as info,att=debug. A layer with a level of its own keeps it until it is named again.
+
+        `levels`: the levels.
+        """
+        return cast(LogLevelAnswer, await self.ask("log-level", levels=levels))
+
+    async def reset(self) -> ResetAnswer:
+        """Restart the watch as it came from the factory. It forgets its phones, their keys, and everything that they
+        have put there; its name, address and firmware stay."""
+        return cast(ResetAnswer, await self.ask("reset"))
 
     async def backup(self) -> BackupAnswer:
         """Copy everything that the watch keeps. Only for the user who started the watch, and root."""
@@ -3046,6 +3463,10 @@ class Commands(Protocol):
         """
         return cast(ActAnswer, self.ask("act", action=action, item=item, text=text))
 
+    def notifications(self) -> NotificationsAnswer:
+        """List the notifications that are shown, oldest first."""
+        return cast(NotificationsAnswer, self.ask("notifications"))
+
     def set(self, data: str, key: str) -> SetAnswer:
         """Change a setting; a phone that keeps up with settings gets it.
 
@@ -3053,6 +3474,23 @@ class Commands(Protocol):
         `key`: the setting's key.
         """
         return cast(SetAnswer, self.ask("set", data=data, key=key))
+
+    def settings(self) -> SettingsAnswer:
+        """List the settings that a phone or the watch has set."""
+        return cast(SettingsAnswer, self.ask("settings"))
+
+    def time(self) -> TimeAnswer:
+        """Say what the watch's clock shows."""
+        return cast(TimeAnswer, self.ask("time"))
+
+    def set_time(self, seconds: int, *, offset_minutes: int | None = None, zone: str | None = None) -> SetTimeAnswer:
+        """Set the watch's clock, as a phone does.
+
+        `offset_minutes`: its offset from UTC; with a zone alone, the one that the watch has, or 0 (in minutes).
+        `seconds`: since 1970: in UTC with a zone or an offset, else in local time (in seconds).
+        `zone`: the name of the time zone, such as Europe/Paris.
+        """
+        return cast(SetTimeAnswer, self.ask("set-time", offsetMinutes=offset_minutes, seconds=seconds, zone=zone))
 
     def log_data(self, app: str, data: str, tag: int, *, item_size: int | None = None) -> LogDataAnswer:
         """Log items as an app does: they are spooled until a phone takes them.
@@ -3063,6 +3501,23 @@ class Commands(Protocol):
         `tag`: what the app calls this kind of data.
         """
         return cast(LogDataAnswer, self.ask("log-data", app=app, data=data, itemSize=item_size, tag=tag))
+
+    def links(self) -> LinksAnswer:
+        """List the links to phones: their parameters, their security, and what has gone over them."""
+        return cast(LinksAnswer, self.ask("links"))
+
+    def log_level(self, levels: str) -> LogLevelAnswer:
+        """Change what is logged from now on. As in --log-level: a level for all layers, such as info, or for some, such
+        as info,att=debug. A layer with a level of its own keeps it until it is named again.
+
+        `levels`: the levels.
+        """
+        return cast(LogLevelAnswer, self.ask("log-level", levels=levels))
+
+    def reset(self) -> ResetAnswer:
+        """Restart the watch as it came from the factory. It forgets its phones, their keys, and everything that they
+        have put there; its name, address and firmware stay."""
+        return cast(ResetAnswer, self.ask("reset"))
 
     def backup(self) -> BackupAnswer:
         """Copy everything that the watch keeps. Only for the user who started the watch, and root."""
