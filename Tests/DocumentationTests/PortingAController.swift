@@ -16,7 +16,7 @@ protocol Board {
     mutating func readBytes() -> [UInt8]
     /// Sends bytes to the controller.
     mutating func send(_ bytes: [UInt8])
-    /// Sleeps until bytes come, or until a time; nil for no time.
+    /// Sleeps until bytes come, or until a time; nil for as long as no bytes come.
     /// - Returns: false when the program is to end.
     mutating func wait(until deadline: Duration?) -> Bool
 }
