@@ -100,7 +100,7 @@ let package = Package(
         ),
         .target(
             name: "Control",
-            dependencies: ["ByteCoding", "BluetoothHCI", "BluetoothHost", "PebbleProtocol", "PebbleWatch"],
+            dependencies: ["ByteCoding", "BluetoothHCI", "BluetoothHost", "PebbleProtocol", "PebbleWatch", "CZlib"],
             swiftSettings: strict
         ),
         .target(name: "PrivateFiles", swiftSettings: strict),
@@ -154,7 +154,8 @@ let package = Package(
             dependencies: [
                 "HCIRuntime",
                 "BluetoothHCI", "BluetoothHost", "BluetoothCryptography", "PebbleProtocol", "PebbleWatch",
-                "WatchStorage", "LinuxBluetooth", "AirSimulator", "Board", "Control", "PrivateFiles", "CLinux",
+                "WatchStorage", "LinuxBluetooth", "AirSimulator", "Board", "Bundles", "Control", "PrivateFiles",
+                "CLinux",
                 logging,
             ],
             swiftSettings: strict
@@ -322,7 +323,7 @@ let package = Package(
             name: "ControlTests",
             dependencies: [
                 "Control", "PebbleWatch", "PebbleProtocol", "BluetoothHost", "BluetoothCryptography",
-                "BluetoothHCI", "ByteCoding", "SeededRandomness",
+                "BluetoothHCI", "ByteCoding", "SeededRandomness", "CZlib",
             ],
             swiftSettings: strict
         ),

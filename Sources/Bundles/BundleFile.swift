@@ -1,11 +1,13 @@
 import Glibc
 
 /// A file on the disk, read whole.
-enum BundleFile {
-    /// Larger than every bundle there is.
-    static let sizeLimit = 16 * 1024 * 1024
+package enum BundleFile {
+    /// Larger than every bundle there is, in bytes.
+    package static let sizeLimit = 16 * 1024 * 1024
 
-    static func read(_ path: String, limit: Int = sizeLimit) throws(BundleError) -> [UInt8] {
+    /// Reads a file.
+    /// - Parameter limit: how many bytes it may have.
+    package static func read(_ path: String, limit: Int = sizeLimit) throws(BundleError) -> [UInt8] {
         // Opening a pipe that nothing writes to would wait for ever; read like this, it is empty.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw unreadable(errno) }

@@ -30,7 +30,7 @@ public enum Btsnoop {
     static let commandOrEvent: UInt32 = 1 << 1
 
     /// What every file of H4 packets begins with.
-    static var header: [UInt8] {
+    package static var header: [UInt8] {
         var header = identification
         header.appendBigEndian(version)
         header.appendBigEndian(dataLinkH4)
@@ -39,7 +39,7 @@ public enum Btsnoop {
 
     /// Adds a packet's record to a buffer.
     /// - Parameter drops: how many packets have been left out before it.
-    static func append(
+    package static func append(
         _ packet: ArraySlice<UInt8>,
         _ direction: Direction,
         at time: Duration,
@@ -132,12 +132,14 @@ public final class BtsnoopWriter {
     deinit { try? flush() }
 
     /// Adds a packet, type byte first; `time` is what has passed since 1970-01-01 00:00 UTC.
+    /// - Parameter drops: how many packets have been left out before it.
     public func record(
         _ packet: ArraySlice<UInt8>,
         _ direction: Btsnoop.Direction,
-        at time: Duration
+        at time: Duration,
+        drops: UInt32 = 0
     ) throws(CaptureError) {
-        Btsnoop.append(packet, direction, at: time, to: &buffer)
+        Btsnoop.append(packet, direction, at: time, drops: drops, to: &buffer)
         if buffer.count >= Self.bufferLimit { try flush() }
     }
 

@@ -56,8 +56,7 @@ extension Watch {
             apps: store.apps,
             fetchedApp: services.fetch.application,
             appOrder: store.appOrder,
-            notifications: store.databases.items(of: .notifications)
-                .filter(\.isShown),
+            notifications: notifications,
             music: services.music,
             phoneControl: services.phoneControl,
             logging: store.spools,

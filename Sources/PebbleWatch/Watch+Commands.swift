@@ -24,6 +24,8 @@ extension Watch {
         case .sense(let reading): try take(reading, at: now)
         case .launchApp(let uuid): try core.system.launch(uuid, at: now)
         case .stopApp: try core.system.stopApp(at: now)
+        case .installApp(let package, let launches): try core.system.install(package, launches: launches, at: now)
+        case .removeApp(let uuid): try core.system.remove(uuid, at: now)
         case .sendAppMessage(let message):
             _ = core.system.withApps(at: now) { apps, _ in apps.send(message) }
             settle(at: now)
@@ -53,6 +55,10 @@ extension Watch {
             database.update(&profiles, &core, at: now) { $0.battery?.show(isOffered) }
         case .publish(let stream, let isPublished):
             database.publish(stream, isPublished, &profiles, &core, at: now)
+        case .setTime(let seconds, let offsetMinutes, let zone):
+            core.system.handle(at: now) { _, context in
+                TimeService.set(seconds, offsetMinutes: offsetMinutes, zone: zone, in: &context)
+            }
         case .service(let command): try core.system.perform(command, at: now)
         }
         return .done
@@ -138,6 +144,27 @@ extension WatchSystem {
         guard withApps(at: now, { apps, context in apps.launch(uuid, in: &context) }) == true else {
             throw .runsAlready(uuid)
         }
+    }
+
+    fileprivate mutating func install(
+        _ package: AppPackage,
+        launches: Bool,
+        at now: Duration
+    ) throws(WatchCommandError) {
+        let uuid = package.metadata.uuid
+        guard services.store.apps[uuid] != nil || !apps.isInstalled(uuid) else { throw .appIsBuiltIn(uuid) }
+        var failure: WatchCommandError?
+        handle(at: now) { system, context in
+            failure = system.services.install(package, launches: launches, in: &context)
+        }
+        if let failure { throw failure }
+    }
+
+    fileprivate mutating func remove(_ uuid: PebbleUUID, at now: Duration) throws(WatchCommandError) {
+        guard services.store.apps[uuid] != nil else {
+            throw apps.isInstalled(uuid) ? .appIsBuiltIn(uuid) : .unknownApp(uuid)
+        }
+        handle(at: now) { system, context in system.services.remove(uuid, in: &context) }
     }
 
     fileprivate mutating func stopApp(at now: Duration) throws(WatchCommandError) {

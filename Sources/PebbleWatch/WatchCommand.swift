@@ -22,6 +22,11 @@ public enum WatchCommand: Sendable, Equatable {
     case launchApp(PebbleUUID)
     /// Stops the running app: the watchface comes back.
     case stopApp
+    /// Installs a whole app, in the place of one with the same UUID, and starts it if that is wanted. It is there when the store
+    /// has it: `Watch.installationFailure` says why not.
+    case installApp(AppPackage, launches: Bool)
+    /// Removes an app that a phone or a command has installed; if it runs, the watchface comes back.
+    case removeApp(PebbleUUID)
     /// Has the running app send a dictionary to its companion, on behalf of code outside: how it ended is told as
     /// `WatchEvent.appMessageSent`.
     case sendAppMessage(AppMessageDictionary)
@@ -61,6 +66,10 @@ public enum WatchCommand: Sendable, Equatable {
 
     // MARK: Services
 
+    /// Sets the clock, as a phone does: in seconds since 1970, of UTC if a zone is given, else of local time. A zone is minutes
+    /// that local time is ahead of UTC, and a name. Of a name alone the minutes are those that the watch has, or 0; without a
+    /// name the zone is called after its minutes.
+    case setTime(seconds: UInt32, offsetMinutes: Int?, zone: String?)
     /// Something with music, calls, notifications, settings, data or the watch as a whole.
     case service(ServiceCommand)
 }
@@ -102,6 +111,12 @@ public enum AppMessageDelivery: String, Sendable, Equatable {
 public enum WatchCommandError: Error, Sendable, Equatable, CustomStringConvertible {
     /// No app with this UUID is installed.
     case unknownApp(PebbleUUID)
+    /// The app came with the watch, and stays.
+    case appIsBuiltIn(PebbleUUID)
+    /// A part of the app is larger than the watch takes, or there are too many apps.
+    case noRoomForApp(PebbleUUID)
+    /// The store has not taken the app yet that a command brought before.
+    case installsAlready
     /// The app runs already.
     case runsAlready(PebbleUUID)
     /// Nothing runs but the watchface, which cannot be stopped.
@@ -146,6 +161,10 @@ public enum WatchCommandError: Error, Sendable, Equatable, CustomStringConvertib
     public var description: String {
         switch self {
         case .unknownApp(let uuid): "no app \(uuid) is installed"
+        case .appIsBuiltIn(let uuid): "the app \(uuid) came with the watch, and cannot be removed"
+        case .noRoomForApp(let uuid):
+            "there is no room for the app \(uuid): a part of it is too large, or too many apps are installed"
+        case .installsAlready: "another app is just being installed"
         case .runsAlready(let uuid): "the app \(uuid) runs already"
         case .nothingToStop: "only the watchface runs, which cannot be stopped"
         case .notBondable: "this watch keeps no keys, so nobody can pair with it: it was started with --no-bonding"

@@ -43,9 +43,14 @@ struct CairnCommand: ParsableCommand {
             CommandGroup(
                 name: "At a running watch",
                 subcommands: [
-                    StatusCommand.self, EventsCommand.self, WaitCommand.self, PressCommand.self, TapCommand.self,
-                    BatteryCommand.self, LaunchCommand.self, SendCommand.self,
-                ] + ControlCommands.subcommands(in: .watch) + [BackupCommand.self, AskCommand.self]
+                    StatusCommand.self, EventsCommand.self, WaitCommand.self, ScreenCommand.self,
+                    ScreenshotCommand.self,
+                    PressCommand.self, TapCommand.self, BatteryCommand.self, AppsCommand.self, InstallCommand.self,
+                    LaunchCommand.self, SendCommand.self, InboxCommand.self, OutboxCommand.self,
+                    NotificationsCommand.self, SettingsCommand.self, TimeCommand.self, LinksCommand.self,
+                ] + ControlCommands.subcommands(in: .watch) + [
+                    CaptureCommand.self, BackupCommand.self, AskCommand.self,
+                ]
             ),
             CommandGroup(
                 name: "Its phones",

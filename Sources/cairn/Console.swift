@@ -17,8 +17,13 @@ enum Console {
     /// Writes a line to standard output, at once. Output that cannot be written ends the process: it would be missing from a
     /// file that a person relies on.
     static func print(_ line: String, lostReader: LostReader = .ends) {
+        write(Array((line + "\n").utf8), lostReader: lostReader)
+    }
+
+    /// Writes bytes to standard output, at once. See `print(_:lostReader:)`.
+    static func write(_ bytes: [UInt8], lostReader: LostReader = .ends) {
         do throws(SystemError) {
-            try write(line + "\n", to: STDOUT_FILENO)
+            try write(bytes, to: STDOUT_FILENO)
         } catch {
             if error.code == EPIPE {
                 guard lostReader == .ends else { return }
@@ -34,10 +39,10 @@ enum Console {
     }
 
     /// Writes a line to standard error, at once.
-    static func printError(_ line: String) { try? write(line + "\n", to: STDERR_FILENO) }
+    static func printError(_ line: String) { try? write(Array((line + "\n").utf8), to: STDERR_FILENO) }
 
-    private static func write(_ text: String, to descriptor: Int32) throws(SystemError) {
-        var rest = Array(text.utf8)[...]
+    private static func write(_ bytes: [UInt8], to descriptor: Int32) throws(SystemError) {
+        var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
             if count < 0, errno == EAGAIN {
@@ -67,7 +72,7 @@ enum Console {
         let prefix = Journal.readsStandardError ? Journal.prefix(.error) : ""
         let lines = "cairn: \(error.what)\n\(error.advice)".split(separator: "\n")
         let text = lines.enumerated().map { prefix + ($0.offset == 0 ? "" : "       ") + $0.element + "\n" }.joined()
-        try? write(text, to: STDERR_FILENO)
+        try? write(Array(text.utf8), to: STDERR_FILENO)
         return error.status
     }
 

@@ -43,6 +43,27 @@ struct LEHostDataTests {
         #expect(rig.host.gatt.mtu(of: 0x40) == 247)
     }
 
+    @Test("What goes over a connection is counted by channel: PDUs, and their bytes without headers")
+    func traffic() throws {
+        var rig = try Self.rig(["4000", "4100"], length: "1b00", count: "08")
+        rig.give(HostRig.frame("4000", channel: "0400", "02 f700"))
+        rig.give(HostRig.frame("4000", channel: "0400", "0a 0300"))
+        _ = rig.sent()
+        let traffic = try #require(rig.host.traffic(on: 0x40))
+        #expect(traffic.attribute.receivedPackets == 2 && traffic.attribute.receivedBytes == 6)
+        #expect(traffic.attribute.sentPackets == 2 && traffic.attribute.sentBytes == 9)
+        for count in [traffic.securityManager, traffic.signaling, traffic.channels] {
+            #expect(count.receivedPackets == 0 && count.sentPackets == 0)
+        }
+        // A channel that the host does not know counts with the dynamic ones; another connection is not concerned.
+        rig.give(HostRig.frame("4100", channel: "5500", "01 02 03 04"))
+        let other = try #require(rig.host.traffic(on: 0x41))
+        #expect(other.attribute.receivedPackets == 0)
+        #expect(other.channels.receivedPackets == 1 && other.channels.receivedBytes == 4)
+        #expect(rig.host.traffic(on: 0x40) == traffic)
+        #expect(rig.host.traffic(on: 0x42) == nil)
+    }
+
     @Test("Frames longer than the controller's packets are cut, the first part with the header")
     func fragmentation() throws {
         var rig = try Self.rig(["4000"], length: "1b00", count: "08")

@@ -35,21 +35,36 @@ import Testing
             while let item = conversation.nextItem() {
                 switch item {
                 case .answered(let answer): answers.append(answer)
-                case .status: answers.append(ControlAnswer(firmware.status, at: now))
-                case .backup: answers.append(ControlAnswer(failure: .nothingIsKept, "there is no store here"))
-                case .backupPart(let offset): answers.append(ControlAnswer(backupPart: [UInt8(clamping: offset)]))
-                case .events(let sequence):
-                    let line = ControlAnswer.events(after: sequence, from: history, at: now)
-                    answers += ControlAnswer(parsing: line.split(separator: UInt8(ascii: "\n"))[0]).map { [$0] } ?? []
-                case .perform(let command):
-                    do throws(WatchCommandError) {
-                        answers.append(ControlAnswer(try firmware.perform(command, at: now), at: now))
-                    } catch {
-                        answers.append(ControlAnswer(error))
-                    }
+                case .asked(let request): answers += self.answers(to: request)
                 }
             }
             return answers
+        }
+
+        private mutating func answers(to request: ControlRequest) -> [ControlAnswer] {
+            switch request {
+            case .status: return [ControlAnswer(firmware.status, at: now)]
+            case .look(let look): return [ControlAnswer(look, of: firmware, after: history.last, at: now)]
+            case .screenshot(let format): return [ControlAnswer(firmware.frame, as: format, after: history.last)]
+            case .messages(let direction, let app, let sequence):
+                return [ControlAnswer(direction, app: app, after: sequence, from: history)]
+            case .backup: return [ControlAnswer(failure: .nothingIsKept, "there is no store here")]
+            case .backupPart(let offset): return [ControlAnswer(backupPart: [UInt8(clamping: offset)])]
+            case .events(let sequence):
+                let line = ControlAnswer.events(after: sequence, from: history, at: now)
+                return ControlAnswer(parsing: line.split(separator: UInt8(ascii: "\n"))[0]).map { [$0] } ?? []
+            case .packets:
+                conversation.sendPackets()
+                return [ControlAnswer(ControlAnswers.PacketStream(startedAt: 1_700_000_000))]
+            case .perform(let command):
+                do throws(WatchCommandError) {
+                    return [ControlAnswer(try firmware.perform(command, at: now), after: history.last, at: now)]
+                } catch {
+                    return [ControlAnswer(error)]
+                }
+            case .wait, .installPart, .install, .startCapture, .stopCapture, .setLogLevels:
+                return [ControlAnswer(failure: .notPermitted, "the process that runs the watch does that")]
+            }
         }
     }
 
@@ -148,9 +163,85 @@ import Testing
         #expect(buttons == [["button": .text("up"), "isLong": .flag(false)]])
     }
 
+    @Test func packetsComeWhenTheyMayAndTheirLossIsTold() throws {
+        var desk = try Desk()
+        let packet = ControlPacket([0x01, 0x03, 0x0C, 0x00], .sent, at: .microseconds(1_500_001))
+        #expect(desk.conversation.line(for: packet, hasRoom: true) == nil)
+        #expect(desk.say("{\"command\":\"packets\"}\n").map(\.ok) == [true])
+        let first = desk.conversation.line(for: packet, hasRoom: true)
+        let line = try #require(first)
+        #expect(
+            String(decoding: line, as: UTF8.self)
+                == #"{"packet":{"at":1.500001,"data":"01030c00","direction":"sent"}}"# + "\n"
+        )
+        #expect(ControlPacketLine(parsing: line) == .packet(packet))
+        for _ in 0..<3 { #expect(desk.conversation.line(for: packet, hasRoom: false) == nil) }
+        let second = desk.conversation.line(for: packet, hasRoom: true)
+        let lines = try #require(second).split(separator: UInt8(ascii: "\n"))
+        #expect(lines.count == 2)
+        #expect(ControlPacketLine(parsing: lines[0]) == .lost(ControlLostPackets(at: 1.500001, lost: 3)))
+        #expect(desk.conversation.line(for: packet, hasRoom: true) == line, "told once")
+        #expect(ControlAnswer(parsing: line) == nil && ControlEventLine(parsing: line) == nil)
+    }
+
+    @Test func aLookChangesNothingAndCausesNoEvent() throws {
+        var desk = try Desk()
+        while desk.firmware.nextEvent() != nil {}
+        let answers = desk.say(
+            """
+            {"command":"apps"}
+            {"command":"notifications"}
+            {"command":"settings"}
+            {"command":"time"}
+            {"command":"links"}
+            {"command":"screenshot"}
+            {"command":"screenshot","format":"raw"}
+
+            """
+        )
+        #expect(answers.allSatisfy(\.ok) && answers.count == 7)
+        let apps = try answers[0].content(ControlAnswers.Apps.self).apps
+        #expect(apps.filter(\.isRunning).count == 1 && apps.allSatisfy(\.isBuiltIn))
+        #expect(try answers[1].content(ControlAnswers.Notifications.self).notifications.isEmpty)
+        #expect(try answers[2].content(ControlAnswers.Settings.self).settings.isEmpty)
+        #expect(try !answers[3].content(ControlAnswers.Time.self).time.isSet)
+        #expect(try answers[4].content(ControlAnswers.Links.self).links.isEmpty)
+        let raw = try answers[6].content(ControlAnswers.Screen.self).screen
+        #expect(raw.data.count == raw.width * raw.height && raw.format == .raw)
+        #expect(try answers[5].content(ControlAnswers.Screen.self).screen.format == .png)
+        let event = desk.firmware.nextEvent()
+        #expect(event == nil)
+    }
+
+    @Test func theClockAndSettingsAreSetAndSeen() throws {
+        var desk = try Desk()
+        let answers = desk.say(
+            """
+            {"command":"set-time","seconds":1700000000,"zone":"Europe/Paris","offsetMinutes":60}
+            {"command":"time"}
+            {"command":"set","key":"unitsDistance","data":"01"}
+            {"command":"settings"}
+
+            """
+        )
+        #expect(answers.map(\.ok) == [true, true, true, true])
+        let time = try answers[1].content(ControlAnswers.Time.self).time
+        #expect(
+            time.clock == ControlEvents.ClockSet(seconds: 1_700_000_000, zone: "Europe/Paris", offsetMinutes: 60)
+                && time.isSet
+        )
+        #expect(
+            try answers[3].content(ControlAnswers.Settings.self).settings
+                == [ControlSetting(key: "unitsDistance", data: [1])]
+        )
+    }
+
     @Test func anAnswerIsReadBackAsItWasWritten() throws {
         var desk = try Desk()
-        for text in [#"{"command":"status"}"#, #"{"command":"oob"}"#, #"{"command":"disconnect"}"#] {
+        for text in [
+            #"{"command":"status"}"#, #"{"command":"oob"}"#, #"{"command":"disconnect"}"#, #"{"command":"apps"}"#,
+            #"{"command":"time"}"#, #"{"command":"screenshot"}"#,
+        ] {
             let answer = try #require(desk.say(text + "\n").first)
             #expect(ControlAnswer(parsing: answer.line) == answer)
             #expect(answer.line.filter { $0 == UInt8(ascii: "\n") }.count == 1)

@@ -55,6 +55,43 @@ import Testing
             #"{"command":"forget","phone":"e2:00:00:00:00:02"}"#,
             .perform(.forget(DeviceAddress(0xE200_0000_0002)))
         ),
+        (#"{"command":"screenshot"}"#, .screenshot(.png)),
+        (#"{"command":"screenshot","format":"raw"}"#, .screenshot(.raw)),
+        (#"{"command":"apps"}"#, .look(.apps)),
+        (#"{"command":"notifications"}"#, .look(.notifications)),
+        (#"{"command":"settings"}"#, .look(.settings)),
+        (#"{"command":"time"}"#, .look(.time)),
+        (#"{"command":"links"}"#, .look(.links)),
+        (#"{"command":"inbox"}"#, .messages(.received, app: nil, after: nil)),
+        (
+            #"{"command":"outbox","app":"2c1d6f5e-8f3a-4c57-9d0e-ec0ec0ec0ec0","since":7}"#,
+            .messages(.sent, app: PebbleUUID("2c1d6f5e-8f3a-4c57-9d0e-ec0ec0ec0ec0") ?? .invalid, after: 7)
+        ),
+        (#"{"command":"install-part","data":"00ff"}"#, .installPart([0, 0xFF])),
+        (#"{"command":"install"}"#, .install(launches: false)),
+        (#"{"command":"install","launch":true}"#, .install(launches: true)),
+        (
+            #"{"command":"remove","app":"2c1d6f5e-8f3a-4c57-9d0e-ec0ec0ec0ec0"}"#,
+            .perform(.removeApp(PebbleUUID("2c1d6f5e-8f3a-4c57-9d0e-ec0ec0ec0ec0") ?? .invalid))
+        ),
+        (
+            #"{"command":"set-time","seconds":1700000000,"offsetMinutes":-210}"#,
+            .perform(.setTime(seconds: 1_700_000_000, offsetMinutes: -210, zone: nil))
+        ),
+        (#"{"command":"wait","for":"ready"}"#, .wait(ControlWait(goal: .condition(.ready), duration: .seconds(30)))),
+        (
+            #"{"command":"wait","for":"paired","since":3,"seconds":0.5}"#,
+            .wait(ControlWait(goal: .event(.paired, after: 3), duration: .milliseconds(500)))
+        ),
+        (
+            #"{"command":"wait","for":"button"}"#,
+            .wait(ControlWait(goal: .event(.button, after: 0), duration: .seconds(30)))
+        ),
+        (#"{"command":"capture-start","path":"/tmp/a"}"#, .startCapture(path: "/tmp/a")),
+        (#"{"command":"capture-stop"}"#, .stopCapture),
+        (#"{"command":"packets"}"#, .packets),
+        (#"{"command":"log-level","levels":"info,att=debug"}"#, .setLogLevels("info,att=debug")),
+        (#"{"command":"reset"}"#, .perform(.service(.restart(.factoryReset)))),
         (#"{"command":"forget-all"}"#, .perform(.forgetAll)),
         (#"{"command":"disconnect"}"#, .perform(.disconnect)),
         (#"{"command":"offer-battery","offered":false}"#, .perform(.offerBattery(false))),
@@ -104,6 +141,13 @@ import Testing
         (#"{"command":"send","entries":[{"key":1,"type":"uint8","number":256}]}"#, "the entry 1 is none"),
         (#"{"command":"send","entries":[{"key":1,"type":"text","string":"a"}]}"#, "the entry 1 is none"),
         (#"{"command":"hold"}"#, "“buttons” is missing"),
+        (#"{"command":"screenshot","format":"gif"}"#, "“format” is one of png, raw"),
+        (#"{"command":"wait","for":"tea"}"#, "“for” is one of"),
+        (#"{"command":"wait","for":"ready","since":1}"#, "“since” goes with events; ready holds now or does not"),
+        (#"{"command":"wait","for":"button","seconds":86401}"#, "“seconds” is a number from 0 to 86400"),
+        (#"{"command":"capture-start","path":"here"}"#, "“path” is a whole path: it begins with /"),
+        (#"{"command":"capture-start","path":"/a\u0000b"}"#, "“path” is a whole path: it begins with /"),
+        (#"{"command":"set-time","seconds":-1}"#, "“seconds” is a number from 0 to 4294967295"),
         (#"{"command":"tap","axis":"w"}"#, "“axis” is x, y or z"),
         (#"{"command":"tap","direction":9999}"#, "“direction” is a number from -128 to 127"),
         (#"{"command":"battery","percent":-1}"#, "“percent” is a number from 0 to 255"),

@@ -38,6 +38,38 @@ import Testing
         #expect(error.description.hasPrefix(beginning), "\(error)")
     }
 
+    @Test func levelsAreWrittenAsTheyAreRead() throws {
+        for text in ["info", "warning,hci=trace,session=debug", "error,daemon=error"] {
+            #expect(try LogLevels(parsing: text).description == text)
+        }
+        #expect(
+            try LogLevels(parsing: "session=debug,hci=trace,notice").description == "notice,hci=trace,session=debug"
+        )
+    }
+
+    /// What a member of the loop was given long ago logs at other levels as well.
+    @Test func levelsChangeWhereverALoggerIs() throws {
+        var ends: [Int32] = [-1, -1]
+        try #require(pipe(&ends) == 0)
+        let reader = RawSocket(ends[0])
+        do {
+            let writer = RawSocket(ends[1])
+            let descriptor = writer.descriptor
+            let loggers = Loggers(LogLevels(.error)) {
+                ConsoleLogHandler(label: $0, descriptor: descriptor, isJournal: true)
+            }
+            let handedOut = loggers[.smp]
+            handedOut.debug("a")
+            loggers.set(try LogLevels(parsing: "error,smp=debug"))
+            handedOut.debug("b")
+            loggers[.gatt].debug("c")
+            loggers.set(LogLevels(.error))
+            handedOut.debug("d")
+        }
+        let text = String(decoding: try reader.readWhatIsThere(), as: UTF8.self)
+        #expect(text == "<7>smp       b\n")
+    }
+
     @Test func layersLogAtTheirOwnLevels() throws {
         let recorder = LogRecorder()
         let loggers = Loggers(try LogLevels(parsing: "error,smp=debug")) { _ in LevelledRecorder(recorder) }

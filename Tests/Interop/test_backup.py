@@ -185,11 +185,15 @@ ASKING = """
 import socket, sys
 with socket.socket(socket.AF_UNIX) as watch:
     watch.connect(sys.argv[1])
-    watch.sendall(b'{"command":"status"}\\n{"command":"backup"}\\n')
     lines = watch.makefile()
-    lines.readline()
-    print(lines.readline())
+    for command in sys.argv[2:]:
+        watch.sendall(b'{"command":"%s","path":"/tmp/watch.btsnoop"}\\n' % command.encode())
+        print(lines.readline(), end="")
 """
+
+
+#: Commands whose answers, or whose files, have keys in them.
+SECRET = ["backup", "packets", "capture-start", "capture-stop"]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
@@ -206,11 +210,12 @@ async def test_keys_are_not_given_to_the_group(tmp_path: Path, request: pytest.F
     async with cairn.running("run", "--controller", "virtual", *options, log=tmp_path / "cairn.log") as program:
         await program.wait_for_line("advertises for", cairn.START_SECONDS)
         asking = await asyncio.create_subprocess_exec(
-            "/usr/bin/env", "python3", "-c", ASKING, str(control),
+            "/usr/bin/env", "python3", "-c", ASKING, str(control), "status", *SECRET,
             stdout=subprocess.PIPE, user=65534, group=control.stat().st_gid, extra_groups=[], cwd="/",
         )  # fmt: skip
         output, _ = await asyncio.wait_for(asking.communicate(), 30)
-    assert json.loads(output)["error"]["code"] == "not-permitted"
+    status, *refused = [json.loads(line) for line in output.splitlines()]
+    assert status["ok"] and [answer["error"]["code"] for answer in refused] == ["not-permitted"] * len(SECRET)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a disk read-only")

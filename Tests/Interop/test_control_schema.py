@@ -42,6 +42,24 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "compass": {"degrees": 90.5, "calibrated": False},
     "accelerometer": {"x": 0, "y": -32768, "z": 1000},
     "time-format": {"is24Hour": True},
+    "screenshot": {"format": "raw"},
+    # What has happened already: the answer comes at once, also to requests with other seconds.
+    "wait": {"for": "advertising", "since": 0, "seconds": 0.1},
+    "apps": {},
+    "install-part": {"data": "00 ff"},
+    "install": {"launch": True},
+    "remove": {"app": UUID},
+    "inbox": {"app": ECHO_APP, "since": 0},
+    "outbox": {"app": ECHO_APP, "since": 0},
+    "notifications": {},
+    "settings": {},
+    "time": {},
+    "set-time": {"seconds": 1_700_000_000, "zone": "Europe/Paris", "offsetMinutes": 60},
+    "links": {},
+    "capture-start": {"path": "/nowhere/watch.btsnoop"},
+    "capture-stop": {},
+    "packets": {},
+    "log-level": {"levels": "info,att=warning"},
     "launch": {"app": ECHO_APP},
     "stop": {},
     "send": {
@@ -73,9 +91,13 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "set": {"key": "unitsDistance", "data": "01"},
     "log-data": {"app": UUID, "tag": 7, "itemSize": 2, "data": "0001"},
     "restart": {"how": "reboot"},
+    "reset": {},
     "backup": {},
     "backup-part": {"offset": 0},
 }
+
+#: Commands after which the watch is another one.
+RESTARTS = {"restart", "reset"}
 
 #: What takes the place of a field's value.
 VALUES: list[Any] = [
@@ -119,7 +141,9 @@ class Conversation:
     async def line(self) -> dict[str, Any]:
         """The next line, whichever it is."""
         message = json.loads(await within(10, "a line of the watch", self.reader.readline()))
-        if "event" in message:
+        if "packet" in message:
+            conforms(message, "packet")
+        elif "ok" not in message:
             definition = f"event.{message['event']}"
             if definition not in SCHEMA["$defs"]:
                 definition += f".{message['name']}"
@@ -164,7 +188,7 @@ async def test_every_command_and_its_answer(tmp_path: Path) -> None:
     state = tmp_path / "state"
     async with watch_in(state), Conversation.on(state / "control.sock") as control:
         for command, fields in REQUESTS.items():
-            if command != "restart":
+            if command not in RESTARTS:
                 await control.do(command, **fields)
                 required = SCHEMA["$defs"][f"request.{command}"]["required"]
                 await control.do(command, **{name: value for name, value in fields.items() if name in required})
@@ -172,7 +196,10 @@ async def test_every_command_and_its_answer(tmp_path: Path) -> None:
         assert (await control.do("take-oob", data=secrets))["ok"]
         assert (await control.do("backup"))["backup"]["size"] > 0
         assert (await control.do("backup-part", offset=0))["data"]
+        assert (await control.do("wait", **{"for": "started"}))["event"]["event"] == "started"
         assert (await control.do("restart", how="reboot"))["ok"]
+        await control.until("event.restarting")
+        assert (await control.do("reset"))["ok"]
         await control.until("event.button", "event.sensed.tap", "event.sensed.accelerometer", "event.restarting")
 
 
@@ -217,6 +244,9 @@ async def test_a_session_with_a_phone(tmp_path: Path) -> None:
             )
             services = (await control.do("status"))["status"]["services"]
             (notification,) = services["notifications"]
+            assert (await control.do("notifications"))["notifications"] == [notification]
+            (link,) = (await control.do("links"))["links"]
+            assert {layer["layer"] for layer in link["traffic"]} == {"att", "signaling", "smp", "channels"}
             await control.do("act", item=notification["id"], action=0)
             await control.do("end-call")
             await control.do("launch", app=ECHO_APP)
@@ -250,7 +280,7 @@ async def test_the_watch_refuses_what_the_schema_refuses(tmp_path: Path, command
         for request in mutants(command, REQUESTS[command], random.Random(f"0xC0_47_02 {command}")):
             expected = judge(f"request.{command}").is_valid(request)
             assert judge("request").is_valid(request) == expected
-            if command == "restart" and expected:
+            if command in RESTARTS and expected:
                 continue
             answer = await control.ask(request)
             failure = answer.get("error", {"code": "", "message": ""})

@@ -112,6 +112,7 @@ BUILD = "builds or tests everything, which takes many minutes: continuous integr
 PHONE = "waits for a phone that somebody holds"
 TOOL = "a program of the SDK that is not installed here; test_pebble_tool.py runs it"
 OWN_APP = "needs the reader's own app and script"
+PYTHON = "installs the Python package, or runs the reader's test with it: test_python_package.py does both"
 
 #: Commands that are not run, and why. Each must still stand in a page.
 NOT_RUN = {
@@ -173,6 +174,9 @@ NOT_RUN = {
     "cairn run --controller virtual --qemu-port --app weather.pbw "
     "--behaviour 6b1f5c2e-0f3a-4d0e-9b7a-1c2d3e4f5a6b=weather.json": OWN_APP,
     "pypkjs --qemu 127.0.0.1:12344 --port 9000 --persist DIR": TOOL,
+    "pip install Sources/python": PYTHON,
+    "pip install 'Sources/python[phone]'": PYTHON,
+    "CAIRN_BINARY=.build/release/cairn pytest test_weather.py": PYTHON,
 }
 
 #: What stands for something of the reader's, and what stands for it here. `{home}` is the sandbox's, `{port}` a port that is free.

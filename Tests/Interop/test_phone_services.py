@@ -107,6 +107,7 @@ async def test_notifications(pair: Pair) -> None:
         "app": "Chat",
         "title": "Ada",
         "body": "Hello",
+        "time": 1735732800,
         "actions": {"0": "Reply", "1": "Clear"},
     }
 

@@ -150,4 +150,135 @@ import Testing
         #expect(try OutOfBandBlock(parsing: block.bytes[...]) == block)
         #expect("\(block)" == "<redacted>")
     }
+
+    // MARK: Apps and the clock
+
+    private static let app = PebbleUUID(upperHalf: 78, lowerHalf: 1)
+
+    private func package(_ version: UInt8 = 2, binary: [UInt8] = [1, 2, 3], resources: [UInt8]? = [4]) -> AppPackage {
+        AppPackage(
+            metadata: AppMetadata(
+                uuid: Self.app,
+                flags: .allowsJavaScript,
+                majorVersion: version,
+                minorVersion: 7,
+                sdk: .current,
+                name: "Brought"
+            ),
+            binary: binary,
+            resources: resources
+        )
+    }
+
+    /// Carries out what the watch wants remembered, and returns what it was.
+    @discardableResult
+    private func store(_ watch: inout Watch, failure: WatchStoreError? = nil) -> [MemoryChange] {
+        var changes: [MemoryChange] = []
+        while let (id, change) = watch.nextMemoryChange() {
+            changes.append(change)
+            watch.memoryChangeFinished(id, failure: failure, at: .zero)
+        }
+        return changes
+    }
+
+    /// Events that concern apps, in words.
+    private func appEvents(_ watch: inout Watch) -> [String] {
+        var words: [String] = []
+        while let event = watch.nextEvent() {
+            switch event {
+            case .service(.appInstalled(let metadata)): words.append("installed \(metadata.name)")
+            case .service(.appRemoved): words.append("removed")
+            case .service(.uploaded(let kind, let count)): words.append("\(kind) \(count)")
+            case .appLaunched(_, let name): words.append("launched \(name)")
+            default: break
+            }
+        }
+        return words
+    }
+
+    @Test func aPackageIsInstalledWhenTheStoreHasIt() throws {
+        var watch = try firmware()
+        store(&watch)
+        _ = appEvents(&watch)
+        try watch.perform(.installApp(package(), launches: true), at: .zero)
+        #expect(throws: WatchCommandError.installsAlready) {
+            try watch.perform(.installApp(package(), launches: false), at: .zero)
+        }
+        #expect(!watch.apps.contains { $0.uuid == Self.app } && appEvents(&watch).isEmpty)
+        #expect(store(&watch).count == 1, "whole or not at all")
+        #expect(appEvents(&watch) == ["installed Brought", "appBinary 3", "appResources 1", "launched Brought"])
+        let app = try #require(watch.apps.last)
+        #expect(
+            app
+                == WatchStatus.App(
+                    uuid: Self.app,
+                    name: "Brought",
+                    version: "2.7",
+                    isWatchface: false,
+                    isBuiltIn: false,
+                    isInstalled: true,
+                    isRunning: true
+                )
+        )
+        #expect(watch.installationFailure == nil)
+        // Another version takes its place, and does not start by itself.
+        try watch.perform(.installApp(package(3), launches: false), at: .zero)
+        store(&watch)
+        #expect(watch.apps.last?.version == "3.7" && watch.apps.last?.isRunning == false)
+        try watch.perform(.launchApp(Self.app), at: .zero)
+        _ = appEvents(&watch)
+        try watch.perform(.removeApp(Self.app), at: .zero)
+        #expect(store(&watch).count == 1)
+        #expect(appEvents(&watch).first == "removed")
+        #expect(!watch.isAppInstalled(Self.app) && watch.runningApp != Self.app)
+    }
+
+    @Test func whatTheStoreDoesNotTakeIsNotInstalled() throws {
+        var watch = try firmware()
+        store(&watch)
+        try watch.perform(.installApp(package(), launches: true), at: .zero)
+        store(&watch, failure: .full(path: "/state"))
+        #expect(watch.installationFailure == .full(path: "/state"))
+        #expect(!watch.isAppInstalled(Self.app))
+        try watch.perform(.installApp(package(), launches: true), at: .zero)
+        store(&watch)
+        #expect(watch.installationFailure == nil && watch.runningApp == Self.app)
+    }
+
+    @Test func appsThatCannotBeInstalledOrRemovedAreRefused() throws {
+        var watch = try firmware()
+        let builtIn = try #require(watch.apps.first)
+        #expect(builtIn.isBuiltIn && builtIn.isWatchface && builtIn.isRunning && builtIn.version == nil)
+        #expect(throws: WatchCommandError.appIsBuiltIn(builtIn.uuid)) {
+            try watch.perform(.removeApp(builtIn.uuid), at: .zero)
+        }
+        #expect(throws: WatchCommandError.unknownApp(Self.app)) {
+            try watch.perform(.removeApp(Self.app), at: .zero)
+        }
+        let large = [UInt8](repeating: 0, count: 256 * 1024 + 1)
+        #expect(throws: WatchCommandError.noRoomForApp(Self.app)) {
+            try watch.perform(.installApp(package(binary: large), launches: false), at: .zero)
+        }
+        var face = package()
+        face.metadata.uuid = builtIn.uuid
+        #expect(throws: WatchCommandError.appIsBuiltIn(builtIn.uuid)) {
+            try watch.perform(.installApp(face, launches: false), at: .zero)
+        }
+    }
+
+    @Test func theClockIsSetAsByAPhone() throws {
+        var watch = try firmware()
+        #expect(!watch.clock.isSet)
+        try watch.perform(.setTime(seconds: 1_700_000_000, offsetMinutes: nil, zone: nil), at: .seconds(1))
+        #expect(watch.clock.isSet && watch.clock.zone == nil && watch.clock.seconds(at: .seconds(3)) == 1_700_000_002)
+        try watch.perform(.setTime(seconds: 1_800_000_000, offsetMinutes: -210, zone: nil), at: .seconds(4))
+        #expect(watch.clock.zone?.name == "UTC-3:30" && watch.clock.zone?.offsetMinutes == -210)
+        try watch.perform(.setTime(seconds: 1_800_000_000, offsetMinutes: 60, zone: "Europe/Paris"), at: .seconds(4))
+        #expect(watch.clock.zone?.name == "Europe/Paris")
+        try watch.perform(.setTime(seconds: 1_800_000_000, offsetMinutes: nil, zone: "Europe/Oslo"), at: .seconds(4))
+        #expect(watch.clock.zone?.name == "Europe/Oslo" && watch.clock.zone?.offsetMinutes == 60)
+        var count = 0
+        while let event = watch.nextEvent() { if case .clockSet = event { count += 1 } }
+        #expect(count == 4)
+    }
 }

@@ -49,6 +49,11 @@ extension LEHost {
         connectionManager.link(handle).map { connectionManager.links[$0].connection }
     }
 
+    /// What has gone over a connection; nil if there is none of that handle.
+    package func traffic(on handle: ConnectionHandle) -> LinkTraffic? {
+        connectionManager.link(handle).map { connectionManager.links[$0].traffic }
+    }
+
     /// Whether a peer may still wait for something that was queued for it: an answer is not complete, or the controller
     /// still has packets that the peer has not acknowledged.
     public func hasUnsentData(_ handle: ConnectionHandle) -> Bool {

@@ -18,7 +18,10 @@ extension ConnectionManager {
             core.report(.frameDropped(packet.handle, problem))
         }
         for frame in outcome.lost { lose(frame, index, &core) }
-        if let frame = outcome.frame { receive(frame, index, &core) }
+        if let frame = outcome.frame {
+            links[index].traffic.countReceived(frame.payload.count, on: frame.channel)
+            receive(frame, index, &core)
+        }
     }
 
     private mutating func receive(_ frame: L2CAPFrame, _ index: Int, _ core: inout HostCore) {

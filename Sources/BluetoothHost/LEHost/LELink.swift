@@ -16,6 +16,8 @@ struct LELink: ConnectionMachine {
     var pairing = PairingRefusal()
     /// The frame that is being sent.
     var outbound = OutboundFrame()
+    /// What has gone over the connection.
+    var traffic = LinkTraffic()
     /// Whether credit-based channels go before ATT next: they take turns, so that neither waits long for the other.
     var channelsGoFirst = false
     /// How many ACL packets the controller holds.
@@ -60,11 +62,11 @@ struct LELink: ConnectionMachine {
         _ channels: inout ChannelManager
     ) -> Bool {
         if channels.nextSignalingPDU(for: connection.handle, into: &outbound.payload) {
-            outbound.begin(on: .signaling)
+            begin(on: .signaling)
         } else if security?.nextPDU(for: connection.handle, into: &outbound.payload)
             ?? pairing.nextPDU(into: &outbound.payload)
         {
-            outbound.begin(on: .securityManager)
+            begin(on: .securityManager)
         } else if channelsGoFirst {
             return nextDataFrame(&channels) || nextAttributeFrame(&gatt)
         } else {
@@ -73,9 +75,14 @@ struct LELink: ConnectionMachine {
         return true
     }
 
+    private mutating func begin(on channel: ChannelID) {
+        traffic.countSent(outbound.payload.count, on: channel)
+        outbound.begin(on: channel)
+    }
+
     private mutating func nextAttributeFrame(_ gatt: inout GATTLayer) -> Bool {
         guard gatt.nextPDU(for: connection.handle, into: &outbound.payload) else { return false }
-        outbound.begin(on: .attribute)
+        begin(on: .attribute)
         channelsGoFirst = true
         return true
     }
@@ -84,7 +91,7 @@ struct LELink: ConnectionMachine {
         let dataLength = Int(connection.transmitLength.octets)
         let channel = channels.nextFrame(for: connection.handle, dataLength: dataLength, into: &outbound.payload)
         guard let channel else { return false }
-        outbound.begin(on: channel)
+        begin(on: channel)
         channelsGoFirst = false
         return true
     }

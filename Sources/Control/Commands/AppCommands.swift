@@ -1,7 +1,7 @@
 import PebbleProtocol
 import PebbleWatch
 
-// The running watchapp.
+// Which apps there are, and which runs.
 
 extension ControlCommands {
     /// `launch`
@@ -28,6 +28,71 @@ extension ControlCommands {
         package static var blank: Self { Self() }
         package mutating func declare<Visitor: FieldVisitor>(_ fields: inout Visitor) {}
         package func request() -> ControlRequest { .perform(.stopApp) }
+    }
+
+    /// `install-part`
+    package struct InstallPart: ControlCommand {
+        package typealias Answer = ControlAnswers.PackageSize
+
+        /// The most bytes that one request brings.
+        package static let longest = 24 * 1024
+
+        package var data: [UInt8] = []
+
+        package static let name = "install-part"
+        package static let help = "Bring the next bytes of an app's package (.pbw), 24 KiB at most."
+        package static let discussion =
+            "They are for `install` on this connection, and gone when it is. At most 16 MiB wait, of all programs together."
+        package static let isNumbered = false
+
+        package static var blank: Self { Self() }
+        package mutating func declare<Visitor: FieldVisitor>(_ fields: inout Visitor) throws(Visitor.Failure) {
+            try fields.required("data", &data, .bytes, "the bytes, in hexadecimal")
+        }
+
+        package func request() throws(ControlRequest.Invalid) -> ControlRequest {
+            guard data.count <= Self.longest else {
+                throw ControlRequest.Invalid(
+                    description: "“data” has \(data.count) bytes; bring at most \(Self.longest) at once"
+                )
+            }
+            return .installPart(data)
+        }
+    }
+
+    /// `install`
+    package struct Install: ControlCommand {
+        package typealias Answer = ControlAnswers.App
+
+        package var launches = false
+
+        package static let name = "install"
+        package static let help = "Install the app whose package was brought, as a phone does."
+        package static let discussion =
+            "An app with the same UUID is replaced. The package that was brought is gone then."
+
+        package static var blank: Self { Self() }
+        package mutating func declare<Visitor: FieldVisitor>(_ fields: inout Visitor) throws(Visitor.Failure) {
+            try fields.defaulted("launch", &launches, .flag, "whether it starts at once")
+        }
+
+        package func request() -> ControlRequest { .install(launches: launches) }
+    }
+
+    /// `remove`
+    package struct Remove: ControlCommand {
+        package var app = PebbleUUID.invalid
+
+        package static let name = "remove"
+        package static let help = "Remove an app that was installed."
+        package static let subcommandGroup: ControlSubcommandGroup? = .watch
+
+        package static var blank: Self { Self() }
+        package mutating func declare<Visitor: FieldVisitor>(_ fields: inout Visitor) throws(Visitor.Failure) {
+            try fields.required("app", &app, .uuid, "its UUID, as `apps` has it")
+        }
+
+        package func request() -> ControlRequest { .perform(.removeApp(app)) }
     }
 
     /// `send`

@@ -66,6 +66,141 @@ package enum ControlAnswers {
         }
     }
 
+    /// The answer to `screenshot`.
+    package struct Screen: ControlObject {
+        package var screen = ControlScreen()
+
+        package static var blank: Self { Self() }
+        package mutating func declare<Visitor: FieldVisitor>(_ fields: inout Visitor) throws(Visitor.Failure) {
+            try fields.required("screen", &screen, .object, "what the screen shows")
+        }
+    }
+
+    /// The answer to `apps`.
+    package struct Apps: ControlObject {
+        package var apps: [ControlApp] = []
+
+        package static var blank: Self { Self() }
+        package mutating func declare<Visitor: FieldVisitor>(_ fields: inout Visitor) throws(Visitor.Failure) {
+            try fields.required(
+                "apps",
+                &apps,
+                .list(of: .object),
+                "those that came with the watch, then those that were installed, in that order"
+            )
+        }
+    }
+
+    /// The answer to `install`.
+    package struct App: ControlObject {
+        package var app = ControlApp()
+
+        package static var blank: Self { Self() }
+        package mutating func declare<Visitor: FieldVisitor>(_ fields: inout Visitor) throws(Visitor.Failure) {
+            try fields.required("app", &app, .object, "the app that is there now")
+        }
+    }
+
+    /// The answer to `install-part`.
+    package struct PackageSize: ControlObject {
+        package var byteCount = 0
+
+        package static var blank: Self { Self() }
+        package mutating func declare<Visitor: FieldVisitor>(_ fields: inout Visitor) throws(Visitor.Failure) {
+            try fields.required("byteCount", &byteCount, .count.in(.bytes), "how much of the package is there")
+        }
+    }
+
+    /// The answer to `inbox` and `outbox`.
+    package struct Messages: ControlObject {
+        package var messages: [ControlMessage] = []
+
+        package static var blank: Self { Self() }
+        package mutating func declare<Visitor: FieldVisitor>(_ fields: inout Visitor) throws(Visitor.Failure) {
+            try fields.required("messages", &messages, .list(of: .object), "the messages, oldest first")
+        }
+    }
+
+    /// The answer to `notifications`.
+    package struct Notifications: ControlObject {
+        package var notifications: [ControlServices.Notification] = []
+
+        package static var blank: Self { Self() }
+        package mutating func declare<Visitor: FieldVisitor>(_ fields: inout Visitor) throws(Visitor.Failure) {
+            try fields.required("notifications", &notifications, .list(of: .object), "what is shown, oldest first")
+        }
+    }
+
+    /// The answer to `settings`.
+    package struct Settings: ControlObject {
+        package var settings: [ControlSetting] = []
+
+        package static var blank: Self { Self() }
+        package mutating func declare<Visitor: FieldVisitor>(_ fields: inout Visitor) throws(Visitor.Failure) {
+            try fields.required(
+                "settings",
+                &settings,
+                .list(of: .object),
+                "the settings, in the order of their first change"
+            )
+        }
+    }
+
+    /// The answer to `time`.
+    package struct Time: ControlObject {
+        package var time = ControlTime()
+
+        package static var blank: Self { Self() }
+        package mutating func declare<Visitor: FieldVisitor>(_ fields: inout Visitor) throws(Visitor.Failure) {
+            try fields.required("time", &time, .object, "what the clock shows")
+        }
+    }
+
+    /// The answer to `links`.
+    package struct Links: ControlObject {
+        package var links: [ControlLink] = []
+
+        package static var blank: Self { Self() }
+        package mutating func declare<Visitor: FieldVisitor>(_ fields: inout Visitor) throws(Visitor.Failure) {
+            try fields.required("links", &links, .list(of: .object), "the links, in the order of their handles")
+        }
+    }
+
+    /// The answer to `wait`.
+    package struct Awaited: ControlObject {
+        package var event: [String: ControlValue]?
+
+        package static var blank: Self { Self() }
+        package mutating func declare<Visitor: FieldVisitor>(_ fields: inout Visitor) throws(Visitor.Failure) {
+            try fields.optional("event", &event, .event, "the event, if one was waited for")
+        }
+    }
+
+    /// The answer to `packets`.
+    package struct PacketStream: ControlObject {
+        package var startedAt = 0.0
+
+        package static var blank: Self { Self() }
+        package mutating func declare<Visitor: FieldVisitor>(_ fields: inout Visitor) throws(Visitor.Failure) {
+            try fields.required(
+                "startedAt",
+                &startedAt,
+                .amount.in(.seconds),
+                "when the watch was started, since 1970: `at` of a packet counts from there"
+            )
+        }
+    }
+
+    /// The answer to `log-level`.
+    package struct LogLevels: ControlObject {
+        package var levels = ""
+
+        package static var blank: Self { Self() }
+        package mutating func declare<Visitor: FieldVisitor>(_ fields: inout Visitor) throws(Visitor.Failure) {
+            try fields.required("levels", &levels, .text, "the levels in force, as --log-level takes them")
+        }
+    }
+
     /// The answer to `status`.
     package struct Status: ControlObject {
         package var status = ControlStatus()

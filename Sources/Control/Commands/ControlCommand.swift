@@ -76,13 +76,17 @@ package enum ControlCommands {
     package static let all: [any ControlCommand.Type] = [
         Status.self, Events.self,
         Press.self, Hold.self, Tap.self, Battery.self, Compass.self, Accelerometer.self, TimeFormat.self,
-        Launch.self, Stop.self, Send.self,
+        Screenshot.self, Wait.self,
+        Apps.self, InstallPart.self, Install.self, Remove.self, Launch.self, Stop.self, Send.self, Inbox.self,
+        Outbox.self,
         OpenPairing.self, ClosePairing.self, Confirm.self, Refuse.self, EnterPasskey.self,
         MakeOutOfBandData.self, TakeOutOfBandData.self,
         Forget.self, ForgetAll.self, Disconnect.self, Advertise.self,
         OfferBattery.self, Publish.self, Withdraw.self,
-        Music.self, AnswerCall.self, EndCall.self, Act.self, ChangeSetting.self, LogData.self, Restart.self,
-        Backup.self, BackupPart.self,
+        Music.self, AnswerCall.self, EndCall.self, Act.self, Notifications.self, ChangeSetting.self, Settings.self,
+        Time.self, SetTime.self, LogData.self, Links.self,
+        CaptureStart.self, CaptureStop.self, Packets.self, SetLogLevel.self,
+        Restart.self, Reset.self, Backup.self, BackupPart.self,
     ]
 
     /// By name.

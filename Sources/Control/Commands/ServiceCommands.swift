@@ -135,6 +135,50 @@ extension ControlCommands {
         package func request() -> ControlRequest { .perform(.service(.restart(cause))) }
     }
 
+    /// `reset`
+    package struct Reset: ControlCommand {
+        package static let name = "reset"
+        package static let help = "Restart the watch as it came from the factory."
+        package static let discussion =
+            "It forgets its phones, their keys, and everything that they have put there; its name, address and firmware stay."
+        package static let subcommandGroup: ControlSubcommandGroup? = .watch
+
+        package static var blank: Self { Self() }
+        package mutating func declare<Visitor: FieldVisitor>(_ fields: inout Visitor) {}
+        package func request() -> ControlRequest { .perform(.service(.restart(.factoryReset))) }
+    }
+
+    /// `set-time`
+    package struct SetTime: ControlCommand {
+        package var seconds: UInt32 = 0
+        package var zone: String?
+        package var offsetMinutes: Int16?
+
+        package static let name = "set-time"
+        package static let help = "Set the watch's clock, as a phone does."
+
+        package static var blank: Self { Self() }
+        package mutating func declare<Visitor: FieldVisitor>(_ fields: inout Visitor) throws(Visitor.Failure) {
+            try fields.required(
+                "seconds",
+                &seconds,
+                .integer.in(.seconds),
+                "since 1970: in UTC with a zone or an offset, else in local time"
+            )
+            try fields.optional("zone", &zone, .text, "the name of the time zone, such as Europe/Paris")
+            try fields.optional(
+                "offsetMinutes",
+                &offsetMinutes,
+                .integer.in(.minutes),
+                "its offset from UTC; with a zone alone, the one that the watch has, or 0"
+            )
+        }
+
+        package func request() -> ControlRequest {
+            .perform(.setTime(seconds: seconds, offsetMinutes: offsetMinutes.map(Int.init), zone: zone))
+        }
+    }
+
     /// `backup`
     package struct Backup: ControlCommand {
         package typealias Answer = ControlAnswers.Backup

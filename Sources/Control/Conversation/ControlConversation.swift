@@ -17,8 +17,13 @@ package struct ControlConversation: Sendable {
     private var isSkipping = false
     private var lostEventCount: UInt64 = 0
 
+    private var lostPacketCount = 0
+
     /// Whether the program wants to be told what happens.
     package private(set) var wantsEvents = false
+
+    /// Whether the program wants every packet: the owner decides who may.
+    package private(set) var wantsPackets = false
 
     /// A conversation in which nothing has been said.
     package init() {}
@@ -40,16 +45,9 @@ package struct ControlConversation: Sendable {
     package enum Item: Sendable {
         /// The answer is known already.
         case answered(ControlAnswer)
-        /// Answer it with `ControlAnswer(_:of:_:at:)`.
-        case status
-        /// Copy the watch's state, and answer with what the copy has.
-        case backup
-        /// Answer with bytes of that copy, from a place on.
-        case backupPart(offset: Int)
-        /// Answer it with `ControlAnswer.events(after:from:at:)`; new events follow.
-        case events(after: UInt64?)
-        /// Carry it out, and answer with `ControlAnswer(_:after:at:)` or `ControlAnswer(_:)`.
-        case perform(WatchCommand)
+        /// It is to be answered: `ControlAnswer` has an initializer for each. After `.events` events follow, and after
+        /// `.packets` packets if `sendPackets()` is called.
+        case asked(ControlRequest)
     }
 
     /// The next line that has to be answered.
@@ -58,13 +56,9 @@ package struct ControlConversation: Sendable {
         switch request {
         case .failure(let invalid):
             return .answered(ControlAnswer(failure: .badRequest, invalid.description))
-        case .success(.events(let sequence)):
-            wantsEvents = true
-            return .events(after: sequence)
-        case .success(.status): return .status
-        case .success(.backup): return .backup
-        case .success(.backupPart(let offset)): return .backupPart(offset: offset)
-        case .success(.perform(let command)): return .perform(command)
+        case .success(let request):
+            if case .events = request { wantsEvents = true }
+            return .asked(request)
         }
     }
 
@@ -103,6 +97,22 @@ package struct ControlConversation: Sendable {
         } catch {
             return .failure(error)
         }
+    }
+
+    /// The program may have packets from now on.
+    package mutating func sendPackets() { wantsPackets = true }
+
+    /// The line for a packet, if the program wants packets.
+    /// - Parameter hasRoom: whether there is room for it; if not, it is lost, and the program will be told.
+    package mutating func line(for packet: ControlPacket, hasRoom: Bool) -> [UInt8]? {
+        guard wantsPackets else { return nil }
+        guard hasRoom else {
+            lostPacketCount += 1
+            return nil
+        }
+        guard lostPacketCount > 0 else { return packet.line }
+        defer { lostPacketCount = 0 }
+        return ControlLostPackets(at: packet.at, lost: lostPacketCount).line + packet.line
     }
 
     /// The line for an event, if the program wants events.

@@ -1,3 +1,4 @@
+import PebbleProtocol
 import PebbleWatch
 
 /// What has happened since the watch was started: everything is numbered and counted, the newest events are kept, and of each
@@ -8,18 +9,15 @@ package struct EventHistory: Sendable {
     /// How many bytes they take at most, roughly.
     static let byteLimit = 128 * 1024
 
-    private struct Kept: Sendable {
-        let event: ControlEvent
-        let size: Int
-    }
+    /// How many AppMessages of each direction are kept at most.
+    static let messageLimit = 256
 
     /// The number of the last event; 0 before the first.
     package private(set) var last: UInt64 = 0
     private var counts: [ControlEventName: Int] = [:]
-    /// The newest, oldest first; those before `start` are gone.
-    private var recent: [Kept?] = []
-    private var start = 0
-    private var byteCount = 0
+    private var recent = BoundedHistory<ControlEvent>(count: eventLimit, bytes: byteLimit)
+    private var received = BoundedHistory<ControlMessage>(count: messageLimit, bytes: byteLimit)
+    private var sent = BoundedHistory<ControlMessage>(count: messageLimit, bytes: byteLimit)
     private var lastOfName: [ControlEventName: ControlEvent] = [:]
 
     /// A watch on which nothing has happened.
@@ -32,36 +30,104 @@ package struct EventHistory: Sendable {
 
     /// Takes an event in.
     /// - Returns: the event with its number; nil for what programs are not told.
-    package mutating func record(_ event: WatchEvent, text: String, at now: Duration) -> ControlEvent? {
-        guard let unnumbered = ControlEvent(event, text: text, at: now) else { return nil }
+    package mutating func record(_ watchEvent: WatchEvent, text: String, at now: Duration) -> ControlEvent? {
+        guard let unnumbered = ControlEvent(watchEvent, text: text, at: now) else { return nil }
         last += 1
         let event = unnumbered.numbered(last)
         counts[event.name, default: 0] += 1
         lastOfName[event.name] = event
-        let kept = Kept(event: event, size: event.size)
-        recent.append(kept)
-        byteCount += kept.size
-        while recent.count - start > Self.eventLimit || byteCount > Self.byteLimit, start < recent.count {
-            byteCount -= recent[start]?.size ?? 0
-            recent[start] = nil
-            start += 1
+        let size = event.size
+        recent.append(event, size: size)
+        keepMessage(watchEvent, as: event, size: size)
+        return event
+    }
+
+    /// Keeps an AppMessage, so that other events do not push it out.
+    private mutating func keepMessage(_ watchEvent: WatchEvent, as event: ControlEvent, size: Int) {
+        func message(
+            _ app: PebbleUUID,
+            _ dictionary: AppMessageDictionary,
+            _ result: AppMessageResult
+        ) -> ControlMessage {
+            ControlMessage(
+                sequence: event.sequence,
+                at: event.at,
+                message: ControlEvents.AppMessageSent(message: .init(app, dictionary), result: "\(result)")
+            )
         }
-        if start >= Self.eventLimit {
-            recent.removeSubrange(..<start)
-            start = 0
+        switch watchEvent {
+        case .appMessageReceived(let app, let dictionary): received.append(message(app, dictionary, .ok), size: size)
+        case .appMessageSent(let app, let dictionary, let result):
+            sent.append(message(app, dictionary, result), size: size)
+        default: break
         }
+    }
+
+    /// The AppMessages of one direction that are kept, oldest first.
+    /// - Parameters:
+    ///   - app: only those of this app; nil for all.
+    ///   - sequence: only those after the event of this number.
+    package func messages(
+        _ direction: ControlMessage.Direction,
+        app: String?,
+        after sequence: UInt64
+    ) -> [ControlMessage] {
+        let kept = direction == .received ? received.all : sent.all
+        return kept.filter { $0.sequence > sequence && (app == nil || $0.message.message.app == app) }
+    }
+
+    /// The first event of a name that is kept, after a number; nil if there is none.
+    package func first(_ name: ControlEventName, after sequence: UInt64) -> ControlEvent? {
+        if let event = recent.all.first(where: { $0.name == name && $0.sequence > sequence }) { return event }
+        guard let event = lastOfName[name], event.sequence > sequence else { return nil }
         return event
     }
 
     /// The lines of all kept events after a number, in their order; the number of those not kept any more comes first.
     package func lines(after sequence: UInt64, at now: Duration) -> [UInt8] {
-        var events = recent[start...].compactMap { $0?.event }.filter { $0.sequence > sequence }
+        var events = recent.all.filter { $0.sequence > sequence }
         let oldest = events.first?.sequence ?? last + 1
         let older = lastOfName.values.filter { $0.sequence > sequence && $0.sequence < oldest }
         events = older.sorted { $0.sequence < $1.sequence } + events
         let missing = last - min(last, sequence) - UInt64(events.count)
         let notice = missing > 0 ? ControlEvent.lost(missing, at: now).line : []
         return notice + events.flatMap(\.line)
+    }
+}
+
+/// The newest of many, oldest first.
+private struct BoundedHistory<Element: Sendable>: Sendable {
+    private let countLimit: Int
+    private let byteLimit: Int
+    /// Those before `start` are gone.
+    private var kept: [(element: Element, size: Int)?] = []
+    private var start = 0
+    private var byteCount = 0
+
+    /// - Parameters:
+    ///   - count: how many are kept at most.
+    ///   - bytes: how many bytes they take at most, roughly.
+    init(count: Int, bytes: Int) {
+        countLimit = count
+        byteLimit = bytes
+    }
+
+    /// Those that are kept.
+    var all: some Sequence<Element> { kept[start...].lazy.compactMap { $0?.element } }
+
+    /// Adds the newest; the oldest make way for it.
+    mutating func append(_ element: Element, size: Int) {
+        kept.append((element, size))
+        byteCount += size
+        while kept.count - start > countLimit || byteCount > byteLimit, start < kept.count {
+            byteCount -= kept[start]?.size ?? 0
+            kept[start] = nil
+            start += 1
+        }
+        if start >= countLimit {
+            kept.removeSubrange(..<start)
+            start = 0
+        }
     }
 }
 

@@ -45,14 +45,17 @@ package struct ControlEvent: Encodable, Sendable {
     /// The event as a line.
     package var line: [UInt8] { JSONLine.bytes(self) }
 
-    package func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: FieldKey.self)
-        for (name, value) in fields { try container.encode(value, forKey: FieldKey(name)) }
-        try container.encode(name.rawValue, forKey: FieldKey("event"))
-        try container.encode(at, forKey: FieldKey("at"))
-        try container.encode(text, forKey: FieldKey("text"))
-        if sequence > 0 { try container.encode(sequence, forKey: FieldKey("sequence")) }
+    /// Everything that its line has.
+    package var values: [String: ControlValue] {
+        var values = fields
+        values["event"] = .text(name.rawValue)
+        values["at"] = .real(at)
+        values["text"] = .text(text)
+        if sequence > 0 { values["sequence"] = .integer(sequence) }
+        return values
     }
+
+    package func encode(to encoder: any Encoder) throws { try values.encode(to: encoder) }
 }
 
 /// An event's name, and what it has beside its number, time and text.

@@ -45,6 +45,12 @@ extension ControlEvents.Phone {
     init(_ phone: LEAddress) { self.init(phone: "\(phone.address)", addressType: "\(phone.type)") }
 }
 
+extension ControlEvents.PHYs {
+    init(_ phys: LinkPHYs) {
+        self.init(transmitPHY: phys.transmit.controlName, receivePHY: phys.receive.controlName)
+    }
+}
+
 extension ControlEvents.Reason {
     init(_ status: HCIStatus) { self.init(reason: "\(status)", status: Int(status.rawValue)) }
 }
@@ -142,10 +148,7 @@ extension LinkEvent {
                 ControlEvents.DataLength(transmitOctets: Int(transmit.octets), receiveOctets: Int(receive.octets))
             )
         case .phys(let phys):
-            return event(
-                .phys,
-                ControlEvents.PHYs(transmitPHY: phys.transmit.controlName, receivePHY: phys.receive.controlName)
-            )
+            return event(.phys, ControlEvents.PHYs(phys))
         case .phyRefused(let status): return event(.phyRefused, ControlEvents.Reason(status))
         case .mtu(let mtu): return event(.mtu, ControlEvents.MTU(mtu: Int(mtu)))
         case .parameters(let interval, let latency, let timeout):

@@ -84,14 +84,7 @@ extension WatchEvent {
             )
         case .appLogged(let record): .init(.appLogged, ControlEvents.AppLogged(record))
         case .clockSet(let clock):
-            .init(
-                .clockSet,
-                ControlEvents.ClockSet(
-                    seconds: Int(clock.seconds(at: now)),
-                    zone: clock.zone?.name,
-                    offsetMinutes: clock.zone.map { Int($0.offsetMinutes) }
-                )
-            )
+            .init(.clockSet, ControlEvents.ClockSet(clock, at: now))
         case .service(let event): event.control
         case .restarting(let cause): .init(.restarting, ControlEvents.Restarting(cause: cause.controlName))
         case .buttonPressed(let button, let press):
@@ -146,8 +139,18 @@ extension ControlEvents.PairingRefused {
     }
 }
 
+extension ControlEvents.ClockSet {
+    init(_ clock: WatchClock, at now: Duration) {
+        self.init(
+            seconds: Int(clock.seconds(at: now)),
+            zone: clock.zone?.name,
+            offsetMinutes: clock.zone.map { Int($0.offsetMinutes) }
+        )
+    }
+}
+
 extension ControlEvents.Security {
-    fileprivate init(_ connection: ConnectionHandle, _ security: LinkSecurity) {
+    init(_ connection: ConnectionHandle, _ security: LinkSecurity) {
         self.init(
             connection: Int(connection.rawValue),
             isEncrypted: security.isEncrypted,
@@ -178,7 +181,7 @@ extension ControlEvents.PhoneService {
 }
 
 extension ControlEvents.AppMessageReceived {
-    fileprivate init(_ app: PebbleUUID, _ dictionary: AppMessageDictionary) {
+    init(_ app: PebbleUUID, _ dictionary: AppMessageDictionary) {
         self.init(app: "\(app)", entries: dictionary.map { ControlEntry($0) })
     }
 }

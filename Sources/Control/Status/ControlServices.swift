@@ -28,10 +28,12 @@ package struct ControlServices: ControlObject {
         package var subtitle: String?
         package var body: String?
         package var actions: [String: String] = [:]
+        package var time = 0
 
         package static var blank: Self { Self() }
         package mutating func declare<Visitor: FieldVisitor>(_ fields: inout Visitor) throws(Visitor.Failure) {
             try fields.required("id", &id, .uuid, "its UUID")
+            try fields.required("time", &time, .count.in(.seconds), "when it came, as the phone says: since 1970")
             try fields.content(&app, &title, &subtitle, &body, &actions)
         }
     }
@@ -196,6 +198,7 @@ extension ControlServices.Notification {
             attributes.first { $0.id == id }?.text
         }
         id = "\(item.id)"
+        time = Int(item.timestamp)
         app = text(.appName, of: item.attributes)
         title = text(.title, of: item.attributes)
         subtitle = text(.subtitle, of: item.attributes)

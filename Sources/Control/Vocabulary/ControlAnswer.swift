@@ -1,5 +1,6 @@
 import BluetoothHCI
 import Foundation
+import PebbleProtocol
 import PebbleWatch
 
 /// What the watch says to a request: one JSON object on one line.
@@ -70,6 +71,90 @@ extension ControlAnswer {
         self.init(answer, after: history.last)
     }
 
+    /// A part of what the watch is.
+    /// - Parameter sequence: the number of the last event before the look.
+    package init(_ look: ControlLook, of watch: Watch, after sequence: UInt64? = nil, at now: Duration) {
+        let answer: any ControlObject =
+            switch look {
+            case .apps: ControlAnswers.Apps { $0.apps = watch.apps.map { ControlApp($0) } }
+            case .notifications:
+                ControlAnswers.Notifications {
+                    $0.notifications = watch.notifications.map { ControlServices.Notification($0) }
+                }
+            case .settings:
+                ControlAnswers.Settings {
+                    $0.settings = watch.settings.map { ControlSetting(key: $0.key, data: $0.value) }
+                }
+            case .time:
+                ControlAnswers.Time {
+                    $0.time = ControlTime(
+                        clock: ControlEvents.ClockSet(watch.clock, at: now),
+                        is24Hour: watch.is24HourStyle,
+                        isSet: watch.clock.isSet
+                    )
+                }
+            case .links: ControlAnswers.Links { $0.links = watch.linkDetails.map { ControlLink($0) } }
+            }
+        self.init(answer, after: sequence)
+    }
+
+    /// The picture that the screen shows.
+    /// - Parameter sequence: the number of the last event before it.
+    package init(_ frame: FrameBuffer, as format: ControlScreen.Format, after sequence: UInt64? = nil) {
+        do throws(ScreenPicture.Failure) {
+            let data =
+                switch format {
+                case .png: try ScreenPicture.png(frame)
+                case .raw: ScreenPicture.raw(frame)
+                }
+            let screen = ControlScreen(
+                width: frame.display.width,
+                height: frame.display.height,
+                isRound: frame.display.isRound,
+                hasColor: frame.display.hasColor,
+                format: format,
+                data: data
+            )
+            self.init(ControlAnswers.Screen(screen: screen), after: sequence)
+        } catch {
+            self.init(
+                failure: .screenshotFailed,
+                "the picture cannot be packed (zlib says \(error.code)); format raw needs no packing"
+            )
+        }
+    }
+
+    /// The messages of one direction that are kept.
+    package init(
+        _ direction: ControlMessage.Direction,
+        app: PebbleUUID?,
+        after sequence: UInt64?,
+        from history: EventHistory
+    ) {
+        if let failure = Self.refusal(of: sequence, from: history) {
+            self = failure
+        } else {
+            let messages = history.messages(direction, app: app.map { "\($0)" }, after: sequence ?? 0)
+            self.init(ControlAnswers.Messages(messages: messages), after: history.last)
+        }
+    }
+
+    /// A wait is over: it is as it should be.
+    /// - Parameter sequence: the number of the last event before the wait began.
+    package init(awaited event: ControlEvent?, after sequence: UInt64) {
+        self.init(ControlAnswers.Awaited(event: event?.values), after: sequence)
+    }
+
+    /// A wait is over without it.
+    package init(timedOut wait: ControlWait) {
+        let seconds = "\(wait.duration.inSeconds) seconds"
+        switch wait.goal {
+        case .condition(let condition):
+            self.init(failure: .timedOut, "the watch was not “\(condition.rawValue)” in \(seconds)")
+        case .event(let name, _): self.init(failure: .timedOut, "no event “\(name.rawValue)” came in \(seconds)")
+        }
+    }
+
     /// A copy of the watch's state is there to be read.
     package init(_ backup: ControlBackup) { self.init(ControlAnswers.Backup { $0.backup = backup }) }
 
@@ -84,12 +169,15 @@ extension ControlAnswer {
     package static func events(after sequence: UInt64?, from history: EventHistory, at now: Duration) -> [UInt8] {
         let done = ControlAnswer(ControlAnswers.Done()).line
         guard let sequence else { return done }
-        guard sequence <= history.last else {
-            let message =
-                "no event has the number \(sequence) yet: the last one is \(history.last), since the watch was started"
-            return ControlAnswer(failure: .unknownSequence, message).line
-        }
-        return done + history.lines(after: sequence, at: now)
+        return refusal(of: sequence, from: history)?.line ?? done + history.lines(after: sequence, at: now)
+    }
+
+    /// Why a number is none that a program can have heard of; nil if it is one.
+    package static func refusal(of sequence: UInt64?, from history: EventHistory) -> ControlAnswer? {
+        guard let sequence, sequence > history.last else { return nil }
+        let message =
+            "no event has the number \(sequence) yet: the last one is \(history.last), since the watch was started"
+        return ControlAnswer(failure: .unknownSequence, message)
     }
 }
 

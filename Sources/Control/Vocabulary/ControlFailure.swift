@@ -37,7 +37,21 @@ package enum ControlFailureCode: String, CaseIterable, Sendable {
     case nothingIsKept = "nothing-is-kept"
     case noBackup = "no-backup"
     case backupFailed = "backup-failed"
+    case timedOut = "timed-out"
+    // Packages, pictures, captures and the log.
+    case noPackage = "no-package"
+    case badPackage = "bad-package"
+    case packageTooLarge = "package-too-large"
+    case notStored = "not-stored"
+    case screenshotFailed = "screenshot-failed"
+    case captureRuns = "capture-runs"
+    case noCapture = "no-capture"
+    case captureFailed = "capture-failed"
+    case badLogLevel = "bad-log-level"
     // What the watch says to a command.
+    case appIsBuiltIn = "app-is-built-in"
+    case noRoomForApp = "no-room-for-app"
+    case installsAlready = "installs-already"
     case unknownApp = "unknown-app"
     case runsAlready = "runs-already"
     case nothingToStop = "nothing-to-stop"
@@ -64,6 +78,9 @@ package enum ControlFailureCode: String, CaseIterable, Sendable {
         self =
             switch error {
             case .unknownApp: .unknownApp
+            case .appIsBuiltIn: .appIsBuiltIn
+            case .noRoomForApp: .noRoomForApp
+            case .installsAlready: .installsAlready
             case .runsAlready: .runsAlready
             case .nothingToStop: .nothingToStop
             case .notBondable: .notBondable

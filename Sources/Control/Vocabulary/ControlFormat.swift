@@ -170,6 +170,13 @@ extension ControlFormat {
     }
 }
 
+extension ControlFormat where Value == [String: ControlValue], Wire == [String: ControlValue] {
+    /// An event, as its line has it.
+    static var event: Self {
+        Self(["$ref": "#/$defs/event"], read: { fields, _ in fields }, write: { .object($0) })
+    }
+}
+
 // MARK: Values that requests name
 
 /// The patterns of texts, as regular expressions of JSON Schema.

@@ -26,6 +26,13 @@ package enum ControlReference {
                 }
             }
         }
+        lines += [
+            "", "## Packets", "",
+            "After `packets` a line has the one field `packet`, an object with these fields:", "",
+            "| `packet` | fields |", "|---|---|",
+            row(["an HCI packet", list(ControlPacket.fields)]),
+            row(["packets that were lost", list(ControlLostPackets.fields)]),
+        ]
         lines += ["", "## Failures", "", "The `code` of an `error` is one of these:", ""]
         lines += ControlFailureCode.allCases.map { "- `\($0.rawValue)`" }
         return lines.joined(separator: "\n") + "\n"
@@ -48,13 +55,8 @@ package enum ControlReference {
         var facts: [String] = []
         if case .text(let unit)? = field.schema.keywords["x-unit"] { facts.append("in \(unit)") }
         if let words = field.words { facts.append(words.joined(separator: ", ")) }
-        if case .defaulted(let usual) = field.presence { facts.append("usually \(usual.words)") }
+        if case .defaulted(let usual) = field.presence { facts.append("usually \(usual.json)") }
         let more = facts.isEmpty ? "" : " (\(facts.joined(separator: "; ")))"
         return "\(name): \(field.help)\(more)"
     }
-}
-
-extension ControlValue {
-    /// As JSON.
-    fileprivate var words: String { String(decoding: JSONLine.bytes(self).dropLast(), as: UTF8.self) }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import PebbleProtocol
 import PebbleWatch
 
 /// What a command asks of a running watch.
@@ -14,6 +15,26 @@ package enum ControlRequest: Sendable, Equatable {
     case backup
     /// Bytes of that copy, from a place on.
     case backupPart(offset: Int)
+    /// The picture that the screen shows.
+    case screenshot(ControlScreen.Format)
+    /// A part of what the watch is.
+    case look(ControlLook)
+    /// The messages of one direction that are kept: of an app, after a number.
+    case messages(ControlMessage.Direction, app: PebbleUUID?, after: UInt64?)
+    /// An answer when something is so.
+    case wait(ControlWait)
+    /// The next bytes of a package.
+    case installPart([UInt8])
+    /// That the package which was brought is installed.
+    case install(launches: Bool)
+    /// A capture in a file from now on.
+    case startCapture(path: String)
+    /// The end of that capture.
+    case stopCapture
+    /// Every packet from now on, line by line.
+    case packets
+    /// Other levels of the log, as `--log-level` has them.
+    case setLogLevels(String)
     /// Everything that happens from now on, line by line, and before that what has happened after a number.
     case events(after: UInt64? = nil)
 

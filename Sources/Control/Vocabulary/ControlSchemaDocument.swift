@@ -27,10 +27,15 @@ package enum ControlSchemaDocument {
         // Answers to different commands may have the same fields.
         definitions["answer"] = .schema(.anyOf(names.map { "answer." + $0 } + ["failure"]))
         definitions["event"] = .schema(.oneOf(events))
-        return ControlSchema.anyOf(["request", "answer", "event"]).adding([
+        definitions["packet.hci"] = .schema(packet(ControlPacket.self, "An HCI packet, after `packets`."))
+        definitions["packet.lost"] = .schema(
+            packet(ControlLostPackets.self, "Packets were lost, because the program did not read them in time.")
+        )
+        definitions["packet"] = .schema(.oneOf(["packet.hci", "packet.lost"]))
+        return ControlSchema.anyOf(["request", "answer", "event", "packet"]).adding([
             "$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Control of a Cairn watch",
             "description": .text(
-                "Each line of the control socket is one JSON object: requests to the watch, answers and events from it. "
+                "Each line of the control socket is one JSON object: requests to the watch, answers, events and packets from it. "
                     + "A request may have fields that its command does not have: they are passed over."
             ), "$defs": .object(definitions),
         ])
@@ -63,6 +68,12 @@ package enum ControlSchemaDocument {
             ],
             constants: ["ok": .flag(false)]
         )
+    }
+
+    private static func packet<Fields: ControlObject>(_ fields: Fields.Type, _ help: String) -> ControlSchema {
+        ControlSchema.object([
+            ControlField(name: "packet", schema: .object(fields.fields), presence: .required, help: help)
+        ]).adding(["description": .text(help)])
     }
 
     private static func event(

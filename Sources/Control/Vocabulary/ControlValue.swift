@@ -19,6 +19,9 @@ package enum ControlValue: Sendable, Equatable, Encodable {
         }
     }
 
+    /// As one line of JSON.
+    package var json: String { String(decoding: JSONLine.bytes(self).dropLast(), as: UTF8.self) }
+
     /// A number that need not be whole. A whole one is an integer, since JSON does not tell them apart.
     static func real(_ value: Double) -> ControlValue { Int64(exactly: value).map { .integer($0) } ?? .number(value) }
 

@@ -102,6 +102,9 @@ public struct ControlClient: ~Copyable {
         _ command: Command
     ) throws(ProgramError) -> ControlReply<Command.Answer> {
         let answer = try askForLine(command.line).answer
+        if let failure = answer.error {
+            throw ProgramError(.refused, failure.message, advice: failure.kind.advice)
+        }
         do {
             return try ControlReply(answer)
         } catch {
@@ -116,11 +119,26 @@ public struct ControlClient: ~Copyable {
     /// Sends a request, a JSON object, and returns the answer as the watch wrote it.
     /// - Throws: also when the watch refused.
     public mutating func answerLine(to request: String) throws(ProgramError) -> String {
-        String(decoding: try askForLine(Array(request.utf8) + [UInt8(ascii: "\n")]).line, as: UTF8.self)
+        let (answer, line) = try askForLine(Array(request.utf8) + [UInt8(ascii: "\n")])
+        if let failure = answer.error {
+            throw ProgramError(.refused, failure.message, advice: failure.kind.advice)
+        }
+        return String(decoding: line, as: UTF8.self)
     }
 
-    private mutating func askForLine(_ request: [UInt8]) throws(ProgramError) -> (answer: ControlAnswer, line: [UInt8])
-    {
+    /// Gives a command, and returns what the watch says to it, a refusal as well.
+    /// - Parameter patience: how long the watch may take beyond what it usually may.
+    package mutating func answer(
+        to command: some ControlCommand,
+        after patience: Duration = .zero
+    ) throws(ProgramError) -> ControlAnswer {
+        try askForLine(command.line, within: Self.patience + patience).answer
+    }
+
+    private mutating func askForLine(
+        _ request: [UInt8],
+        within patience: Duration = patience
+    ) throws(ProgramError) -> (answer: ControlAnswer, line: [UInt8]) {
         do throws(SystemError) {
             try connection.write(request)
         } catch {
@@ -128,12 +146,9 @@ public struct ControlClient: ~Copyable {
             guard error.code == EPIPE || error.code == ECONNRESET else { throw address.explain(error) }
         }
         while true {
-            switch try nextLine(within: Self.patience) {
+            switch try nextLine(within: patience) {
             case .line(let line):
                 guard let answer = ControlAnswer(parsing: line) else { continue }
-                if let failure = answer.error {
-                    throw ProgramError(.refused, failure.message, advice: failure.kind.advice)
-                }
                 return (answer, line)
             case .nothingYet: throw address.explain(SystemError(code: ETIMEDOUT))
             case .ended: throw ProgramError(.unavailable, "the watch ended before it answered", advice: "see its log")
@@ -176,7 +191,7 @@ public struct ControlClient: ~Copyable {
 
 extension ControlFailureCode? {
     /// What a person can do about what the watch refused.
-    fileprivate var advice: String {
+    package var advice: String {
         switch self {
         case .nothingWaits?: "let the phone pair first; cairn events shows when the watch asks"
         case .passkeyIsAsked?: "give it: cairn passkey NNNNNN"
@@ -189,7 +204,17 @@ extension ControlFailureCode? {
         case .unknownSequence?:
             "the number may be from before the watch was started again: see cairn status --json"
         case .busy?: "programs that stay connected, such as cairn events, are counted"
-        case .badRequest?, .notPermitted?, .nothingIsKept?, .noBackup?, .backupFailed?, .unknownApp?, .runsAlready?,
+        case .timedOut?: "wait longer with --for; cairn status shows how the watch is doing"
+        case .badPackage?: "build the package again, for this model of watch, or name the file that the SDK made"
+        case .packageTooLarge?, .noRoomForApp?: "remove an app with cairn remove; cairn apps lists them"
+        case .notStored?: "the watch's log says more; make room on its disk"
+        case .captureRuns?: "end the other one, or name another file"
+        case .captureFailed?: "name another file, in a directory that the watch may write to"
+        case .badLogLevel?: "write them as in info,att=debug"
+        case .appIsBuiltIn?: "cairn apps shows which apps can be removed"
+        case .unknownApp?: "cairn apps lists the apps there are"
+        case .badRequest?, .notPermitted?, .noPackage?, .screenshotFailed?, .noCapture?, .installsAlready?,
+            .nothingIsKept?, .noBackup?, .backupFailed?, .runsAlready?,
             .nothingToStop?, .databaseIsFixed?, .badWindow?, .noSecrets?, .noPhones?, .notConnected?,
             .impossibleReading?, .noCall?, .noSuchAction?, .noSuchSetting?, .noRoomForData?, .notSent?, nil:
             "cairn status shows how the watch is doing"

@@ -1,3 +1,4 @@
+import Bundles
 import Control
 import HCIRuntime
 import LinuxBluetooth
@@ -19,22 +20,20 @@ public final class ControlSocket: LoopMember {
     /// How long no program is let in after that failed: the reason, such as too many open files, will still be there.
     private static let acceptPause: Duration = .seconds(1)
 
-    private final class Client {
-        let stream: ByteStream
-        var conversation = ControlConversation()
-        var pollToken: PollSet.Token?
-        /// Whether whole requests wait to be answered: then nothing more is read.
-        var isBehind = false
-        /// The copy of the watch's state that it reads.
-        var backup: BackupSnapshot?
+    /// How many bytes of packages wait to be installed at most, of all programs together.
+    private static let packageLimit = 16 * 1024 * 1024
 
-        init(_ stream: ByteStream) { self.stream = stream }
-    }
+    private typealias Client = ControlSocketClient
 
     private let listener: PrivateSocket
     private let watch: HostRunner<WatchHost>
     private let store: SQLiteStore?
+    private let loggers: Loggers
     private let log: Logger
+    private let clock: MonotonicClock
+    private let capture: ControlCapture
+    /// What is logged now.
+    private var logLevels: LogLevels
     private var history = EventHistory()
     /// What programs get to know of this process.
     var program: ControlProgram
@@ -43,20 +42,29 @@ public final class ControlSocket: LoopMember {
     private var acceptPauseEnds: Duration?
 
     /// Listens from now on, so that an error of the path shows at once.
-    /// - Parameter store: what a backup is a copy of; nil for a watch that keeps nothing.
+    /// - Parameters:
+    ///   - store: what a backup is a copy of; nil for a watch that keeps nothing.
+    ///   - logLevels: what the loggers log.
+    ///   - clock: the loop's.
     package init(
         path: String,
         access: ControlAccess = .user,
         watch: HostRunner<WatchHost>,
         store: SQLiteStore?,
         program: ControlProgram,
-        log: Logger
+        loggers: Loggers,
+        logLevels: LogLevels,
+        clock: MonotonicClock
     ) throws(ProgramError) {
         self.program = program
+        self.loggers = loggers
+        self.logLevels = logLevels
+        self.clock = clock
+        log = loggers[.daemon]
+        capture = ControlCapture(of: watch, clock: clock, log: log)
         listener = try PrivateSocket(path: path, access: access, for: .commands)
         self.watch = watch
         self.store = store
-        self.log = log
         log.info("takes commands at \(path)")
     }
 
@@ -70,6 +78,25 @@ public final class ControlSocket: LoopMember {
         }
     }
 
+    /// Gives a packet to the programs that want them.
+    private func deliver(_ packet: ArraySlice<UInt8>, _ direction: Btsnoop.Direction, at now: Duration) {
+        let packet = ControlPacket(Array(packet), direction == .sent ? .sent : .received, at: now)
+        for client in clients {
+            if let line = client.conversation.line(for: packet, hasRoom: client.stream.hasRoom) {
+                client.stream.send(line)
+            }
+        }
+    }
+
+    /// Packets are looked at only while a program wants them.
+    private func updatePacketListener() {
+        guard clients.contains(where: \.conversation.wantsPackets) else {
+            watch.packetListener = nil
+            return
+        }
+        watch.packetListener = { [weak self] packet, direction, now in self?.deliver(packet, direction, at: now) }
+    }
+
     public func start(at now: Duration) {}
 
     public func addPollRequests(to set: inout PollSet) {
@@ -78,15 +105,21 @@ public final class ControlSocket: LoopMember {
         for client in clients {
             client.pollToken = set.add(
                 client.stream.descriptor,
-                reading: !client.isBehind,
+                reading: !client.isBehind && client.wait == nil,
                 writing: client.stream.wantsToWrite
             )
         }
+        capture.addPollRequests(to: &set)
     }
 
     public func takeInput(_ set: borrowing PollSet, at now: Duration) {
         for client in clients {
             guard let token = client.pollToken, set.isReadable(token) else { continue }
+            // A program that waits may have closed its own direction, but not the other.
+            guard client.wait == nil else {
+                if set.isHungUp(token) { remove(client) }
+                continue
+            }
             do {
                 // Of a program that is behind, only its end is of interest: it shows when its answers are written.
                 guard !client.isBehind else { continue }
@@ -96,6 +129,7 @@ public final class ControlSocket: LoopMember {
             }
         }
         if let token = listenerToken, set.isReadable(token) { acceptClients(at: now) }
+        capture.takeInput(set, at: now)
     }
 
     public func moveOutput(at now: Duration) -> Bool {
@@ -109,30 +143,51 @@ public final class ControlSocket: LoopMember {
                 continue
             }
             // One that stopped for want of room continues when there is some; one that used up its share, at once.
-            if client.isBehind, client.stream.hasRoom { isBusy = true }
+            if client.isBehind, client.wait == nil, client.stream.hasRoom { isBusy = true }
         }
+        capture.flush()
         return isBusy
     }
 
     private func answer(_ client: Client, at now: Duration) {
+        finishWait(of: client, at: now)
         var share = Self.requestsPerTurn
-        while share > 0, client.stream.hasRoom {
+        while share > 0, client.wait == nil, client.stream.hasRoom {
             guard let item = client.conversation.nextItem() else {
                 client.isBehind = false
                 return
             }
-            client.stream.send(answer(to: item, of: client, at: now))
+            switch item {
+            case .answered(let answer): client.stream.send(answer.line)
+            case .asked(let request):
+                if let line = answer(to: request, of: client, at: now) { client.stream.send(line) }
+            }
             share -= 1
         }
         client.isBehind = true
     }
 
-    private func answer(to item: ControlConversation.Item, of client: Client, at now: Duration) -> [UInt8] {
-        switch item {
+    /// - Returns: the answer, and lines that belong to it; nil if it comes later.
+    private func answer(to request: ControlRequest, of client: Client, at now: Duration) -> [UInt8]? {
+        switch request {
         case .backup: return backUp(for: client).line
         case .backupPart(let offset): return part(of: client.backup, from: offset).line
-        case .answered(let answer): return answer.line
-        case .status: return ControlAnswer(watch.host.watch.status, of: program, history, at: now).line
+        case .status:
+            return ControlAnswer(watch.look { $0.watch.status }, of: program, history, at: now).line
+        case .screenshot(let format):
+            return ControlAnswer(watch.look { $0.watch.frame }, as: format, after: history.last).line
+        case .look(let look):
+            return watch.look { ControlAnswer(look, of: $0.watch, after: history.last, at: now) }.line
+        case .messages(let direction, let app, let sequence):
+            return ControlAnswer(direction, app: app, after: sequence, from: history).line
+        case .wait(let wait): return begin(wait, of: client, at: now)?.line
+        case .installPart(let bytes): return take(bytes, from: client).line
+        case .install(let launches): return install(launches: launches, from: client, at: now).line
+        case .startCapture(let path):
+            return changeCapture(for: client) { capture.start(path, besides: program.paths.capture, at: now) }.line
+        case .stopCapture: return changeCapture(for: client) { capture.stop() }.line
+        case .packets: return beginPackets(for: client).line
+        case .setLogLevels(let text): return setLogLevels(text).line
         case .events(let sequence): return ControlAnswer.events(after: sequence, from: history, at: now)
         case .perform(let command):
             let last = history.last
@@ -146,6 +201,133 @@ public final class ControlSocket: LoopMember {
             }
         }
     }
+
+    // MARK: Waiting
+
+    /// - Returns: the answer, if it is known already.
+    private func begin(_ wait: ControlWait, of client: Client, at now: Duration) -> ControlAnswer? {
+        if case .event(_, let sequence) = wait.goal, let failure = ControlAnswer.refusal(of: sequence, from: history) {
+            return failure
+        }
+        let last = history.last
+        if let answer = outcome(of: wait, since: last) { return answer }
+        guard wait.duration > .zero else { return ControlAnswer(timedOut: wait) }
+        client.wait = Client.Wait(wait: wait, sequence: last, end: now + wait.duration, lookedAt: last)
+        return nil
+    }
+
+    /// Answers a wait that is over.
+    private func finishWait(of client: Client, at now: Duration) {
+        guard let wait = client.wait else { return }
+        let isOver = wait.end <= now
+        // Whatever changes is an event.
+        guard isOver || wait.lookedAt < history.last else { return }
+        client.wait?.lookedAt = history.last
+        guard
+            let answer = outcome(of: wait.wait, since: wait.sequence)
+                ?? (isOver ? ControlAnswer(timedOut: wait.wait) : nil)
+        else { return }
+        client.wait = nil
+        client.stream.send(answer.line)
+    }
+
+    /// - Returns: nil if it is not so.
+    private func outcome(of wait: ControlWait, since sequence: UInt64) -> ControlAnswer? {
+        switch wait.goal {
+        case .condition(let condition):
+            return watch.look { condition.holds($0.watch) } ? ControlAnswer(awaited: nil, after: sequence) : nil
+        case .event(let name, let number):
+            return history.first(name, after: number).map { ControlAnswer(awaited: $0, after: sequence) }
+        }
+    }
+
+    // MARK: Packages
+
+    private func take(_ bytes: [UInt8], from client: Client) -> ControlAnswer {
+        let waiting = clients.reduce(0) { $0 + $1.package.count }
+        guard waiting + bytes.count <= Self.packageLimit else {
+            client.package = []
+            return ControlAnswer(
+                failure: .packageTooLarge,
+                "\(Self.packageLimit) bytes of packages may wait, of all programs together; what this one brought is thrown away"
+            )
+        }
+        client.package += bytes
+        return ControlAnswer(ControlAnswers.PackageSize { $0.byteCount = client.package.count })
+    }
+
+    private func install(launches: Bool, from client: Client, at now: Duration) -> ControlAnswer {
+        let bytes = client.package
+        client.package = []
+        guard !bytes.isEmpty else {
+            return ControlAnswer(
+                failure: .noPackage,
+                "no package was brought on this connection: bring one with install-part first"
+            )
+        }
+        let platform = watch.look { $0.watch.configuration.identity.hardware.appPlatform ?? .aplite }
+        let package: AppPackage
+        do throws(BundleError) {
+            package = try AppBundle.package(in: ZipArchive(bytes), for: platform)
+        } catch {
+            return ControlAnswer(failure: .badPackage, "the package cannot be installed: \(error)")
+        }
+        let last = history.last
+        do throws(WatchCommandError) {
+            _ = try watch.withWatch(at: now) { watch throws(WatchCommandError) in
+                try watch.perform(.installApp(package, launches: launches), at: now)
+            }
+        } catch {
+            return ControlAnswer(error)
+        }
+        // The store has said by now whether it has the app.
+        if let failure = watch.look({ $0.watch.installationFailure }) {
+            return ControlAnswer(failure: .notStored, "the app is not installed: \(failure)")
+        }
+        let uuid = package.metadata.uuid
+        guard let app = watch.look({ $0.watch.apps.first { $0.uuid == uuid } }) else {
+            return ControlAnswer(failure: .notStored, "the app is not installed: the store has not answered")
+        }
+        return ControlAnswer(ControlAnswers.App { $0.app = ControlApp(app) }, after: last)
+    }
+
+    // MARK: Packets and the log
+
+    /// They have keys in them, which no group is given.
+    private static let packetsAreSecret = ControlAnswer(
+        failure: .notPermitted,
+        "only the user who started the watch, and root, may capture its packets"
+    )
+
+    private func changeCapture(for client: Client, _ change: () -> ControlAnswer?) -> ControlAnswer {
+        guard client.stream.isOwnUserOrRoot else {
+            return Self.packetsAreSecret
+        }
+        return change() ?? ControlAnswer(ControlAnswers.Done.blank, after: history.last)
+    }
+
+    private func beginPackets(for client: Client) -> ControlAnswer {
+        guard client.stream.isOwnUserOrRoot else { return Self.packetsAreSecret }
+        client.conversation.sendPackets()
+        updatePacketListener()
+        let start = clock.civilTime(at: .zero)
+        return ControlAnswer(
+            ControlAnswers.PacketStream { $0.startedAt = (start / .microseconds(1)).rounded() / 1_000_000 }
+        )
+    }
+
+    private func setLogLevels(_ text: String) -> ControlAnswer {
+        do throws(LogLevels.ParsingError) {
+            logLevels = try LogLevels(parsing: text, over: logLevels)
+            loggers.set(logLevels)
+            log.notice("logs at \(logLevels) from now on")
+            return ControlAnswer(ControlAnswers.LogLevels { $0.levels = logLevels.description }, after: history.last)
+        } catch {
+            return ControlAnswer(failure: .badLogLevel, error.description)
+        }
+    }
+
+    // MARK: Backups
 
     /// A backup has the keys in it, which no group is given.
     private func backUp(for client: Client) -> ControlAnswer {
@@ -181,11 +363,18 @@ public final class ControlSocket: LoopMember {
 
     public func advance(to now: Duration) {
         if let end = acceptPauseEnds, end <= now { acceptPauseEnds = nil }
+        capture.advance(to: now)
     }
 
-    public var nextDeadline: Duration? { acceptPauseEnds }
+    public var nextDeadline: Duration? {
+        // A wait ends when the output moves, which it does before the loop waits again.
+        ([acceptPauseEnds, capture.nextDeadline] + clients.map { $0.wait?.end }).compactMap(\.self).min()
+    }
 
-    public func beginStop(at now: Duration) { listener.close() }
+    public func beginStop(at now: Duration) {
+        listener.close()
+        capture.beginStop(at: now)
+    }
 
     public var isStopped: Bool { true }
 
@@ -207,5 +396,8 @@ public final class ControlSocket: LoopMember {
         }
     }
 
-    private func remove(_ client: Client) { clients.removeAll { $0 === client } }
+    private func remove(_ client: Client) {
+        clients.removeAll { $0 === client }
+        updatePacketListener()
+    }
 }

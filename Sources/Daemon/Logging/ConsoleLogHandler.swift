@@ -15,7 +15,13 @@ struct ConsoleLogHandler: LogHandler {
     private let isJournal: Bool
     private let edge: LogEdge?
 
-    var logLevel: Logger.Level = .info
+    private let layerLevel = LayerLevel(.info)
+
+    /// One for all copies.
+    var logLevel: Logger.Level {
+        get { layerLevel.level }
+        nonmutating set { layerLevel.level = newValue }
+    }
     var metadata: Logger.Metadata = [:]
     var metadataProvider: Logger.MetadataProvider?
 

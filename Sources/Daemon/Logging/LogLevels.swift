@@ -2,9 +2,10 @@ import BluetoothHost
 import Glibc
 import HCIRuntime
 import Logging
+import Synchronization
 
 /// What is logged: a level for every layer, read from text such as `info`, `warning,hci=trace` or `att=debug,gatt=debug`.
-public struct LogLevels: Hashable, Sendable {
+public struct LogLevels: Hashable, Sendable, CustomStringConvertible {
     /// The level of every layer that has none of its own.
     public var standard: Logger.Level
     /// Levels of single layers.
@@ -19,6 +20,12 @@ public struct LogLevels: Hashable, Sendable {
     /// What is wrong with the text, and what to write instead.
     public struct ParsingError: Error, Equatable, Sendable, CustomStringConvertible {
         public let description: String
+    }
+
+    /// The text that these levels are read from: that of all layers, then of those with their own, in the order of the layers.
+    public var description: String {
+        let own = Layer.allCases.compactMap { layer in perLayer[layer].map { "\(layer.rawValue)=\($0.rawValue)" } }
+        return ([standard.rawValue] + own).joined(separator: ",")
     }
 
     /// Reads levels from text; layers that it does not mention keep the level they have in `levels`.
@@ -40,6 +47,20 @@ public struct LogLevels: Hashable, Sendable {
             }
             perLayer[layer] = level
         }
+    }
+}
+
+/// The level at which a layer is logged: one for all copies of its logger, so that it can change while the watch runs.
+final class LayerLevel: Sendable {
+    private static let all = Logger.Level.allCases
+    /// Its place among all levels.
+    private let place: Atomic<Int>
+
+    init(_ level: Logger.Level) { place = Atomic(Self.all.firstIndex(of: level) ?? 0) }
+
+    var level: Logger.Level {
+        get { Self.all[place.load(ordering: .relaxed)] }
+        set { place.store(Self.all.firstIndex(of: newValue) ?? 0, ordering: .relaxed) }
     }
 }
 
@@ -73,6 +94,15 @@ public struct Loggers: Sendable {
             return logger
         }
         loggers = Dictionary(Layer.allCases.map { [make] in ($0, make($0)) }) { first, _ in first }
+    }
+
+    /// Logs at other levels from now on, wherever a logger has been handed to. That takes handlers whose copies have one level,
+    /// as the console's are.
+    func set(_ levels: LogLevels) {
+        for (layer, logger) in loggers {
+            var copy = logger
+            copy.logLevel = levels[layer]
+        }
     }
 
     /// The logger of a layer.

@@ -123,7 +123,9 @@ public final class WatchDaemon {
                 watch: watch,
                 store: store,
                 program: ControlProgram(configuration, controlPath: path),
-                log: loggers[.daemon]
+                loggers: loggers,
+                logLevels: configuration.logLevels,
+                clock: clock
             )
         }
         switch configuration.controller {

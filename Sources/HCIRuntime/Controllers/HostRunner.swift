@@ -58,8 +58,12 @@ public final class HostRunner<Host: LoopHost>: HostRunning {
     public private(set) var host: Host
     private var unsent: [UInt8] = []
     private let capture: PacketCapture?
-    /// nil unless packets are traced: then nothing is formatted, nor asked for every packet.
-    private let trace: Logger?
+    /// A capture that was begun while the host runs; nil for none.
+    package var laterCapture: PacketCapture?
+    /// Is given every packet with its direction and time; nil for nothing.
+    package var packetListener: ((ArraySlice<UInt8>, Btsnoop.Direction, Duration) -> Void)?
+    /// Its level may change while the host runs: nothing is formatted unless packets are traced.
+    private let log: Logger
     private var transcript = PacketTranscript()
     private let handleEvent: (Host.Event, Duration) -> Void
 
@@ -76,7 +80,7 @@ public final class HostRunner<Host: LoopHost>: HostRunning {
     ) {
         self.host = host
         self.capture = capture
-        trace = log.logLevel <= .trace ? log : nil
+        self.log = log
         self.handleEvent = handleEvent
     }
 
@@ -93,16 +97,23 @@ public final class HostRunner<Host: LoopHost>: HostRunning {
     }
 
     public func arrived(_ packet: ArraySlice<UInt8>, at now: Duration) {
-        if let trace {
-            let text = transcript.text(of: packet, isFromHost: false)
-            trace.trace("< \(text)")
+        note(packet, .received, at: now)
+    }
+
+    private func note(_ packet: ArraySlice<UInt8>, _ direction: Btsnoop.Direction, at now: Duration) {
+        if log.logLevel <= .trace {
+            let text = transcript.text(of: packet, isFromHost: direction == .sent)
+            log.trace("\(direction == .sent ? ">" : "<") \(text)")
         }
-        capture?.record(packet, .received, at: now)
+        capture?.record(packet, direction, at: now)
+        laterCapture?.record(packet, direction, at: now)
+        packetListener?(packet, direction, now)
     }
 
     public func receive(_ packet: ArraySlice<UInt8>, at now: Duration) {
         // A packet that brings the process down is the one that is looked for in the capture.
         capture?.flush()
+        laterCapture?.flush()
         host.receive(packet, at: now)
         handOnEvents(at: now)
     }
@@ -128,11 +139,7 @@ public final class HostRunner<Host: LoopHost>: HostRunning {
 
     public func nextPacket(into buffer: inout [UInt8], at now: Duration) -> Bool {
         guard host.nextPacket(into: &buffer) else { return false }
-        if let trace {
-            let text = transcript.text(of: buffer[...], isFromHost: true)
-            trace.trace("> \(text)")
-        }
-        capture?.record(buffer[...], .sent, at: now)
+        note(buffer[...], .sent, at: now)
         return true
     }
 
@@ -148,7 +155,7 @@ public final class HostRunner<Host: LoopHost>: HostRunning {
     public var isReady: Bool { look { $0.isReady } }
 
     /// Looks at the host where it stands: as a property that is read, all of it would be copied first, each turn of the loop.
-    private func look<Result>(_ body: (inout Host) -> Result) -> Result { body(&host) }
+    package func look<Result>(_ body: (inout Host) -> Result) -> Result { body(&host) }
 
     private func handOnEvents(at now: Duration) {
         while let event = host.nextEvent() { handleEvent(event, now) }

@@ -62,6 +62,18 @@ extension AppManager {
         _ = stop(metadata.uuid, in: &context)
     }
 
+    /// The same with everything that it needs. What is told is what an upload by a phone tells.
+    private mutating func install(_ package: AppPackage, launches: Bool, in context: inout ServiceContext) {
+        context.emit(.appInstalled(package.metadata))
+        for (kind, bytes) in package.uploads {
+            context.emit(.uploadBegan(kind.object, byteCount: bytes.count))
+            context.emit(.uploaded(kind.object, byteCount: bytes.count))
+        }
+        install(package.metadata, in: &context)
+        unfetched.remove(package.metadata.uuid)
+        if launches { _ = launch(package.metadata.uuid, in: &context) }
+    }
+
     /// Everything that an app needs is there: it starts.
     private mutating func fetched(_ uuid: PebbleUUID, in context: inout ServiceContext) {
         unfetched.remove(uuid)
@@ -87,6 +99,8 @@ extension AppManager {
         case .appInstalled(let metadata):
             context.emit(.appInstalled(metadata))
             install(metadata, in: &context)
+        case .packageInstalled(let package, let launches):
+            install(package, launches: launches, in: &context)
         case .appRemoved(let uuid):
             context.emit(.appRemoved(uuid))
             uninstall(uuid, in: &context)

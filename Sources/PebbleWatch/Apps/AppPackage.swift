@@ -19,3 +19,27 @@ public struct AppPackage: Sendable, Equatable {
         self.worker = worker
     }
 }
+
+extension AppPackage {
+    /// The uploads that make it, in the order in which phones bring them.
+    var uploads: [(kind: AppPart.Kind, bytes: [UInt8])] {
+        var uploads: [(kind: AppPart.Kind, bytes: [UInt8])] = [(.binary, binary)]
+        if let resources { uploads.append((.resources, resources)) }
+        if let worker { uploads.append((.worker, worker)) }
+        return uploads
+    }
+
+    /// Whether the watch takes uploads as large as these.
+    var fits: Bool { uploads.allSatisfy { $0.bytes.count <= $0.kind.object.sizeLimit } }
+}
+
+extension AppPart.Kind {
+    /// The kind of object that is uploaded for it.
+    var object: PutBytesObject.Kind {
+        switch self {
+        case .resources: .appResources
+        case .binary: .appBinary
+        case .worker: .appWorker
+        }
+    }
+}

@@ -17,7 +17,17 @@ struct AppFetchService: EndpointService {
         var deadline: Duration?
     }
 
+    /// An app that a command has brought and the store is to keep.
+    private struct Installation: Sendable {
+        let package: AppPackage
+        let record: StoredRecord
+        let launches: Bool
+    }
+
     private var fetch: Fetch?
+    private var installation: Installation?
+    /// Why the store did not take the app that a command brought last; nil if it did, or has not said so yet.
+    private(set) var installationFailure: WatchStoreError?
 
     /// The app that is being fetched.
     var application: PebbleUUID? { fetch?.application }
@@ -43,6 +53,7 @@ struct AppFetchService: EndpointService {
         switch effect {
         case .upload(let step): uploadChanged(step, in: &context)
         case .appInstalled(let metadata): appChanged(metadata.uuid, in: &context)
+        case .packageInstalled(let package, _): appChanged(package.metadata.uuid, in: &context)
         case .appRemoved(let application): appChanged(application, in: &context)
         case .appsCleared(let applications):
             for application in applications { appChanged(application, in: &context) }
@@ -129,5 +140,59 @@ extension AppPart.Kind {
         case .resources: "its resources are missing, and the watch starts no app without them"
         case .worker: "its background worker is missing, although it says that it has one"
         }
+    }
+}
+
+// MARK: - Apps that no phone brings
+
+extension AppFetchService {
+    /// Has the store keep a whole app. It is installed when the store has it.
+    mutating func install(
+        _ package: AppPackage,
+        launches: Bool,
+        in context: inout ServiceContext
+    ) throws(WatchCommandError) {
+        let metadata = package.metadata
+        guard installation == nil else { throw .installsAlready }
+        guard metadata.uuid.isLaunchable else { throw .unknownApp(metadata.uuid) }
+        guard let rules = DatabaseRules(.apps), package.fits,
+            context.store.apps[metadata.uuid] != nil || context.store.apps.count < rules.recordLimit
+        else { throw .noRoomForApp(metadata.uuid) }
+        var value: [UInt8] = []
+        metadata.encode(to: &value)
+        let record = StoredRecord(
+            database: .apps,
+            key: metadata.uuid.key,
+            record: BlobDatabases.Record(value: value, timestamp: context.clock.seconds(at: context.now))
+        )
+        let parts = package.uploads.map {
+            ServiceChange.appPart(AppPart(of: metadata.uuid, $0.kind), $0.bytes)
+        }
+        installation = Installation(package: package, record: record, launches: launches)
+        installationFailure = nil
+        context.remember(.several([.record(record), .appPartsRemoved(of: metadata.uuid)] + parts), for: .appFetch)
+    }
+
+    /// The store has the app, or could not take it: then everything is as before.
+    mutating func changeFinished(failure: WatchStoreError?, in context: inout ServiceContext) {
+        guard let installation else { return }
+        self.installation = nil
+        installationFailure = failure
+        guard failure == nil else { return }
+        let metadata = installation.package.metadata
+        context.store.databases[.apps, installation.record.key] = installation.record.record
+        context.store.apps.insert(metadata)
+        for (kind, bytes) in installation.package.uploads {
+            context.store.apps.setPart(AppPart(of: metadata.uuid, kind), StoredObject(bytes))
+        }
+        context.effects.append(.packageInstalled(installation.package, launches: installation.launches))
+    }
+
+    /// Removes an app that was installed, with everything that was uploaded of it.
+    func remove(_ uuid: PebbleUUID, in context: inout ServiceContext) {
+        context.store.databases[.apps, uuid.key] = nil
+        context.store.apps.remove(uuid)
+        context.remember(.several([.recordRemoved(.apps, key: uuid.key), .appPartsRemoved(of: uuid)]))
+        context.effects.append(.appRemoved(uuid))
     }
 }

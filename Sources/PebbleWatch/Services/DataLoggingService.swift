@@ -186,8 +186,8 @@ extension DataLoggingService {
         switch effect {
         case .logsWanted(let tags): flush(tags, in: &context)
         case .upload: if !context.store.isUploading { work(isQuiet: false, in: &context) }
-        case .phoneAnnounced, .imageUploadWanted, .imageInstallWanted, .appInstalled, .appRemoved, .appsCleared,
-            .appWanted,
+        case .phoneAnnounced, .imageUploadWanted, .imageInstallWanted, .appInstalled, .packageInstalled, .appRemoved,
+            .appsCleared, .appWanted,
             .appFetched:
             break
         }

@@ -76,7 +76,8 @@ struct FirmwareUpdateService: EndpointService {
         switch effect {
         case .imageUploadWanted: uploadDeadline = nil
         case .imageInstallWanted(let part, let session): install(part, on: session, in: &context)
-        case .phoneAnnounced, .upload, .logsWanted, .appInstalled, .appRemoved, .appsCleared, .appWanted, .appFetched:
+        case .phoneAnnounced, .upload, .logsWanted, .appInstalled, .packageInstalled, .appRemoved, .appsCleared,
+            .appWanted, .appFetched:
             break
         }
     }

@@ -15,6 +15,8 @@ enum ServiceEffect: Sendable {
     case logsWanted(ClosedRange<UInt32>)
     /// A phone has installed an app, or replaced it.
     case appInstalled(AppMetadata)
+    /// A whole app has been installed, on the watch itself; it starts at once if that was wanted.
+    case packageInstalled(AppPackage, launches: Bool)
     /// A phone has removed an app.
     case appRemoved(PebbleUUID)
     /// A phone has removed all apps that phones had installed: these.

@@ -42,6 +42,16 @@ struct TimeService: EndpointService {
         set(UInt32(clamping: Int64(seconds) - Int64(offset) * 60), zone: zone, at: moment, in: &context)
     }
 
+    /// A person sets the clock: UTC with a zone, local time without one.
+    static func set(_ seconds: UInt32, offsetMinutes: Int?, zone name: String?, in context: inout ServiceContext) {
+        var zone = offsetMinutes.map { WatchClock.Zone(offsetMinutes: $0) }
+        if let name {
+            let offset = offsetMinutes ?? context.clock.zone?.offsetMinutes ?? 0
+            zone = WatchClock.Zone(offsetMinutes: offset, name: name)
+        }
+        set(seconds, zone: zone, at: context.now, in: &context)
+    }
+
     /// - Parameter seconds: UTC with a zone, local time without one.
     private static func set(
         _ seconds: UInt32,

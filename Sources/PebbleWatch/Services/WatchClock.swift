@@ -26,6 +26,8 @@ public struct WatchClock: Sendable, Equatable {
     private var reference: Duration
     /// The zone, once a phone has set UTC; until then the clock shows local time.
     public private(set) var zone: Zone?
+    /// Whether it was set since the watch was started: by a phone, or by a person at control.
+    public private(set) var isSet = false
 
     /// A clock that shows `seconds` at `now`.
     public init(seconds: UInt32, at now: Duration) {
@@ -59,6 +61,7 @@ public struct WatchClock: Sendable, Equatable {
     public mutating func setLocal(seconds: UInt32, at now: Duration) {
         self.seconds = seconds
         reference = now
+        isSet = true
     }
 
     /// Sets UTC and the zone.

@@ -22,6 +22,24 @@ extension WatchServices {
         return true
     }
 
+    /// Installs a whole app.
+    /// - Returns: why not; nil if it is on its way into the store.
+    mutating func install(
+        _ package: AppPackage,
+        launches: Bool,
+        in context: inout ServiceContext
+    ) -> WatchCommandError? {
+        do throws(WatchCommandError) {
+            try fetch.install(package, launches: launches, in: &context)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// Removes an app that was installed.
+    func remove(_ uuid: PebbleUUID, in context: inout ServiceContext) { fetch.remove(uuid, in: &context) }
+
     /// Asks the phone's player for something.
     /// - Returns: false when there is no phone.
     mutating func send(_ command: MusicMessage.Command, in context: inout ServiceContext) -> Bool {

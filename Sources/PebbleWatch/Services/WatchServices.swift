@@ -7,7 +7,7 @@ import PebbleProtocol
 struct WatchServices: Sendable {
     private(set) var putBytes = PutBytesService()
     private(set) var update = FirmwareUpdateService()
-    private(set) var fetch = AppFetchService()
+    var fetch = AppFetchService()
     private(set) var blobDB = BlobDBService()
     var blobDB2 = BlobDB2Service()
     var appLog = AppLogService()

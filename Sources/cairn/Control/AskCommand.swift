@@ -9,8 +9,8 @@ struct AskCommand: ParsableCommand {
         commandName: "ask",
         abstract: "Give the watch any command as JSON, and print its answer.",
         discussion: """
-            What the other commands leave out is here too: sensors, music, calls, notifications' actions, settings, data logging, \
-            restarts. Docs/control.md lists everything.
+            What the other commands leave out is here too: sensors, music, calls, notifications' actions, changes of settings and of \
+            the clock, data logging, restarts. Docs/control.md lists everything.
 
               cairn ask '{"command":"music","key":"next"}'
             """

@@ -33,32 +33,18 @@ struct WaitCommand: ParsableCommand {
 
     /// What can be waited for.
     enum Goal {
-        case condition(Condition)
+        case condition(ControlCondition)
         case event(ControlEventName)
 
         static func argument(_ text: String) throws -> Goal {
-            if let condition = Condition(rawValue: text) { return .condition(condition) }
+            if let condition = ControlCondition(rawValue: text) { return .condition(condition) }
             if let name = ControlEventName(rawValue: text) { return .event(name) }
-            let conditions = Condition.allCases.map(\.rawValue)
+            let conditions = ControlCondition.allCases.map(\.rawValue)
             let names = conditions + ControlEventName.allCases.map(\.rawValue)
             throw ValidationError(
                 "“\(text)” is nothing that can be waited for\(NearestName.question(text, among: names)); there are "
                     + "\(conditions.joined(separator: ", ")), and the events \(ControlEventName.list)"
             )
-        }
-    }
-
-    /// Something that holds now or does not.
-    enum Condition: String, CaseIterable {
-        case ready, connected, session, paired
-
-        func holds(_ status: ControlStatus) -> Bool {
-            switch self {
-            case .ready: status.isReady
-            case .connected: !status.links.isEmpty
-            case .session: !status.sessions.isEmpty
-            case .paired: status.phones.contains(where: \.isStored)
-            }
         }
     }
 
@@ -87,6 +73,7 @@ struct WaitCommand: ParsableCommand {
         try Console.run { () throws(ProgramError) in
             let patience = Patience(seconds: seconds)
             var client = try connect(patience)
+            if try askToWait(&client, patience) { return .success }
             switch goal {
             case .event(let name): try wait(for: name, &client, patience)
             case .condition(let condition):
@@ -115,6 +102,57 @@ struct WaitCommand: ParsableCommand {
         }
     }
 
+    /// Has the watch itself wait.
+    /// - Returns: false if it is of an older version, which cannot.
+    private func askToWait(_ client: inout ControlClient, _ patience: Patience) throws(ProgramError) -> Bool {
+        let left = patience.left ?? .zero
+        let name: String
+        let missing: String
+        switch goal {
+        case .event(let event):
+            name = event.rawValue
+            missing = Self.missing(event)
+        case .condition(let condition):
+            name = condition.rawValue
+            missing = since == nil ? Self.missing(condition) : "no event “\(name)” came"
+        }
+        let command = ControlCommands.Wait {
+            $0.goal = name
+            $0.since = since
+            $0.seconds = min(left / .seconds(1), Patience.longest)
+        }
+        let answer = try client.answer(to: command, after: left)
+        switch answer.error?.kind {
+        case .badRequest?: return false
+        case .timedOut?: throw timedOut(missing)
+        case let kind:
+            if let failure = answer.error {
+                throw ProgramError(.refused, failure.message, advice: kind.advice)
+            }
+        }
+        if let event = (try? answer.content(ControlAnswers.Awaited.self))?.event {
+            let line = ControlValue.object(event).json
+            Console.print(json ? line : ControlEventLine(parsing: line.utf8)?.words ?? line)
+        } else if json {
+            Console.print(try client.ask(ControlCommands.Status.blank).content.status.json)
+        }
+        return true
+    }
+
+    private static func missing(_ event: ControlEventName) -> String { "no event “\(event.rawValue)” came" }
+
+    private static func missing(_ condition: ControlCondition) -> String {
+        "the watch was not “\(condition.rawValue)”"
+    }
+
+    private func timedOut(_ failure: String) -> ProgramError {
+        ProgramError(
+            .refused,
+            "\(failure) in \(seconds) seconds",
+            advice: "wait longer with --for; cairn status shows how the watch is doing"
+        )
+    }
+
     private func wait(
         for name: ControlEventName,
         _ client: inout ControlClient,
@@ -122,7 +160,7 @@ struct WaitCommand: ParsableCommand {
     ) throws(ProgramError) {
         try client.listen(after: since ?? 0)
         while true {
-            let line = try nextLine(&client, patience, "no event “\(name.rawValue)” came")
+            let line = try nextLine(&client, patience, Self.missing(name))
             guard let event = ControlEventLine(parsing: line), event.event == name.rawValue else { continue }
             return Console.print(json ? String(decoding: line, as: UTF8.self) : event.words)
         }
@@ -130,7 +168,7 @@ struct WaitCommand: ParsableCommand {
 
     /// Every change of a condition is an event: it is looked at again after each.
     private func wait(
-        until condition: Condition,
+        until condition: ControlCondition,
         _ client: inout ControlClient,
         _ patience: Patience
     ) throws(ProgramError) {
@@ -141,7 +179,7 @@ struct WaitCommand: ParsableCommand {
                 if json { Console.print(status.json) }
                 return
             }
-            _ = try nextLine(&client, patience, "the watch was not “\(condition.rawValue)”")
+            _ = try nextLine(&client, patience, Self.missing(condition))
         }
     }
 
@@ -152,12 +190,7 @@ struct WaitCommand: ParsableCommand {
     ) throws(ProgramError) -> [UInt8] {
         switch try client.nextLine(within: patience.left) {
         case .line(let line): return line
-        case .nothingYet:
-            throw ProgramError(
-                .refused,
-                "\(failure) in \(seconds) seconds",
-                advice: "wait longer with --for; cairn status shows how the watch is doing"
-            )
+        case .nothingYet: throw timedOut(failure)
         case .ended:
             throw ProgramError(.unavailable, "\(failure) before the watch ended", advice: "see its log")
         }

@@ -29,6 +29,8 @@ class Control:
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         #: What has happened since `listen`, in order.
         self.events: Mailbox[dict[str, Any]] = Mailbox("what happened on the watch")
+        #: The packets since `packets` was asked for, in order.
+        self.packets: Mailbox[dict[str, Any]] = Mailbox("what passed between the watch's host and its controller")
         self._answers: Mailbox[dict[str, Any]] = Mailbox("the watch's answers")
         self._reader = reader
         self._writer = writer
@@ -75,12 +77,16 @@ class Control:
         try:
             async for line in self._reader:
                 message = json.loads(line)
-                (self._answers if "ok" in message else self.events).put(message)
+                if "packet" in message:
+                    self.packets.put(message["packet"])
+                else:
+                    (self._answers if "ok" in message else self.events).put(message)
             failure: Exception = ConnectionError("the watch closed the control socket")
         except (OSError, ValueError) as error:
             failure = error
         self._answers.fail(failure)
         self.events.fail(failure)
+        self.packets.fail(failure)
 
 
 async def ask(state: Path, command: str, **fields: Any) -> dict[str, Any]:

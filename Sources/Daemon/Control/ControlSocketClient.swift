@@ -1,0 +1,31 @@
+import Control
+import HCIRuntime
+import LinuxBluetooth
+
+/// A program that is connected to the control socket.
+final class ControlSocketClient {
+    /// Something that it waits for, and that was not so yet.
+    struct Wait {
+        let wait: ControlWait
+        /// The number of the last event before it began.
+        let sequence: UInt64
+        /// When the time is over.
+        let end: Duration
+        /// The number of the last event that was looked at: without another one, nothing has changed.
+        var lookedAt: UInt64
+    }
+
+    let stream: ByteStream
+    var conversation = ControlConversation()
+    var pollToken: PollSet.Token?
+    /// Whether whole requests wait to be answered: then nothing more is read.
+    var isBehind = false
+    /// What it waits for; what it has asked after that waits as well.
+    var wait: Wait?
+    /// The copy of the watch's state that it reads.
+    var backup: BackupSnapshot?
+    /// What it has brought of an app's package.
+    var package: [UInt8] = []
+
+    init(_ stream: ByteStream) { self.stream = stream }
+}

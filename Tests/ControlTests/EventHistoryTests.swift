@@ -1,0 +1,63 @@
+import PebbleProtocol
+import PebbleWatch
+import Testing
+
+@testable import Control
+
+/// What is kept of what has happened, and for how long.
+@Suite struct EventHistoryTests {
+    private static let apps = (1...2).map { PebbleUUID(upperHalf: 5, lowerHalf: UInt64($0)) }
+
+    private func dictionary(_ value: UInt8, byteCount: Int = 1) throws -> AppMessageDictionary {
+        try AppMessageDictionary([AppMessageTuple(key: 1, value: .bytes([UInt8](repeating: value, count: byteCount)))])
+    }
+
+    @Test func otherEventsDoNotPushMessagesOut() throws {
+        var history = EventHistory()
+        _ = history.record(.appMessageReceived(Self.apps[0], try dictionary(7)), text: "", at: .seconds(2))
+        _ = history.record(
+            .appMessageSent(Self.apps[1], try dictionary(8), .notConnected),
+            text: "",
+            at: .seconds(3)
+        )
+        for _ in 0..<1000 { _ = history.record(.buttonPressed(.up, .short), text: "", at: .seconds(4)) }
+        let received = try #require(history.messages(.received, app: nil, after: 0).first)
+        #expect(received.sequence == 1 && received.at == 2 && received.message.result == "ok")
+        #expect(received.message.message.app == "\(Self.apps[0])" && received.message.message.entries.count == 1)
+        let sent = history.messages(.sent, app: nil, after: 0)
+        #expect(sent.map(\.message.result) == ["notConnected"])
+        #expect(history.messages(.sent, app: "\(Self.apps[0])", after: 0).isEmpty)
+        #expect(history.messages(.sent, app: "\(Self.apps[1])", after: 1) == sent)
+        #expect(history.messages(.sent, app: nil, after: 2).isEmpty)
+    }
+
+    @Test func theOldestMessagesMakeWay() throws {
+        var history = EventHistory()
+        for number in 0..<300 {
+            let message = try dictionary(UInt8(number & 0xFF))
+            _ = history.record(.appMessageReceived(Self.apps[0], message), text: "", at: .zero)
+        }
+        let kept = history.messages(.received, app: nil, after: 0)
+        #expect(kept.map(\.sequence) == Array(45...300), "the last 256, oldest first")
+        // Large ones are fewer.
+        for _ in 0..<100 {
+            let message = try dictionary(1, byteCount: 8000)
+            _ = history.record(.appMessageReceived(Self.apps[0], message), text: "", at: .zero)
+        }
+        let large = history.messages(.received, app: nil, after: 0)
+        #expect((1..<20).contains(large.count) && large.last?.sequence == 400)
+    }
+
+    @Test func theFirstEventOfANameIsFound() throws {
+        var history = EventHistory()
+        _ = history.record(.pairable(true), text: "", at: .zero)
+        _ = history.record(.buttonPressed(.up, .short), text: "", at: .zero)
+        _ = history.record(.buttonPressed(.down, .short), text: "", at: .zero)
+        #expect(history.first(.button, after: 0)?.sequence == 2)
+        #expect(history.first(.button, after: 2)?.sequence == 3)
+        #expect(history.first(.button, after: 3) == nil && history.first(.paired, after: 0) == nil)
+        // Of one that is not among the last events, the last of its name is still known.
+        for _ in 0..<600 { _ = history.record(.buttonPressed(.back, .short), text: "", at: .zero) }
+        #expect(history.first(.pairable, after: 0)?.sequence == 1)
+    }
+}
