@@ -45,6 +45,17 @@ extension CompanionPhone {
         log(.warning, layer, "\(why); disconnecting")
         host.disconnect(connection, reason: .remoteUserTerminatedConnection, at: now)
     }
+
+    /// What the watch refuses a link that is not encrypted may be open to it once the phone is told to pair: then the link
+    /// stays.
+    mutating func giveUpOrWait(_ connection: ConnectionHandle, _ layer: Layer, _ why: String, at now: Duration) {
+        let isEncrypted = host.connection(connection)?.security.isEncrypted == true
+        guard configuration.pairing == .whenTold, !isEncrypted else {
+            return giveUp(connection, layer, why, at: now)
+        }
+        link?.stream = .notBegun
+        log(.warning, layer, "\(why); there is no session before the phone has paired")
+    }
 }
 
 // MARK: - Opening and closing
@@ -71,7 +82,7 @@ extension CompanionPhone {
         let data = link.explorer.watch.characteristic(.uuid128(PebbleAttribute.reversedData))
         let write = link.explorer.watch.characteristic(.uuid128(PebbleAttribute.reversedDataWrite))
         guard let data, let write, let configuration = data.clientConfiguration else {
-            return giveUp(link.handle, .ppogatt, "the watch does not host PPoGATT", at: now)
+            return giveUpOrWait(link.handle, .ppogatt, "the watch does not host PPoGATT", at: now)
         }
         self.link?.carrier = .write(write.value)
         self.link?.inboundData = data.value
@@ -116,11 +127,14 @@ extension CompanionPhone {
         case (.transportSubscription, .success):
             if let carrier = link?.carrier { openTransport(.reversedV2, carrier, at: now) }
         case (.transportSubscription, .failure(let error)):
-            giveUp(ended.connection, .ppogatt, "the watch refused the subscription to its transport: \(error)", at: now)
+            link?.carrier = nil
+            link?.inboundData = nil
+            let reason = "the watch refused the subscription to its transport: \(error)"
+            giveUpOrWait(ended.connection, .ppogatt, reason, at: now)
         case (.psm, .success(.value(let value))):
             receivePSM(value, at: now)
         case (.psm, _):
-            giveUp(ended.connection, .l2cap, "the watch does not say where its stream is", at: now)
+            giveUpOrWait(ended.connection, .l2cap, "the watch does not say where its stream is", at: now)
         case (nil, _):
             break
         }

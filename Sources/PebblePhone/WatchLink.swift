@@ -35,6 +35,8 @@ struct WatchLink: Sendable {
     /// Whether the explorer has been through with the watch.
     var isExplored = false
     var security = Security.notBegun
+    /// What the owner is asked about the pairing.
+    var question: PairingPrompt?
     /// Under way; there are two at most.
     var procedures: [GATTProcedureID: Purpose] = [:]
     /// Reversed: where the watch notifies packets, once it is subscribed to.
