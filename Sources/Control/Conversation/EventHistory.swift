@@ -1,28 +1,28 @@
 import PebbleWatch
 
-/// What has happened since the watch was started: everything is numbered and counted, the newest events are kept, and of each
+/// What has happened since a watch or a phone was started: everything is numbered and counted, the newest events are kept, and of each
 /// name the last. So a program that asks late misses nothing that it waits for.
-package struct EventHistory: Sendable {
+package struct NamedEventHistory<Name: ControlEventNaming>: Sendable {
     /// How many events are kept at most.
-    static let eventLimit = 512
+    static var eventLimit: Int { 512 }
     /// How many bytes they take at most, roughly.
-    static let byteLimit = 128 * 1024
+    static var byteLimit: Int { 128 * 1024 }
 
     private struct Kept: Sendable {
-        let event: ControlEvent
+        let event: NamedControlEvent<Name>
         let size: Int
     }
 
     /// The number of the last event; 0 before the first.
     package private(set) var last: UInt64 = 0
-    private var counts: [ControlEventName: Int] = [:]
+    private var counts: [Name: Int] = [:]
     /// The newest, oldest first; those before `start` are gone.
     private var recent: [Kept?] = []
     private var start = 0
     private var byteCount = 0
-    private var lastOfName: [ControlEventName: ControlEvent] = [:]
+    private var lastOfName: [Name: NamedControlEvent<Name>] = [:]
 
-    /// A watch on which nothing has happened.
+    /// A watch or a phone on which nothing has happened.
     package init() {}
 
     /// How often each event has happened that has.
@@ -31,9 +31,8 @@ package struct EventHistory: Sendable {
     }
 
     /// Takes an event in.
-    /// - Returns: the event with its number; nil for what programs are not told.
-    package mutating func record(_ event: WatchEvent, text: String, at now: Duration) -> ControlEvent? {
-        guard let unnumbered = ControlEvent(event, text: text, at: now) else { return nil }
+    /// - Returns: the event with its number.
+    package mutating func record(_ unnumbered: NamedControlEvent<Name>) -> NamedControlEvent<Name> {
         last += 1
         let event = unnumbered.numbered(last)
         counts[event.name, default: 0] += 1
@@ -60,12 +59,23 @@ package struct EventHistory: Sendable {
         let older = lastOfName.values.filter { $0.sequence > sequence && $0.sequence < oldest }
         events = older.sorted { $0.sequence < $1.sequence } + events
         let missing = last - min(last, sequence) - UInt64(events.count)
-        let notice = missing > 0 ? ControlEvent.lost(missing, at: now).line : []
+        let notice = missing > 0 ? NamedControlEvent<Name>.lost(missing, at: now).line : []
         return notice + events.flatMap(\.line)
     }
 }
 
-extension ControlEvent {
+/// What has happened to a watch.
+package typealias EventHistory = NamedEventHistory<ControlEventName>
+
+extension EventHistory {
+    /// Takes an event in.
+    /// - Returns: the event with its number; nil for what programs are not told.
+    package mutating func record(_ event: WatchEvent, text: String, at now: Duration) -> ControlEvent? {
+        ControlEvent(event, text: text, at: now).map { record($0) }
+    }
+}
+
+extension NamedControlEvent {
     /// Roughly how many bytes it takes.
     fileprivate var size: Int { 64 + text.utf8.count + fields.reduce(0) { $0 + $1.key.utf8.count + $1.value.size } }
 }

@@ -81,12 +81,16 @@ extension ControlAnswer {
 
     /// The lines to a program that asked for events.
     /// - Parameter sequence: those after it are wanted that have happened; nil for none.
-    package static func events(after sequence: UInt64?, from history: EventHistory, at now: Duration) -> [UInt8] {
+    package static func events<Name>(
+        after sequence: UInt64?,
+        from history: NamedEventHistory<Name>,
+        at now: Duration
+    ) -> [UInt8] {
         let done = ControlAnswer(ControlAnswers.Done()).line
         guard let sequence else { return done }
         guard sequence <= history.last else {
             let message =
-                "no event has the number \(sequence) yet: the last one is \(history.last), since the watch was started"
+                "no event has the number \(sequence) yet: the last one is \(history.last), since \(Name.speaker) was started"
             return ControlAnswer(failure: .unknownSequence, message).line
         }
         return done + history.lines(after: sequence, at: now)
