@@ -178,7 +178,7 @@ extension ControlEvents.PhoneService {
 }
 
 extension ControlEvents.AppMessageReceived {
-    fileprivate init(_ app: PebbleUUID, _ dictionary: AppMessageDictionary) {
+    init(_ app: PebbleUUID, _ dictionary: AppMessageDictionary) {
         self.init(app: "\(app)", entries: dictionary.map { ControlEntry($0) })
     }
 }

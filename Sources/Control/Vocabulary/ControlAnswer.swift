@@ -23,8 +23,11 @@ package struct ControlAnswer: Sendable, Equatable {
     }
 
     /// It was not done.
-    package init(failure code: ControlFailureCode, _ message: String) {
-        error = ControlFailure(code, message)
+    package init(failure code: ControlFailureCode, _ message: String) { self.init(ControlFailure(code, message)) }
+
+    /// It was not done, in the words of any vocabulary.
+    init(_ failure: ControlFailure) {
+        error = failure
         sequence = nil
         values = [:]
     }
