@@ -110,9 +110,9 @@ extension CommandedPhone {
 
     // MARK: The air
 
-    /// One thing at a time: some controllers cannot listen and connect at once.
+    /// One thing at a time: some controllers cannot listen and connect at once. A controller that is not ready yet is waited
+    /// for.
     private func checkIsIdle(forScan isScan: Bool) throws(PhoneCommandError) {
-        guard phone.isReady else { throw .notReady }
         guard !phone.isSurveying else { throw .busy(.scan) }
         if let link = phone.linkState {
             guard isScan else { throw .connected(link.watch) }

@@ -225,15 +225,13 @@ extension CommandedPhone {
             transferFailed(.timedOut("the watch did not go on", after: Self.uploadPatience), at: now)
         }
         for request in requests where request.deadline <= now {
-            let time = request.deadline - request.began
-            switch request.purpose {
-            case .scan:
+            if case .scan = request.purpose, phone.isReady {
                 end(request.id, .success(.watches(phone.endSurvey(at: now))))
-            case .connect, .pair, .confirm, .disconnect, .launch, .stop, .push, .expect, .upload, .install, .notify,
-                .ping, .time:
-                end(request.id, .failure(.timedOut(request.purpose.missing, after: time)))
-                abandon(request, at: now)
+                continue
             }
+            let time = request.deadline - request.began
+            end(request.id, .failure(phone.isReady ? .timedOut(request.purpose.missing, after: time) : .notReady))
+            abandon(request, at: now)
         }
     }
 

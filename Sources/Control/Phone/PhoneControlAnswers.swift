@@ -267,7 +267,6 @@ package enum PhoneControlFailureCode: String, CaseIterable, Sendable {
     case busy
     case unknownSequence = "unknown-sequence"
     case badFile = "bad-file"
-    case notStored = "not-stored"
     // What the phone says to a command.
     case notReady = "not-ready"
     case notConnected = "not-connected"
