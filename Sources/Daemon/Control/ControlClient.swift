@@ -164,11 +164,14 @@ public struct ControlClient: ~Copyable {
         }
     }
 
-    /// Sends a request, a JSON object, and returns the answer as the watch wrote it.
+    /// Sends a request, a JSON object, and returns the answer as it was written.
     /// - Throws: also when the watch refused.
-    public mutating func answerLine(to request: String) throws(ProgramError) -> String {
+    public mutating func answerLine(
+        to request: String,
+        within patience: Duration = patience
+    ) throws(ProgramError) -> String {
         let line = Array(request.utf8) + [UInt8(ascii: "\n")]
-        return String(decoding: try askForLine(line, within: Self.patience).line, as: UTF8.self)
+        return String(decoding: try askForLine(line, within: patience).line, as: UTF8.self)
     }
 
     private mutating func askForLine(
