@@ -10,37 +10,20 @@ import WatchStorage
 /// It lives in the loop like everything else. A program that does not read holds up only itself: what it asked for is
 /// not read any further, and events that it does not take are lost.
 public final class ControlSocket: LoopMember {
-    /// How many programs may be connected at once.
-    public static let clientLimit = 16
-    /// Requests of one program that are answered in one turn of the loop, so that none keeps the radio waiting.
-    private static let requestsPerTurn = 64
-    /// When so many bytes wait for a program, it gets no more.
-    private static let outboundLimit = 256 * 1024
-    /// How long no program is let in after that failed: the reason, such as too many open files, will still be there.
-    private static let acceptPause: Duration = .seconds(1)
-
-    private final class Client {
-        let stream: ByteStream
+    /// What is kept of a program.
+    private struct Dialogue {
         var conversation = ControlConversation()
-        var pollToken: PollSet.Token?
-        /// Whether whole requests wait to be answered: then nothing more is read.
-        var isBehind = false
         /// The copy of the watch's state that it reads.
         var backup: BackupSnapshot?
-
-        init(_ stream: ByteStream) { self.stream = stream }
     }
 
-    private let listener: PrivateSocket
+    private let port: CommandPort<Dialogue>
     private let watch: HostRunner<WatchHost>
     private let store: SQLiteStore?
     private let log: Logger
     private var history = EventHistory()
     /// What programs get to know of this process.
     var program: ControlProgram
-    private var clients: [Client] = []
-    private var listenerToken: PollSet.Token?
-    private var acceptPauseEnds: Duration?
 
     /// Listens from now on, so that an error of the path shows at once.
     /// - Parameter store: what a backup is a copy of; nil for a watch that keeps nothing.
@@ -53,18 +36,24 @@ public final class ControlSocket: LoopMember {
         log: Logger
     ) throws(ProgramError) {
         self.program = program
-        listener = try PrivateSocket(path: path, access: access, for: .commands)
         self.watch = watch
         self.store = store
         self.log = log
-        log.info("takes commands at \(path)")
+        let refusal = "\(CommandPort<Dialogue>.clientLimit) programs are connected already; end one of them"
+        port = try CommandPort(
+            path: path,
+            access: access,
+            for: .commands,
+            log: log,
+            refusal: ControlAnswer(failure: .busy, refusal).line
+        ) { Dialogue() }
     }
 
     /// Keeps what happened, and tells the programs that want to know.
     func deliver(_ event: WatchEvent, text: String, at now: Duration) {
         guard let event = history.record(event, text: text, at: now) else { return }
-        for client in clients {
-            if let line = client.conversation.line(for: event, hasRoom: client.stream.hasRoom, at: now) {
+        for client in port.clients {
+            if let line = client.state.conversation.line(for: event, hasRoom: client.stream.hasRoom, at: now) {
                 client.stream.send(line)
             }
         }
@@ -72,65 +61,32 @@ public final class ControlSocket: LoopMember {
 
     public func start(at now: Duration) {}
 
-    public func addPollRequests(to set: inout PollSet) {
-        listenerToken =
-            acceptPauseEnds == nil ? set.add(listener.descriptor, reading: true, writing: false) : nil
-        for client in clients {
-            client.pollToken = set.add(
-                client.stream.descriptor,
-                reading: !client.isBehind,
-                writing: client.stream.wantsToWrite
-            )
-        }
-    }
+    public func addPollRequests(to set: inout PollSet) { port.addPollRequests(to: &set) }
 
     public func takeInput(_ set: borrowing PollSet, at now: Duration) {
-        for client in clients {
-            guard let token = client.pollToken, set.isReadable(token) else { continue }
-            do {
-                // Of a program that is behind, only its end is of interest: it shows when its answers are written.
-                guard !client.isBehind else { continue }
-                try client.stream.receive { client.conversation.receive($0) }
-            } catch {
-                remove(client)
-            }
+        port.takeInput(set, at: now) { client, bytes in
+            client.state.conversation.receive(bytes)
+        } leave: { _ in
         }
-        if let token = listenerToken, set.isReadable(token) { acceptClients(at: now) }
     }
 
     public func moveOutput(at now: Duration) -> Bool {
-        var isBusy = false
-        for client in clients {
-            answer(client, at: now)
-            do {
-                try client.stream.flush()
-            } catch {
-                remove(client)
-                continue
-            }
-            // One that stopped for want of room continues when there is some; one that used up its share, at once.
-            if client.isBehind, client.stream.hasRoom { isBusy = true }
-        }
-        return isBusy
-    }
-
-    private func answer(_ client: Client, at now: Duration) {
-        var share = Self.requestsPerTurn
-        while share > 0, client.stream.hasRoom {
-            guard let item = client.conversation.nextItem() else {
-                client.isBehind = false
-                return
-            }
+        port.moveOutput { client in
+            guard let item = client.state.conversation.nextItem() else { return .reads }
             client.stream.send(answer(to: item, of: client, at: now))
-            share -= 1
+            return .answered
+        } leave: { _ in
         }
-        client.isBehind = true
     }
 
-    private func answer(to item: ControlConversation.Item, of client: Client, at now: Duration) -> [UInt8] {
+    private func answer(
+        to item: ControlConversation.Item,
+        of client: CommandPort<Dialogue>.Client,
+        at now: Duration
+    ) -> [UInt8] {
         switch item {
         case .backup: return backUp(for: client).line
-        case .backupPart(let offset): return part(of: client.backup, from: offset).line
+        case .backupPart(let offset): return part(of: client.state.backup, from: offset).line
         case .answered(let answer): return answer.line
         case .status: return ControlAnswer(watch.host.watch.status, of: program, history, at: now).line
         case .events(let sequence): return ControlAnswer.events(after: sequence, from: history, at: now)
@@ -148,7 +104,7 @@ public final class ControlSocket: LoopMember {
     }
 
     /// A backup has the keys in it, which no group is given.
-    private func backUp(for client: Client) -> ControlAnswer {
+    private func backUp(for client: CommandPort<Dialogue>.Client) -> ControlAnswer {
         guard client.stream.isOwnUserOrRoot else {
             return ControlAnswer(
                 failure: .notPermitted,
@@ -160,7 +116,7 @@ public final class ControlSocket: LoopMember {
         }
         do throws(ProgramError) {
             let backup = try BackupSnapshot(of: store)
-            client.backup = backup
+            client.state.backup = backup
             log.notice("its state is being backed up: \(backup.summary.size) bytes")
             return ControlAnswer(ControlBackup(backup.summary))
         } catch {
@@ -179,33 +135,11 @@ public final class ControlSocket: LoopMember {
         }
     }
 
-    public func advance(to now: Duration) {
-        if let end = acceptPauseEnds, end <= now { acceptPauseEnds = nil }
-    }
+    public func advance(to now: Duration) { port.advance(to: now) }
 
-    public var nextDeadline: Duration? { acceptPauseEnds }
+    public var nextDeadline: Duration? { port.nextDeadline }
 
-    public func beginStop(at now: Duration) { listener.close() }
+    public func beginStop(at now: Duration) { port.close() }
 
     public var isStopped: Bool { true }
-
-    private func acceptClients(at now: Duration) {
-        do {
-            while let socket = try listener.accept() {
-                let stream = ByteStream(owning: socket, kind: .unixSocket, outboundLimit: Self.outboundLimit)
-                guard clients.count < Self.clientLimit else {
-                    let refusal = "\(Self.clientLimit) programs are connected already; end one of them"
-                    stream.send(ControlAnswer(failure: .busy, refusal).line)
-                    try? stream.flush()
-                    continue
-                }
-                clients.append(Client(stream))
-            }
-        } catch {
-            log.error("cannot take the next command: \(error); the next attempt is in \(Self.acceptPause)")
-            acceptPauseEnds = now + Self.acceptPause
-        }
-    }
-
-    private func remove(_ client: Client) { clients.removeAll { $0 === client } }
 }
