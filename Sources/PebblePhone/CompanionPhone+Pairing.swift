@@ -61,7 +61,7 @@ extension CompanionPhone {
         do {
             try host.security?.pair(handle, at: now)
         } catch {
-            securityFailed("\(error)", at: now)
+            securityFailed(error.words(at: now), at: now)
         }
     }
 
@@ -136,5 +136,20 @@ extension CompanionPhone {
         emit(.pairingFailed(reason))
         link?.security = .settled
         openTransportIfReady(at: now)
+    }
+}
+
+extension SecurityRefusal {
+    /// For people.
+    fileprivate func words(at now: Duration) -> String {
+        switch self {
+        case .unknownConnection: "the link is gone"
+        case .wrongRole: "this side of the link cannot begin"
+        case .busy: "a pairing or an encryption goes on"
+        case .timedOut: "a pairing on this link has timed out: connect again first"
+        case .tooSoon(let end): "the last pairing failed; the next may begin in \(end - now)"
+        case .notPairable: "the phone may not be paired with"
+        case .noKey: "there is no key for this watch that is good enough"
+        }
     }
 }
