@@ -105,6 +105,7 @@ extension CompanionPhone {
         emit(.securityChanged(security))
         guard security.isEncrypted, link?.security == .underway else { return }
         link?.security = .settled
+        beginTransportAgain(at: now)
         openTransportIfReady(at: now)
     }
 

@@ -57,6 +57,7 @@ extension CompanionPhone {
             link?.stream = .open(channel.id)
             let session = PhoneSession(of: configuration.version, by: configuration.clock, from: now)
             link?.session = session
+            link?.hadSession = true
             emit(.streamOpened(channel.spsm))
         case .readable(let id) where link?.stream == .open(id):
             var bytes: [UInt8] = []

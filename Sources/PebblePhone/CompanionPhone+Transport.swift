@@ -50,9 +50,12 @@ extension CompanionPhone {
     /// stays.
     mutating func giveUpOrWait(_ connection: ConnectionHandle, _ layer: Layer, _ why: String, at now: Duration) {
         let isEncrypted = host.connection(connection)?.security.isEncrypted == true
-        guard configuration.pairing == .whenTold, !isEncrypted else {
-            return giveUp(connection, layer, why, at: now)
-        }
+        guard configuration.pairing == .whenTold, configuration.transport != .forward, !isEncrypted,
+            link?.hadSession == false
+        else { return giveUp(connection, layer, why, at: now) }
+        closeTransport(reason: why, at: now)
+        link?.carrier = nil
+        link?.inboundData = nil
         link?.stream = .notBegun
         log(.warning, layer, "\(why); there is no session before the phone has paired")
     }
@@ -87,6 +90,16 @@ extension CompanionPhone {
         self.link?.carrier = .write(write.value)
         self.link?.inboundData = data.value
         run(.subscribe(clientConfiguration: configuration, .notifications), for: .transportSubscription, at: now)
+    }
+
+    /// What was begun before the phone was told to pair, and came to nothing, is begun again on the encrypted link: a watch may
+    /// have passed over it without refusing it.
+    mutating func beginTransportAgain(at now: Duration) {
+        guard configuration.pairing == .whenTold, configuration.transport == .reversed, let link, link.session == nil
+        else { return }
+        closeTransport(reason: "the phone has paired", at: now)
+        self.link?.carrier = nil
+        self.link?.inboundData = nil
     }
 
     private mutating func openTransport(
@@ -127,8 +140,6 @@ extension CompanionPhone {
         case (.transportSubscription, .success):
             if let carrier = link?.carrier { openTransport(.reversedV2, carrier, at: now) }
         case (.transportSubscription, .failure(let error)):
-            link?.carrier = nil
-            link?.inboundData = nil
             let reason = "the watch refused the subscription to its transport: \(error)"
             giveUpOrWait(ended.connection, .ppogatt, reason, at: now)
         case (.psm, .success(.value(let value))):
@@ -203,13 +214,14 @@ extension CompanionPhone {
             case .opened(let opened):
                 let session = PhoneSession(of: configuration.version, by: configuration.clock, from: now)
                 link?.session = session
+                link?.hadSession = true
                 emit(.transportOpened(configuration.transport, opened))
             case .received(let bytes):
                 link?.session?.receive(bytes, at: now)
             case .closed(let reason):
                 closeSession(reason: "\(reason)", at: now)
             case .disconnectRequested(let reason):
-                if let handle = link?.handle { giveUp(handle, .ppogatt, "\(reason)", at: now) }
+                if let handle = link?.handle { giveUpOrWait(handle, .ppogatt, "\(reason)", at: now) }
             case .metaReadRequested, .subscriptionRequested, .failed, .spaceAvailable, .stalled:
                 // These concern a watch only; and space is looked for at every turn.
                 break

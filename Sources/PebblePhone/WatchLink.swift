@@ -45,6 +45,8 @@ struct WatchLink: Sendable {
     var transport: PPoGATTLink?
     var stream = Stream.notBegun
     var session: PhoneSession?
+    /// Whether there was ever a session on this link.
+    var hadSession = false
     /// The packet that goes next, if the GATT layer had no room for it; else storage for one.
     var packet: [UInt8] = []
     var hasUnsentPacket = false

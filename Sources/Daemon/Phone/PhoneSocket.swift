@@ -148,9 +148,18 @@ final class PhoneSocket: LoopMember {
         }
     }
 
-    func advance(to now: Duration) { port.advance(to: now) }
+    /// A controller that is not there lets no time pass for the phone, and the commands that wait have their time all the same.
+    func advance(to now: Duration) {
+        port.advance(to: now)
+        if waitsForController { phone.update(at: now) { $0.advance(to: now) } }
+    }
 
-    var nextDeadline: Duration? { port.nextDeadline }
+    var nextDeadline: Duration? {
+        guard waitsForController, let deadline = phone.nextDeadline else { return port.nextDeadline }
+        return min(port.nextDeadline ?? deadline, deadline)
+    }
+
+    private var waitsForController: Bool { !phone.isReady && port.clients.contains { $0.state.waiting != nil } }
 
     func beginStop(at now: Duration) { port.close() }
 
