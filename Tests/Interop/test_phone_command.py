@@ -19,12 +19,12 @@ import pytest
 from fake_watch import FakeWatch
 from jsonschema import Draft202012Validator
 from rig import cairn
-from rig.bundle import app_bundle
 from rig.control import Control, Refused
 from rig.controllers import controllers
 from rig.ports import free_port
 from rig.process import Program
 from rig.waiting import within
+from rig.watchapps import AppBundle
 from test_control import CANNOT_CREATE, ECHO_APP, REFUSED, UNAVAILABLE, USAGE, command
 from watches import ADDRESS, NAME
 
@@ -185,7 +185,8 @@ async def test_files_and_apps(tmp_path: Path) -> None:
         pack.write_bytes(bytes(index * 31 & 0xFF for index in range(30_001)))
         assert (await done(state, "upload", str(pack)))["size"] == 30_001
         app = uuid.uuid4()
-        bundle = app_bundle(tmp_path / "app.pbw", app, "Rigged")
+        bundle = tmp_path / "app.pbw"
+        bundle.write_bytes(AppBundle(app=app).pbw())
         assert (await done(state, "install", str(bundle)))["app"] == str(app)
         facts = json.loads((await command("status", "--json", "--state", str(state)))[1])
         assert facts["app"]["uuid"] == str(app)
