@@ -110,7 +110,7 @@ extension CommandedPhone {
 
     // MARK: The air
 
-    /// One thing at a time: some controllers cannot listen and connect at once. A controller that is not ready yet is waited
+    /// One of both at a time: some controllers cannot listen and connect at once. A controller that is not ready yet is waited
     /// for.
     private func checkIsIdle(forScan isScan: Bool) throws(PhoneCommandError) {
         guard !phone.isSurveying else { throw .busy(.scan) }

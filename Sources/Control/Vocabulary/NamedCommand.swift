@@ -1,5 +1,3 @@
-import Foundation
-
 /// What a command has in every vocabulary, the watch's and the phone's: its name, its fields, and what it is answered with.
 package protocol NamedCommand: ControlObject {
     /// What the answer has when it was carried out.
