@@ -100,7 +100,9 @@ let package = Package(
         ),
         .target(
             name: "Control",
-            dependencies: ["ByteCoding", "BluetoothHCI", "BluetoothHost", "PebbleProtocol", "PebbleWatch", "CZlib"],
+            dependencies: [
+                "ByteCoding", "BluetoothHCI", "BluetoothHost", "PebbleProtocol", "PebbleWatch", "PebblePhone", "CZlib",
+            ],
             swiftSettings: strict
         ),
         .target(name: "PrivateFiles", swiftSettings: strict),
@@ -155,7 +157,7 @@ let package = Package(
                 "HCIRuntime",
                 "BluetoothHCI", "BluetoothHost", "BluetoothCryptography", "PebbleProtocol", "PebbleWatch",
                 "WatchStorage", "LinuxBluetooth", "AirSimulator", "Board", "Bundles", "Control", "PrivateFiles",
-                "CLinux",
+                "CLinux", "PebblePhone", "ByteCoding",
                 logging,
             ],
             swiftSettings: strict
@@ -283,7 +285,7 @@ let package = Package(
             name: "PebblePhoneTests",
             dependencies: [
                 "PebblePhone", "PebbleWatch", "PebbleProtocol", "BluetoothHost", "BluetoothCryptography",
-                "BluetoothHCI", "AirSimulator", "LinuxBluetooth", "SeededRandomness",
+                "BluetoothHCI", "AirSimulator", "LinuxBluetooth", "SeededRandomness", "Control",
             ],
             swiftSettings: strict
         ),
@@ -322,7 +324,7 @@ let package = Package(
         .testTarget(
             name: "ControlTests",
             dependencies: [
-                "Control", "PebbleWatch", "PebbleProtocol", "BluetoothHost", "BluetoothCryptography",
+                "Control", "PebbleWatch", "PebblePhone", "PebbleProtocol", "BluetoothHost", "BluetoothCryptography",
                 "BluetoothHCI", "ByteCoding", "SeededRandomness", "CZlib",
             ],
             swiftSettings: strict

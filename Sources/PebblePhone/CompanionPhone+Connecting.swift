@@ -23,10 +23,14 @@ extension CompanionPhone {
         switch event {
         case .ready:
             emit(.ready)
-            if case .idle = activity, !isLeaving { startScanning(at: now) }
-        case .restarting:
+            if case .idle = activity, !isLeaving, configuration.searchesByItself { startScanning(at: now) }
+        case .restarting(let reason):
             // All state of the controller is forgotten; `ready` starts again.
             activity = .idle
+            emit(.controllerLost("\(reason); it is started again"))
+        case .controllerLost:
+            activity = .idle
+            emit(.controllerLost("it is out of reach"))
         case .failed(let failure):
             emit(.failed("\(failure)"))
         case .advertisingReport(let report):
@@ -57,7 +61,7 @@ extension CompanionPhone {
     }
 
     mutating func startScanning(at now: Duration) {
-        activity = .scanning(WatchScanner(configuration.watch))
+        activity = .scanning(WatchScanner(selection))
         host.startScanning(
             ScanParameters(interval: configuration.scanInterval, window: configuration.scanWindow),
             at: now
@@ -66,8 +70,18 @@ extension CompanionPhone {
     }
 
     private mutating func heard(_ report: AdvertisingReport, at now: Duration) {
-        guard case .scanning(var scanner) = activity, let address = report.address else { return }
-        scanner.receive(from: address, AdvertisingData(parsing: report.data), rssiDBm: report.rssiDBm, at: now)
+        guard let address = report.address else { return }
+        let data = AdvertisingData(parsing: report.data)
+        if var survey {
+            let before = survey.sightings.count
+            survey.receive(from: address, data, rssiDBm: report.rssiDBm, at: now)
+            self.survey = survey
+            if survey.sightings.count > before, let sighting = survey.sighting(of: address) {
+                emit(.watchHeard(sighting))
+            }
+        }
+        guard case .scanning(var scanner) = activity else { return }
+        scanner.receive(from: address, data, rssiDBm: report.rssiDBm, at: now)
         activity = .scanning(scanner)
         connectToFound(scanner, at: now)
     }

@@ -7,7 +7,7 @@ import PebbleProtocol
 extension PhoneConfiguration {
     /// What the phone can show and take: a number to compare, which its user finds right.
     var security: SecurityManager.Configuration? {
-        guard pairing == .automatic else { return nil }
+        guard pairing != .never else { return nil }
         var security = SecurityManager.Configuration()
         security.ioCapability = .displayYesNo
         security.manInTheMiddleProtection = .requested
@@ -35,6 +35,17 @@ extension CompanionPhone {
             self.link?.security = .settled
             return openTransportIfReady(at: now)
         }
+        guard configuration.pairing == .automatic else {
+            // Until it is told to pair, the phone uses what the watch lets it use.
+            self.link?.security = .settled
+            return openTransportIfReady(at: now)
+        }
+        triggerPairing(at: now)
+    }
+
+    /// Tells the watch that the phone is about to pair, and pairs.
+    mutating func triggerPairing(at now: Duration) {
+        guard let link else { return }
         self.link?.security = .underway
         guard let trigger = link.explorer.watch.characteristic(.uuid128(PebbleAttribute.triggerPairing)) else {
             return pair(at: now)
@@ -50,23 +61,36 @@ extension CompanionPhone {
         do {
             try host.security?.pair(handle, at: now)
         } catch {
-            securityFailed("\(error)", at: now)
+            securityFailed(error.words(at: now), at: now)
         }
     }
 
     mutating func handle(_ event: SecurityEvent, at now: Duration) {
         switch event {
+        case .prompt(let prompt) where configuration.pairing == .whenTold:
+            if case .requestPasskey = prompt.kind {
+                _ = host.security?.answer(prompt.id, with: .reject, at: now)
+            } else {
+                link?.question = prompt
+            }
+            emit(.pairingQuestion(prompt.kind))
         case .prompt(let prompt):
             emit(.pairingPrompt(prompt.kind))
             answer(prompt, at: now)
         case .securityRequested(let connection, _) where connection == link?.handle:
+            guard configuration.pairing == .automatic else { return emit(.pairingWanted) }
             link?.security = .underway
             pair(at: now)
         case .pairingCompleted(let connection, let summary) where connection == link?.handle:
+            link?.question = nil
             emit(.paired(summary))
         case .bonded(_, let bond):
-            // It is kept for as long as the phone runs.
-            host.security?.bondStored(bond.identity)
+            if configuration.pairing == .whenTold {
+                emit(.bonded(bond))
+            } else {
+                // It is kept for as long as the phone runs.
+                host.security?.bondStored(bond.identity)
+            }
         case .pairingFailed(let connection, let failure) where connection == link?.handle:
             securityFailed("\(failure)", at: now)
         case .encryptionFailed(let connection, let status) where connection == link?.handle:
@@ -81,6 +105,7 @@ extension CompanionPhone {
         emit(.securityChanged(security))
         guard security.isEncrypted, link?.security == .underway else { return }
         link?.security = .settled
+        beginTransportAgain(at: now)
         openTransportIfReady(at: now)
     }
 
@@ -98,6 +123,9 @@ extension CompanionPhone {
         guard status == .pinOrKeyMissing, let peer = link?.peer else {
             return securityFailed("the link could not be encrypted: \(status)", at: now)
         }
+        guard configuration.pairing == .automatic else {
+            return securityFailed("the watch has forgotten this phone: pair again", at: now)
+        }
         log(.warning, .smp, "the watch has forgotten this phone; pairing again")
         host.security?.deleteBond(peer)
         link?.security = .notBegun
@@ -105,8 +133,24 @@ extension CompanionPhone {
     }
 
     private mutating func securityFailed(_ reason: String, at now: Duration) {
+        link?.question = nil
         emit(.pairingFailed(reason))
         link?.security = .settled
         openTransportIfReady(at: now)
+    }
+}
+
+extension SecurityRefusal {
+    /// For people.
+    fileprivate func words(at now: Duration) -> String {
+        switch self {
+        case .unknownConnection: "the link is gone"
+        case .wrongRole: "this side of the link cannot begin"
+        case .busy: "a pairing or an encryption goes on"
+        case .timedOut: "a pairing on this link has timed out: connect again first"
+        case .tooSoon(let end): "the last pairing failed; the next may begin in \(end - now)"
+        case .notPairable: "the phone may not be paired with"
+        case .noKey: "there is no key for this watch that is good enough"
+        }
     }
 }

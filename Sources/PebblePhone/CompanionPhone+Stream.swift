@@ -27,7 +27,9 @@ extension CompanionPhone {
         guard link.isExplored, link.security == .settled else { return }
         let service = link.explorer.watch.services.first { $0.uuid == .uuid128(PebbleAttribute.streamService) }
         let psm = service?.characteristics.first { $0.uuid == .uuid128(PebbleAttribute.publishedPSM) }
-        guard let psm else { return giveUp(link.handle, .l2cap, "the watch does not publish its stream", at: now) }
+        guard let psm else {
+            return giveUpOrWait(link.handle, .l2cap, "the watch does not publish its stream", at: now)
+        }
         self.link?.stream = .readingPSM
         run(.read(psm.value), for: .psm, at: now)
     }
@@ -41,7 +43,7 @@ extension CompanionPhone {
             link?.stream = .opening
             _ = try host.channels.open(to: spsm, on: handle, at: now)
         } catch {
-            giveUp(handle, .l2cap, "no channel can be asked for: \(error)", at: now)
+            giveUpOrWait(handle, .l2cap, "no channel can be asked for: \(error)", at: now)
         }
     }
 
@@ -55,6 +57,7 @@ extension CompanionPhone {
             link?.stream = .open(channel.id)
             let session = PhoneSession(of: configuration.version, by: configuration.clock, from: now)
             link?.session = session
+            link?.hadSession = true
             emit(.streamOpened(channel.spsm))
         case .readable(let id) where link?.stream == .open(id):
             var bytes: [UInt8] = []
@@ -62,7 +65,7 @@ extension CompanionPhone {
             link?.session?.receive(bytes[...], at: now)
         case .closed(let id, let closure, _) where id.connection == link?.handle:
             closeSession(reason: "\(closure)", at: now)
-            giveUp(id.connection, .l2cap, "the stream is closed: \(closure)", at: now)
+            giveUpOrWait(id.connection, .l2cap, "the stream is closed: \(closure)", at: now)
         default:
             break
         }

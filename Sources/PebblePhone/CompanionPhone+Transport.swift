@@ -45,6 +45,20 @@ extension CompanionPhone {
         log(.warning, layer, "\(why); disconnecting")
         host.disconnect(connection, reason: .remoteUserTerminatedConnection, at: now)
     }
+
+    /// What the watch refuses a link that is not encrypted may be open to it once the phone is told to pair: then the link
+    /// stays.
+    mutating func giveUpOrWait(_ connection: ConnectionHandle, _ layer: Layer, _ why: String, at now: Duration) {
+        let isEncrypted = host.connection(connection)?.security.isEncrypted == true
+        guard configuration.pairing == .whenTold, configuration.transport != .forward, !isEncrypted,
+            link?.hadSession == false
+        else { return giveUp(connection, layer, why, at: now) }
+        closeTransport(reason: why, at: now)
+        link?.carrier = nil
+        link?.inboundData = nil
+        link?.stream = .notBegun
+        log(.warning, layer, "\(why); there is no session before the phone has paired")
+    }
 }
 
 // MARK: - Opening and closing
@@ -71,11 +85,21 @@ extension CompanionPhone {
         let data = link.explorer.watch.characteristic(.uuid128(PebbleAttribute.reversedData))
         let write = link.explorer.watch.characteristic(.uuid128(PebbleAttribute.reversedDataWrite))
         guard let data, let write, let configuration = data.clientConfiguration else {
-            return giveUp(link.handle, .ppogatt, "the watch does not host PPoGATT", at: now)
+            return giveUpOrWait(link.handle, .ppogatt, "the watch does not host PPoGATT", at: now)
         }
         self.link?.carrier = .write(write.value)
         self.link?.inboundData = data.value
         run(.subscribe(clientConfiguration: configuration, .notifications), for: .transportSubscription, at: now)
+    }
+
+    /// What was begun before the phone was told to pair, and came to nothing, is begun again on the encrypted link: a watch may
+    /// have passed over it without refusing it.
+    mutating func beginTransportAgain(at now: Duration) {
+        guard configuration.pairing == .whenTold, configuration.transport == .reversed, let link, link.session == nil
+        else { return }
+        closeTransport(reason: "the phone has paired", at: now)
+        self.link?.carrier = nil
+        self.link?.inboundData = nil
     }
 
     private mutating func openTransport(
@@ -116,11 +140,12 @@ extension CompanionPhone {
         case (.transportSubscription, .success):
             if let carrier = link?.carrier { openTransport(.reversedV2, carrier, at: now) }
         case (.transportSubscription, .failure(let error)):
-            giveUp(ended.connection, .ppogatt, "the watch refused the subscription to its transport: \(error)", at: now)
+            let reason = "the watch refused the subscription to its transport: \(error)"
+            giveUpOrWait(ended.connection, .ppogatt, reason, at: now)
         case (.psm, .success(.value(let value))):
             receivePSM(value, at: now)
         case (.psm, _):
-            giveUp(ended.connection, .l2cap, "the watch does not say where its stream is", at: now)
+            giveUpOrWait(ended.connection, .l2cap, "the watch does not say where its stream is", at: now)
         case (nil, _):
             break
         }
@@ -189,13 +214,14 @@ extension CompanionPhone {
             case .opened(let opened):
                 let session = PhoneSession(of: configuration.version, by: configuration.clock, from: now)
                 link?.session = session
+                link?.hadSession = true
                 emit(.transportOpened(configuration.transport, opened))
             case .received(let bytes):
                 link?.session?.receive(bytes, at: now)
             case .closed(let reason):
                 closeSession(reason: "\(reason)", at: now)
             case .disconnectRequested(let reason):
-                if let handle = link?.handle { giveUp(handle, .ppogatt, "\(reason)", at: now) }
+                if let handle = link?.handle { giveUpOrWait(handle, .ppogatt, "\(reason)", at: now) }
             case .metaReadRequested, .subscriptionRequested, .failed, .spaceAvailable, .stalled:
                 // These concern a watch only; and space is looked for at every turn.
                 break

@@ -40,6 +40,10 @@ package struct CompanionPhone: HCIHost, Sendable {
     var knownWatch: DiscoveredWatch?
     /// Whether the phone was told to end the connection, and so does not come back.
     var isLeaving = false
+    /// Which watch is looked for.
+    var selection: WatchSelection
+    /// What a survey has heard; nil while there is none.
+    var survey: WatchScanner?
     private var events: Deque<PhoneEvent> = []
 
     /// A phone that has not been started.
@@ -53,6 +57,7 @@ package struct CompanionPhone: HCIHost, Sendable {
         randomness: RandomSource
     ) throws(GATTDatabaseError) {
         self.configuration = configuration
+        selection = configuration.watch
         let layout = try PhoneDatabase(configuration, cryptography)
         transportData = layout.transportData
         var hostConfiguration = LEHost.Configuration(
@@ -64,6 +69,7 @@ package struct CompanionPhone: HCIHost, Sendable {
         host = LEHost(
             configuration: hostConfiguration,
             database: layout.database,
+            bonds: configuration.bonds,
             cryptography: cryptography,
             randomness: randomness
         )
@@ -165,6 +171,12 @@ extension CompanionPhone {
 extension CompanionPhone {
     package mutating func start(at now: Duration) {
         host.start(at: now)
+        settle(at: now)
+    }
+
+    /// The controller is out of reach until the phone is started again.
+    package mutating func controllerLost(at now: Duration) {
+        host.controllerLost(at: now)
         settle(at: now)
     }
 

@@ -1,4 +1,5 @@
 import BluetoothHCI
+import BluetoothHost
 import PebbleProtocol
 
 /// What carries the Pebble Protocol: a GATT service of either side, or a channel of its own.
@@ -26,6 +27,9 @@ package enum PairingPolicy: String, Hashable, Sendable, CaseIterable {
     /// Pairs with a watch that it does not know, saying yes to each question, and encrypts the link to one that it
     /// does. A watch that refuses is used without.
     case automatic
+    /// Pairs when it is told to, and leaves the questions and the new bond to its owner. A link to a watch that it knows is
+    /// encrypted.
+    case whenTold
     /// Neither pairs nor encrypts.
     case never
 }
@@ -62,10 +66,14 @@ package struct PhoneConfiguration: Sendable {
     package var name = "Cairn Phone"
     /// Its own static random address.
     package var address: DeviceAddress
+    /// The watches that it is paired with, from an earlier run. One identity has one bond: of two, the later counts.
+    package var bonds: [Bond] = []
     /// How the Pebble Protocol is to be carried.
     package var transport = PhoneTransport.forward
-    /// Which watch it is for.
+    /// Which watch it is for, until it is told another.
     package var watch = WatchSelection.any
+    /// Whether it looks for its watch as soon as its controller is ready, or only when it is told to.
+    package var searchesByItself = true
     /// The interval, latency and timeout that it opens connections with.
     package var connectionParameters = PhoneConfiguration.usualConnectionParameters
     /// It listens for a watch, to find it or to connect to it, once in this time...

@@ -9,7 +9,9 @@ extension PhoneEvent: CustomStringConvertible {
         switch self {
         case .ready: "the controller is ready"
         case .failed(let reason): "the controller cannot be used: \(reason)"
+        case .controllerLost(let reason): "the controller is lost: \(reason)"
         case .scanning: "looking for a watch"
+        case .watchHeard(let sighting): "heard \(sighting)"
         case .watchFound(let sighting): "found \(sighting)"
         case .connecting(let watch): "connecting to \(watch)"
         case .connected(let watch): "connected to \(watch)"
@@ -17,6 +19,7 @@ extension PhoneEvent: CustomStringConvertible {
         case .linkParametersChanged(let interval, let latency, let timeout):
             "the link now has an interval of \(interval), a latency of \(latency) and a timeout of \(timeout)"
         case .disconnected(let reason): "disconnected: \(reason)"
+        case .dropped(let watch): "left the link to \(watch) without a word"
         case .mtuAgreed(let mtu): "ATT MTU \(mtu)"
         case .databaseDiscovered(let watch):
             "discovered \(watch.services.count) services, \(watch.attributeCount) attributes"
@@ -24,6 +27,9 @@ extension PhoneEvent: CustomStringConvertible {
         case .connectivity(let status): "\(status)"
         case .batteryLevel(let percent): "battery \(percent) %"
         case .pairingPrompt(let prompt): Self.describe(prompt)
+        case .pairingQuestion(let question): Self.ask(question)
+        case .pairingWanted: "the watch asks to be paired with"
+        case .bonded(let bond): "has keys of \(bond.identity)"
         case .paired(let summary):
             "paired by \(summary.model), with an \(summary.isAuthenticated ? "" : "un")authenticated key"
         case .pairingFailed(let reason): "not paired: \(reason)"
@@ -62,6 +68,16 @@ extension PhoneEvent: CustomStringConvertible {
         case .numericComparison(let value): "asked whether the watch shows \(value): yes"
         case .displayPasskey(let passkey): "to be typed into the watch: \(passkey)"
         case .requestPasskey: "asked for what the watch shows: there is nobody to type it"
+        }
+    }
+
+    /// A passkey is for one person's eyes, and prints as no digits.
+    private static func ask(_ question: PairingPrompt.Kind) -> String {
+        switch question {
+        case .confirmPairing: "is asked whether to pair"
+        case .numericComparison(let value): "is asked whether the watch shows \(value)"
+        case .displayPasskey(let passkey): "shows what is to be typed into the watch: \(passkey)"
+        case .requestPasskey: "is asked for what the watch shows, and has no keys to type it"
         }
     }
 

@@ -10,8 +10,12 @@ package enum PhoneEvent: Sendable {
     case ready
     /// The controller cannot be used; nothing more will happen.
     case failed(String)
+    /// The controller was lost or is started again: there is no link any more, and why.
+    case controllerLost(String)
     /// The phone listens for watches.
     case scanning
+    /// A survey heard a watch for the first time.
+    case watchHeard(WatchSighting)
     /// A watch that is wanted was heard.
     case watchFound(WatchSighting)
     /// The phone tries to connect.
@@ -24,6 +28,8 @@ package enum PhoneEvent: Sendable {
     case linkParametersChanged(ConnectionInterval, latency: UInt16, SupervisionTimeout)
     /// The link is gone.
     case disconnected(reason: HCIStatus)
+    /// The link was left without a word: the watch finds out when it has heard nothing for the supervision timeout.
+    case dropped(LEAddress)
 
     // MARK: Getting to know the watch
 
@@ -39,6 +45,12 @@ package enum PhoneEvent: Sendable {
     case batteryLevel(UInt8)
     /// The user is shown a number, or asked something; the phone answers for them.
     case pairingPrompt(PairingPrompt.Kind)
+    /// The user is shown a number, or asked something, and the phone waits for the owner's answer.
+    case pairingQuestion(PairingPrompt.Kind)
+    /// The watch asks to be paired with, and the phone waits to be told.
+    case pairingWanted
+    /// A bond for the owner to store; `CompanionPhone.bondStored(_:)` follows.
+    case bonded(Bond)
     /// The watch and the phone are paired.
     case paired(PairingSummary)
     /// They are not, or the link cannot be encrypted; the watch is used as far as it lets itself be.

@@ -207,24 +207,3 @@ extension PhoneSession {
         }
     }
 }
-
-/// Why a command was refused.
-package enum PhoneCommandError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// There is no session.
-    case noSession
-    /// There is no connection.
-    case notConnected
-    /// Too much is under way already.
-    case queueFull
-    /// The message does not fit into the Pebble Protocol.
-    case messageTooLong
-
-    package var description: String {
-        switch self {
-        case .noSession: "there is no session with a watch"
-        case .notConnected: "there is no connection to a watch"
-        case .queueFull: "too much is under way already"
-        case .messageTooLong: "the message is longer than \(PebbleMessage.maximumPayloadLength) bytes"
-        }
-    }
-}

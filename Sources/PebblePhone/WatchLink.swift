@@ -35,6 +35,8 @@ struct WatchLink: Sendable {
     /// Whether the explorer has been through with the watch.
     var isExplored = false
     var security = Security.notBegun
+    /// What the owner is asked about the pairing.
+    var question: PairingPrompt?
     /// Under way; there are two at most.
     var procedures: [GATTProcedureID: Purpose] = [:]
     /// Reversed: where the watch notifies packets, once it is subscribed to.
@@ -43,6 +45,8 @@ struct WatchLink: Sendable {
     var transport: PPoGATTLink?
     var stream = Stream.notBegun
     var session: PhoneSession?
+    /// Whether there was ever a session on this link.
+    var hadSession = false
     /// The packet that goes next, if the GATT layer had no room for it; else storage for one.
     var packet: [UInt8] = []
     var hasUnsentPacket = false

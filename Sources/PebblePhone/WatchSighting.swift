@@ -122,6 +122,19 @@ struct WatchScanner: Sendable {
         candidates[address] = candidate
     }
 
+    /// Every watch that was heard, the strongest first; the address decides among equals.
+    var sightings: [WatchSighting] {
+        candidates.values.map(\.sighting)
+            .sorted {
+                let strengths = ($0.rssiDBm ?? .min, $1.rssiDBm ?? .min)
+                return strengths.0 == strengths.1
+                    ? $0.address.address.value < $1.address.address.value : strengths.0 > strengths.1
+            }
+    }
+
+    /// What was heard of one watch; nil if it was not.
+    func sighting(of address: LEAddress) -> WatchSighting? { candidates[address]?.sighting }
+
     /// When a watch is taken without its scan response.
     var nextDeadline: Duration? { wanted.map(\.patienceEnds).min() }
 

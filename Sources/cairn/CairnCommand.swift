@@ -22,7 +22,11 @@ struct CairnCommand: ParsableCommand {
 
               cairn run --controller virtual --air-port 6402
 
-            See how it is doing, and do to it what a person would:
+            Be the phone as well, so that a script has both ends:
+
+              cairn phone --help
+
+            See how the watch is doing, and do to it what a person would:
 
               cairn status --state ~/.cairn
               cairn pair --state ~/.cairn
@@ -31,13 +35,13 @@ struct CairnCommand: ParsableCommand {
 
             Every command ends with status 0 when it was asked to end, and otherwise with one that says why: 64 for a wrong \
             command line, 69 for something that is not there, 70 for a demonstration that failed, 73 for a file that cannot \
-            be created, 74 for a connection or a file that failed half-way, 75 for something that the watch refused, 77 for something that this user may not do, \
+            be created, 74 for a connection or a file that failed half-way, 75 for something that the watch or the phone refused, 77 for something that this user may not do, \
             78 for a wrong board file or environment, 141 when nothing reads its output any more.
             """,
         version: cairnVersion,
         subcommands: [
             RunCommand.self, DemoCommand.self, PersonalitiesCommand.self, ConfigCommand.self, AdaptersCommand.self,
-            AirCommand.self, VocabularyCommand.self,
+            AirCommand.self, PhoneTool.self, VocabularyCommand.self,
         ],
         groupedSubcommands: [
             CommandGroup(

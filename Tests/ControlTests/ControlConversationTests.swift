@@ -51,7 +51,7 @@ import Testing
             case .backup: return [ControlAnswer(failure: .nothingIsKept, "there is no store here")]
             case .backupPart(let offset): return [ControlAnswer(backupPart: [UInt8(clamping: offset)])]
             case .events(let sequence):
-                let line = ControlAnswer.events(after: sequence, from: history, at: now)
+                let line = ControlAnswer.events(after: sequence, from: history.events, at: now)
                 return ControlAnswer(parsing: line.split(separator: UInt8(ascii: "\n"))[0]).map { [$0] } ?? []
             case .packets:
                 conversation.sendPackets()

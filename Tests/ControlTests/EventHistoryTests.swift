@@ -53,11 +53,11 @@ import Testing
         _ = history.record(.pairable(true), text: "", at: .zero)
         _ = history.record(.buttonPressed(.up, .short), text: "", at: .zero)
         _ = history.record(.buttonPressed(.down, .short), text: "", at: .zero)
-        #expect(history.first(.button, after: 0)?.sequence == 2)
-        #expect(history.first(.button, after: 2)?.sequence == 3)
-        #expect(history.first(.button, after: 3) == nil && history.first(.paired, after: 0) == nil)
+        #expect(history.events.first(.button, after: 0)?.sequence == 2)
+        #expect(history.events.first(.button, after: 2)?.sequence == 3)
+        #expect(history.events.first(.button, after: 3) == nil && history.events.first(.paired, after: 0) == nil)
         // Of one that is not among the last events, the last of its name is still known.
         for _ in 0..<600 { _ = history.record(.buttonPressed(.back, .short), text: "", at: .zero) }
-        #expect(history.first(.pairable, after: 0)?.sequence == 1)
+        #expect(history.events.first(.pairable, after: 0)?.sequence == 1)
     }
 }

@@ -253,7 +253,7 @@ class Sandbox:
         if re.search(r"\bcairn (run|demo)\b", text) and not is_background:
             # A watch in a terminal ends before the next can have its ports and files.
             self.end()
-        if re.search(r"\bcairn (run|air|events)\b", text) and "--until" not in text and "--help" not in text:
+        if re.search(r"\bcairn (phone )?(run|air|events)\b", text) and "--until" not in text and "--help" not in text:
             return self.start(text)
         result = subprocess.run(
             ["bash", "-c", text], cwd=self.home, env=self.environment(), capture_output=True, text=True, timeout=120
@@ -269,7 +269,7 @@ class Sandbox:
             )
         self.running.append((text, process, log))
         end = time.monotonic() + 60
-        wanted = {"run": b"phones can find the watch", "air": b"other hosts at", "events": b""}
+        wanted = {"phone run": b"takes commands at", "run": b"phones can find the watch", "air": b"other hosts at", "events": b""}
         word = next(word for word in wanted if f" {word}" in text)
         while wanted[word] not in log.read_bytes():
             if process.poll() is not None or time.monotonic() > end:

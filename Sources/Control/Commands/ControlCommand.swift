@@ -4,43 +4,17 @@ import Foundation
 ///
 /// Everything else that there is about a command comes from here: how a line is read and refused, its schema, its row in the
 /// reference, and its subcommand of `cairn`, if it wants one. `ControlCommands.all` lists the commands.
-package protocol ControlCommand: ControlObject {
-    /// What the answer has when it was carried out.
-    associatedtype Answer: ControlObject = ControlAnswers.Done
-
-    /// Its `command` on the wire, and the name of its subcommand.
-    static var name: String { get }
-
-    /// What it does, in one sentence.
-    static var help: String { get }
-
-    /// More about it, for `cairn help` and the reference; empty for nothing more.
-    static var discussion: String { get }
-
+package protocol ControlCommand: NamedCommand {
     /// Where `cairn help` lists the subcommand that is made of this declaration alone; nil for a command without one, or with
     /// one of its own. Only a command with at most one field can have it, and that field is required.
     static var subcommandGroup: ControlSubcommandGroup? { get }
 
-    /// Whether its answer has the number of the last event before it.
-    static var isNumbered: Bool { get }
-
     /// What the watch is asked for.
     func request() throws(ControlRequest.Invalid) -> ControlRequest
-
-    /// What its subcommand prints; nil for nothing.
-    static func words(for answer: Answer) -> String?
 }
 
 extension ControlCommand {
-    package static var discussion: String { "" }
     package static var subcommandGroup: ControlSubcommandGroup? { nil }
-    package static var isNumbered: Bool { true }
-    package static func words(for answer: Answer) -> String? { nil }
-
-    /// The request as a line.
-    package var line: [UInt8] {
-        JSONLine.bytes(values.merging(["command": .text(Self.name)]) { $1 })
-    }
 
     /// Reads what a person typed.
     /// - Parameter words: the values by the names of their fields.

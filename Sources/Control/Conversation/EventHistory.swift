@@ -1,26 +1,21 @@
 import PebbleProtocol
 import PebbleWatch
 
-/// What has happened since the watch was started: everything is numbered and counted, the newest events are kept, and of each
-/// name the last. So a program that asks late misses nothing that it waits for.
-package struct EventHistory: Sendable {
+/// What has happened since a watch or a phone was started: everything is numbered and counted, the newest events are kept, and
+/// of each name the last. So a program that asks late misses nothing that it waits for.
+package struct NamedEventHistory<Name: ControlEventNaming>: Sendable {
     /// How many events are kept at most.
-    static let eventLimit = 512
+    static var eventLimit: Int { 512 }
     /// How many bytes they take at most, roughly.
-    static let byteLimit = 128 * 1024
-
-    /// How many AppMessages of each direction are kept at most.
-    static let messageLimit = 256
+    static var byteLimit: Int { 128 * 1024 }
 
     /// The number of the last event; 0 before the first.
     package private(set) var last: UInt64 = 0
-    private var counts: [ControlEventName: Int] = [:]
-    private var recent = BoundedHistory<ControlEvent>(count: eventLimit, bytes: byteLimit)
-    private var received = BoundedHistory<ControlMessage>(count: messageLimit, bytes: byteLimit)
-    private var sent = BoundedHistory<ControlMessage>(count: messageLimit, bytes: byteLimit)
-    private var lastOfName: [ControlEventName: ControlEvent] = [:]
+    private var counts: [Name: Int] = [:]
+    private var recent = BoundedHistory<NamedControlEvent<Name>>(count: eventLimit, bytes: byteLimit)
+    private var lastOfName: [Name: NamedControlEvent<Name>] = [:]
 
-    /// A watch on which nothing has happened.
+    /// A watch or a phone on which nothing has happened.
     package init() {}
 
     /// How often each event has happened that has.
@@ -29,38 +24,69 @@ package struct EventHistory: Sendable {
     }
 
     /// Takes an event in.
-    /// - Returns: the event with its number; nil for what programs are not told.
-    package mutating func record(_ watchEvent: WatchEvent, text: String, at now: Duration) -> ControlEvent? {
-        guard let unnumbered = ControlEvent(watchEvent, text: text, at: now) else { return nil }
+    /// - Returns: the event with its number.
+    package mutating func record(_ unnumbered: NamedControlEvent<Name>) -> NamedControlEvent<Name> {
         last += 1
         let event = unnumbered.numbered(last)
         counts[event.name, default: 0] += 1
         lastOfName[event.name] = event
-        let size = event.size
-        recent.append(event, size: size)
-        keepMessage(watchEvent, as: event, size: size)
+        recent.append(event, size: event.size)
         return event
     }
 
-    /// Keeps an AppMessage, so that other events do not push it out.
-    private mutating func keepMessage(_ watchEvent: WatchEvent, as event: ControlEvent, size: Int) {
-        func message(
-            _ app: PebbleUUID,
-            _ dictionary: AppMessageDictionary,
-            _ result: AppMessageResult
-        ) -> ControlMessage {
-            ControlMessage(
-                sequence: event.sequence,
-                at: event.at,
-                message: ControlEvents.AppMessageSent(message: .init(app, dictionary), result: "\(result)")
-            )
-        }
+    /// The first event of a name that is kept, after a number; nil if there is none.
+    package func first(_ name: Name, after sequence: UInt64) -> NamedControlEvent<Name>? {
+        if let event = recent.all.first(where: { $0.name == name && $0.sequence > sequence }) { return event }
+        guard let event = lastOfName[name], event.sequence > sequence else { return nil }
+        return event
+    }
+
+    /// The lines of all kept events after a number, in their order; the number of those not kept any more comes first.
+    package func lines(after sequence: UInt64, at now: Duration) -> [UInt8] {
+        var events = recent.all.filter { $0.sequence > sequence }
+        let oldest = events.first?.sequence ?? last + 1
+        let older = lastOfName.values.filter { $0.sequence > sequence && $0.sequence < oldest }
+        events = older.sorted { $0.sequence < $1.sequence } + events
+        let missing = last - min(last, sequence) - UInt64(events.count)
+        let notice = missing > 0 ? NamedControlEvent<Name>.lost(missing, at: now).line : []
+        return notice + events.flatMap(\.line)
+    }
+}
+
+/// What has happened to a watch: its events, and beside them the AppMessages of both directions, so that other events do not
+/// push them out.
+package struct EventHistory: Sendable {
+    /// How many AppMessages of each direction are kept at most.
+    static let messageLimit = 256
+
+    /// The events.
+    package private(set) var events = NamedEventHistory<ControlEventName>()
+    private var received = messages
+    private var sent = messages
+
+    private static var messages: BoundedHistory<ControlMessage> {
+        BoundedHistory(count: messageLimit, bytes: NamedEventHistory<ControlEventName>.byteLimit)
+    }
+
+    /// A watch on which nothing has happened.
+    package init() {}
+
+    /// The number of the last event; 0 before the first.
+    package var last: UInt64 { events.last }
+
+    /// Takes an event in.
+    /// - Returns: the event with its number; nil for what programs are not told.
+    package mutating func record(_ watchEvent: WatchEvent, text: String, at now: Duration) -> ControlEvent? {
+        guard let unnumbered = ControlEvent(watchEvent, text: text, at: now) else { return nil }
+        let event = events.record(unnumbered)
         switch watchEvent {
-        case .appMessageReceived(let app, let dictionary): received.append(message(app, dictionary, .ok), size: size)
+        case .appMessageReceived(let app, let dictionary):
+            received.append(ControlMessage(event, app, dictionary, .ok), size: event.size)
         case .appMessageSent(let app, let dictionary, let result):
-            sent.append(message(app, dictionary, result), size: size)
+            sent.append(ControlMessage(event, app, dictionary, result), size: event.size)
         default: break
         }
+        return event
     }
 
     /// The AppMessages of one direction that are kept, oldest first.
@@ -75,23 +101,21 @@ package struct EventHistory: Sendable {
         let kept = direction == .received ? received.all : sent.all
         return kept.filter { $0.sequence > sequence && (app == nil || $0.message.message.app == app) }
     }
+}
 
-    /// The first event of a name that is kept, after a number; nil if there is none.
-    package func first(_ name: ControlEventName, after sequence: UInt64) -> ControlEvent? {
-        if let event = recent.all.first(where: { $0.name == name && $0.sequence > sequence }) { return event }
-        guard let event = lastOfName[name], event.sequence > sequence else { return nil }
-        return event
-    }
-
-    /// The lines of all kept events after a number, in their order; the number of those not kept any more comes first.
-    package func lines(after sequence: UInt64, at now: Duration) -> [UInt8] {
-        var events = recent.all.filter { $0.sequence > sequence }
-        let oldest = events.first?.sequence ?? last + 1
-        let older = lastOfName.values.filter { $0.sequence > sequence && $0.sequence < oldest }
-        events = older.sorted { $0.sequence < $1.sequence } + events
-        let missing = last - min(last, sequence) - UInt64(events.count)
-        let notice = missing > 0 ? ControlEvent.lost(missing, at: now).line : []
-        return notice + events.flatMap(\.line)
+extension ControlMessage {
+    /// The AppMessage that an event tells of.
+    fileprivate init(
+        _ event: ControlEvent,
+        _ app: PebbleUUID,
+        _ dictionary: AppMessageDictionary,
+        _ result: AppMessageResult
+    ) {
+        self.init(
+            sequence: event.sequence,
+            at: event.at,
+            message: ControlEvents.AppMessageSent(message: .init(app, dictionary), result: "\(result)")
+        )
     }
 }
 
@@ -131,7 +155,7 @@ private struct BoundedHistory<Element: Sendable>: Sendable {
     }
 }
 
-extension ControlEvent {
+extension NamedControlEvent {
     /// Roughly how many bytes it takes.
     fileprivate var size: Int { 64 + text.utf8.count + fields.reduce(0) { $0 + $1.key.utf8.count + $1.value.size } }
 }

@@ -1,42 +1,35 @@
 import Foundation
 import PebbleWatch
 
-/// Something that happened on the watch, as programs are told: one JSON object on one line, whose `event` says what.
-package struct ControlEvent: Encodable, Sendable {
+/// Something that happened, as programs are told: one JSON object on one line, whose `event` says what.
+package struct NamedControlEvent<Name: ControlEventNaming>: Encodable, Sendable {
     /// What happened.
-    package let name: ControlEventName
-    /// Counts the events of a watch from 1 on; 0 for `lost`, which only concerns one program.
+    package let name: Name
+    /// Counts the events from 1 on; 0 for `lost`, which only concerns one program.
     package private(set) var sequence: UInt64 = 0
-    /// When: seconds since the watch was started.
+    /// When: seconds since the watch or the phone was started.
     package let at: Double
     /// The same in words.
     package let text: String
     /// The same as values: everything that the words say.
     package let fields: [String: ControlValue]
 
-    init(_ event: ControlEventFields, _ text: String, at now: Duration) {
-        name = event.name
+    init(_ name: Name, _ values: [String: ControlValue], _ text: String, at now: Duration) {
+        self.name = name
         self.text = text
-        fields = event.values
+        fields = values
         at = now.inSeconds
     }
 
-    /// The event for programs; nil for what only matters to a person who looks for a fault.
-    /// - Parameter text: the event in words.
-    package init?(_ event: WatchEvent, text: String, at now: Duration) {
-        guard let fields = event.control(at: now) else { return nil }
-        self.init(fields, text, at: now)
-    }
-
     /// That events were lost, because the program did not read them.
-    static func lost(_ count: UInt64, at now: Duration) -> ControlEvent {
+    static func lost(_ count: UInt64, at now: Duration) -> Self {
         let text = count == 1 ? "1 event was lost" : "\(count) events were lost"
-        let fields = ControlEventFields(.lost, ControlEvents.Count(count: Int(clamping: count)))
-        return ControlEvent(fields, text + ": not read in time", at: now)
+        let values = ControlEvents.Count(count: Int(clamping: count)).values
+        return Self(.lost, values, text + ": not read in time", at: now)
     }
 
     /// The event with its number.
-    func numbered(_ sequence: UInt64) -> ControlEvent {
+    func numbered(_ sequence: UInt64) -> Self {
         var event = self
         event.sequence = sequence
         return event
@@ -56,6 +49,18 @@ package struct ControlEvent: Encodable, Sendable {
     }
 
     package func encode(to encoder: any Encoder) throws { try values.encode(to: encoder) }
+}
+
+/// Something that happened on the watch.
+package typealias ControlEvent = NamedControlEvent<ControlEventName>
+
+extension ControlEvent {
+    /// The event for programs; nil for what only matters to a person who looks for a fault.
+    /// - Parameter text: the event in words.
+    package init?(_ event: WatchEvent, text: String, at now: Duration) {
+        guard let fields = event.control(at: now) else { return nil }
+        self.init(fields.name, fields.values, text, at: now)
+    }
 }
 
 /// An event's name, and what it has beside its number, time and text.

@@ -1,5 +1,5 @@
 /// What happened, by name: the vocabulary of `cairn events`, `cairn wait` and the control socket.
-package enum ControlEventName: String, CaseIterable, Sendable {
+package enum ControlEventName: String, ControlEventNaming {
     // The controller and the air.
     case started, failed, advertising
     case controllerRestarting = "controller-restarting"
@@ -42,6 +42,8 @@ package enum ControlEventName: String, CaseIterable, Sendable {
     case button, sensed
     /// Events that the program did not take in time.
     case lost
+
+    package static let speaker = "the watch"
 
     /// What the event has beside its name, number, time and text, and what it says.
     var declaration: ControlEventDeclaration {

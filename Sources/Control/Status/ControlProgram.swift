@@ -70,6 +70,6 @@ extension ControlStatus {
         uptimeSeconds = now.inSeconds
         ports = program.ports
         paths = program.paths
-        events = Events(last: history.last, counts: history.countsByName)
+        events = Events(last: history.last, counts: history.events.countsByName)
     }
 }

@@ -151,7 +151,7 @@ extension PairingPrompt.Kind {
     }
 }
 
-extension ControlStatus {
+extension ControlObject {
     /// As one line of JSON.
     package var json: String { String(decoding: JSONLine.bytes(self).dropLast(), as: UTF8.self) }
 }

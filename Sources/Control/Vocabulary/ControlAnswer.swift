@@ -24,8 +24,11 @@ package struct ControlAnswer: Sendable, Equatable {
     }
 
     /// It was not done.
-    package init(failure code: ControlFailureCode, _ message: String) {
-        error = ControlFailure(code, message)
+    package init(failure code: ControlFailureCode, _ message: String) { self.init(ControlFailure(code, message)) }
+
+    /// It was not done, in the words of any vocabulary.
+    init(_ failure: ControlFailure) {
+        error = failure
         sequence = nil
         values = [:]
     }
@@ -131,7 +134,7 @@ extension ControlAnswer {
         after sequence: UInt64?,
         from history: EventHistory
     ) {
-        if let failure = Self.refusal(of: sequence, from: history) {
+        if let failure = Self.refusal(of: sequence, from: history.events) {
             self = failure
         } else {
             let messages = history.messages(direction, app: app.map { "\($0)" }, after: sequence ?? 0)
@@ -166,17 +169,24 @@ extension ControlAnswer {
 
     /// The lines to a program that asked for events.
     /// - Parameter sequence: those after it are wanted that have happened; nil for none.
-    package static func events(after sequence: UInt64?, from history: EventHistory, at now: Duration) -> [UInt8] {
+    package static func events<Name>(
+        after sequence: UInt64?,
+        from history: NamedEventHistory<Name>,
+        at now: Duration
+    ) -> [UInt8] {
         let done = ControlAnswer(ControlAnswers.Done()).line
         guard let sequence else { return done }
         return refusal(of: sequence, from: history)?.line ?? done + history.lines(after: sequence, at: now)
     }
 
     /// Why a number is none that a program can have heard of; nil if it is one.
-    package static func refusal(of sequence: UInt64?, from history: EventHistory) -> ControlAnswer? {
+    package static func refusal<Name>(
+        of sequence: UInt64?,
+        from history: NamedEventHistory<Name>
+    ) -> ControlAnswer? {
         guard let sequence, sequence > history.last else { return nil }
         let message =
-            "no event has the number \(sequence) yet: the last one is \(history.last), since the watch was started"
+            "no event has the number \(sequence) yet: the last one is \(history.last), since \(Name.speaker) was started"
         return ControlAnswer(failure: .unknownSequence, message)
     }
 }

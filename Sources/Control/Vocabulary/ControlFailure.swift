@@ -7,6 +7,12 @@ package struct ControlFailure: Codable, Sendable, Equatable {
     /// For people.
     package let message: String
 
+    /// A failure of any vocabulary.
+    init(named code: String, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+
     init(_ code: ControlFailureCode, _ message: String) {
         self.code = code.rawValue
         self.message = message
@@ -15,16 +21,19 @@ package struct ControlFailure: Codable, Sendable, Equatable {
     /// The code; nil for one that only a newer watch knows.
     package var kind: ControlFailureCode? { ControlFailureCode(rawValue: code) }
 
-    static let schema = ControlSchema([
-        "type": "object",
-        "properties": .object([
-            "code": .object([
-                "enum": .list(ControlFailureCode.allCases.map { .text($0.rawValue) }),
-                "description": "for programs: a name that does not change",
-            ]), "message": .object(["type": "string", "description": "for people"]),
-        ]), "required": .list(["code", "message"]),
-        "additionalProperties": .flag(false),
-    ])
+    /// - Parameter codes: what `code` can be.
+    static func schema(_ codes: [String]) -> ControlSchema {
+        [
+            "type": "object",
+            "properties": .object([
+                "code": .object([
+                    "enum": .list(codes.map { .text($0) }),
+                    "description": "for programs: a name that does not change",
+                ]), "message": .object(["type": "string", "description": "for people"]),
+            ]), "required": .list(["code", "message"]),
+            "additionalProperties": .flag(false),
+        ]
+    }
 }
 
 /// What failures are called.

@@ -1,44 +1,46 @@
 /// The commands, events and failures as tables: `Docs/control-reference.md`.
 package enum ControlReference {
     /// The page, with its last line's end.
-    package static var text: String {
-        var lines = [
-            "# Control: the reference", "",
-            "Made by `cairn control reference` from the declarations in `Sources/Control`; do not edit it.",
-            "[control.md](control.md) says how to use it, and [control.schema.json](control.schema.json) says the same to",
-            "programs. A field in brackets may be left out.", "", "## Commands", "",
-            "| `command` | does | fields | in the answer |", "|---|---|---|---|",
+    package static var text: String { text(of: .watch) }
+
+    /// The page of a vocabulary, with its last line's end.
+    package static func text(of vocabulary: ControlVocabulary) -> String {
+        var lines = vocabulary.preface
+        lines += [
+            "", "## Commands", "", "| `command` | does | fields | in the answer |", "|---|---|---|---|",
         ]
-        lines += ControlCommands.all.map { row(of: $0) }
+        lines += vocabulary.commands.map { row(of: $0) }
         lines += [
             "", "## Events", "",
-            "Each has `event`, `sequence`, `at` in seconds since the watch was started, and `text`; `lost` has no `sequence`.",
+            "Each has `event`, `sequence`, `at` in seconds since \(vocabulary.speaker) was started, and `text`; `lost` has no "
+                + "`sequence`.",
             "", "| `event` | says | fields |", "|---|---|---|",
         ]
-        for name in ControlEventName.allCases {
-            let help = name.declaration.help
-            switch name.declaration.fields {
-            case .fields(let type): lines.append(row(["`\(name.rawValue)`", help, list(type.fields)]))
+        for event in vocabulary.events {
+            let help = event.declaration.help
+            switch event.declaration.fields {
+            case .fields(let type): lines.append(row(["`\(event.name)`", help, list(type.fields)]))
             case .variants(let variants):
-                lines.append(row(["`\(name.rawValue)`", help, "`name`: one of the next rows"]))
+                lines.append(row(["`\(event.name)`", help, "`name`: one of the next rows"]))
                 lines += variants.map { variant in
-                    row(["`\(name.rawValue)`: `\(variant.name)`", "", list(variant.fields.fields)])
+                    row(["`\(event.name)`: `\(variant.name)`", "", list(variant.fields.fields)])
                 }
             }
         }
-        lines += [
-            "", "## Packets", "",
-            "After `packets` a line has the one field `packet`, an object with these fields:", "",
-            "| `packet` | fields |", "|---|---|",
-            row(["an HCI packet", list(ControlPacket.fields)]),
-            row(["packets that were lost", list(ControlLostPackets.fields)]),
-        ]
+        if !vocabulary.packets.isEmpty {
+            lines += [
+                "", "## Packets", "",
+                "After `packets` a line has the one field `packet`, an object with these fields:", "",
+                "| `packet` | fields |", "|---|---|",
+            ]
+            lines += vocabulary.packets.map { row([$0.words, list($0.fields.fields)]) }
+        }
         lines += ["", "## Failures", "", "The `code` of an `error` is one of these:", ""]
-        lines += ControlFailureCode.allCases.map { "- `\($0.rawValue)`" }
+        lines += vocabulary.failures.map { "- `\($0)`" }
         return lines.joined(separator: "\n") + "\n"
     }
 
-    private static func row<Command: ControlCommand>(of command: Command.Type) -> String {
+    private static func row<Command: NamedCommand>(of command: Command.Type) -> String {
         row(["`\(Command.name)`", Command.wholeHelp, list(Command.fields), list(Command.Answer.fields)])
     }
 

@@ -5,11 +5,42 @@ import LinuxBluetooth
 import PebbleWatch
 import PrivateFiles
 
-/// Where a running watch takes commands.
+/// Where a running watch, or a running phone, takes commands.
 public struct ControlAddress: Sendable {
+    /// What takes commands there.
+    enum Listener: String, Sendable {
+        case watch, phone
+
+        /// How a person starts one.
+        fileprivate var advice: String {
+            switch self {
+            case .watch: "start one with cairn run, or name the one that runs with --state or --control"
+            case .phone: "start one with cairn phone run, or name the one that runs with --state or --control"
+            }
+        }
+
+        /// Who may give it commands.
+        fileprivate var rule: String {
+            switch self {
+            case .watch:
+                "only the user who started it may give them, and with --control-access group whoever is in its group"
+            case .phone: "only the user who started it may give them"
+            }
+        }
+
+        /// What tells how it is doing.
+        var statusCommand: String {
+            switch self {
+            case .watch: "cairn status"
+            case .phone: "cairn phone status"
+            }
+        }
+    }
+
     let path: String
     /// How the person named it, for errors.
     private let origin: String
+    let listener: Listener
 
     /// The socket's name within the state directory.
     static let fileName = "control.sock"
@@ -27,12 +58,31 @@ public struct ControlAddress: Sendable {
     public init(stateDirectory: String) {
         path = Self.path(in: stateDirectory)
         origin = "with the state directory \(stateDirectory)"
+        listener = .watch
+    }
+
+    /// The socket of a phone in a directory that was made for its state.
+    public static func phonePath(in directory: String) -> String { directory + "/phone.sock" }
+
+    /// The socket of the phone that was started with this state directory.
+    public init(phoneStateDirectory directory: String) {
+        path = Self.phonePath(in: directory)
+        origin = "with the state directory \(directory)"
+        listener = .phone
+    }
+
+    /// A phone's socket by its path.
+    public init(phonePath path: String) {
+        self.path = path
+        origin = "at \(path)"
+        listener = .phone
     }
 
     /// A socket by its path.
     public init(path: String) {
         self.path = path
         origin = "at \(path)"
+        listener = .watch
     }
 
     /// Whether what answers is this user's or root's, or is in a directory where no other user could have put it.
@@ -46,36 +96,35 @@ public struct ControlAddress: Sendable {
         case ENOENT, ECONNREFUSED, ENOTDIR:
             ProgramError(
                 .unavailable,
-                "no watch runs \(origin)",
-                advice: "start one with cairn run, or name the one that runs with --state or --control"
+                "no \(listener) runs \(origin)",
+                advice: listener.advice
             )
         case EACCES:
             ProgramError(
                 .notPermitted,
-                "the watch \(origin) does not take your commands",
-                advice:
-                    "only the user who started it may give them, and with --control-access group whoever is in its group"
+                "the \(listener) \(origin) does not take your commands",
+                advice: listener.rule
             )
         default:
             ProgramError(
                 .unavailable,
-                "cannot reach the watch \(origin): \(error)",
+                "cannot reach the \(listener) \(origin): \(error)",
                 advice: "see whether it still runs"
             )
         }
     }
 }
 
-/// A program's side of the control socket: it asks and waits.
+/// A program's side of the control socket of a watch or a phone: it asks and waits.
 public struct ControlClient: ~Copyable {
-    /// How long a watch that runs may take for an answer.
-    private static let patience: Duration = .seconds(10)
+    /// How long a watch that runs may take for an answer, and a phone beyond the time that a command has.
+    public static let patience: Duration = .seconds(10)
 
     private let address: ControlAddress
     private let connection: UnixConnection
     private var inbound: [UInt8]
 
-    /// Connects to a running watch.
+    /// Connects to a running watch, or a running phone.
     public init(_ address: ControlAddress) throws(ProgramError) {
         // Swift 6.2 destroys twice what is initialized before a `catch` throws on: nothing is.
         let connection: UnixConnection
@@ -88,7 +137,7 @@ public struct ControlClient: ~Copyable {
             throw ProgramError(
                 .notPermitted,
                 "what answers at \(address.path) belongs to another user, who may have put it there for you",
-                advice: "name the watch that you mean with --state or --control"
+                advice: "name the \(address.listener) that you mean with --state or --control"
             )
         }
         self.address = address
@@ -97,47 +146,54 @@ public struct ControlClient: ~Copyable {
     }
 
     /// Gives a command, and returns the answer to it.
-    /// - Throws: also when the watch refused.
-    package mutating func ask<Command: ControlCommand>(
-        _ command: Command
+    /// - Parameter patience: how long the answer may take.
+    /// - Throws: also when it was refused.
+    package mutating func ask<Command: NamedCommand>(
+        _ command: Command,
+        within patience: Duration = patience
     ) throws(ProgramError) -> ControlReply<Command.Answer> {
-        let answer = try askForLine(command.line).answer
-        if let failure = answer.error {
-            throw ProgramError(.refused, failure.message, advice: failure.kind.advice)
-        }
+        let answer = try askForLine(command.line, within: patience).answer
+        try throwRefusal(answer)
         do {
             return try ControlReply(answer)
         } catch {
             throw ProgramError(
                 .inputOutput,
-                "the watch answered “\(Command.name)” with something else",
-                advice: "use the same version of cairn for the watch and for this command"
+                "the \(address.listener) answered “\(Command.name)” with something else",
+                advice: "use the same version of cairn for the \(address.listener) and for this command"
             )
         }
     }
 
-    /// Sends a request, a JSON object, and returns the answer as the watch wrote it.
-    /// - Throws: also when the watch refused.
-    public mutating func answerLine(to request: String) throws(ProgramError) -> String {
-        let (answer, line) = try askForLine(Array(request.utf8) + [UInt8(ascii: "\n")])
-        if let failure = answer.error {
-            throw ProgramError(.refused, failure.message, advice: failure.kind.advice)
-        }
+    /// Sends a request, a JSON object, and returns the answer as it was written.
+    /// - Parameter patience: how long the answer may take.
+    /// - Throws: also when it was refused.
+    public mutating func answerLine(
+        to request: String,
+        within patience: Duration = patience
+    ) throws(ProgramError) -> String {
+        let (answer, line) = try askForLine(Array(request.utf8) + [UInt8(ascii: "\n")], within: patience)
+        try throwRefusal(answer)
         return String(decoding: line, as: UTF8.self)
     }
 
-    /// Gives a command, and returns what the watch says to it, a refusal as well.
-    /// - Parameter patience: how long the watch may take beyond what it usually may.
+    /// Gives a command, and returns what is said to it, a refusal as well.
+    /// - Parameter patience: how long the answer may take beyond what it usually may.
     package mutating func answer(
-        to command: some ControlCommand,
+        to command: some NamedCommand,
         after patience: Duration = .zero
     ) throws(ProgramError) -> ControlAnswer {
         try askForLine(command.line, within: Self.patience + patience).answer
     }
 
+    private func throwRefusal(_ answer: ControlAnswer) throws(ProgramError) {
+        guard let failure = answer.error else { return }
+        throw ProgramError(.refused, failure.message, advice: failure.advice(from: address.listener))
+    }
+
     private mutating func askForLine(
         _ request: [UInt8],
-        within patience: Duration = patience
+        within patience: Duration
     ) throws(ProgramError) -> (answer: ControlAnswer, line: [UInt8]) {
         do throws(SystemError) {
             try connection.write(request)
@@ -151,7 +207,12 @@ public struct ControlClient: ~Copyable {
                 guard let answer = ControlAnswer(parsing: line) else { continue }
                 return (answer, line)
             case .nothingYet: throw address.explain(SystemError(code: ETIMEDOUT))
-            case .ended: throw ProgramError(.unavailable, "the watch ended before it answered", advice: "see its log")
+            case .ended:
+                throw ProgramError(
+                    .unavailable,
+                    "the \(address.listener) ended before it answered",
+                    advice: "see its log"
+                )
             }
         }
     }
@@ -185,6 +246,40 @@ public struct ControlClient: ~Copyable {
                 default: throw address.explain(error)
                 }
             }
+        }
+    }
+}
+
+extension ControlFailure {
+    /// What a person can do about it.
+    fileprivate func advice(from listener: ControlAddress.Listener) -> String {
+        switch listener {
+        case .watch: kind.advice
+        case .phone: PhoneControlFailureCode(rawValue: code).advice
+        }
+    }
+}
+
+extension PhoneControlFailureCode? {
+    /// What a person can do about what the phone refused.
+    fileprivate var advice: String {
+        switch self {
+        case .notConnected?: "connect it first: cairn phone connect"
+        case .noSession?:
+            "a watch that insists on pairing opens no session before: cairn phone pair; then cairn phone wait session"
+        case .isConnected?: "cairn phone disconnect ends the link"
+        case .cannotPair?: "start the phone without --no-pairing"
+        case .nothingAsked?: "cairn phone pair asks, if the watch can show a number"
+        case .unknownWatch?: "cairn phone status lists the watches that it is paired with"
+        case .noApp?: "name one with --app"
+        case .badFile?: "name a file that the phone's user may read"
+        case .unknownSequence?:
+            "the number may be from before the phone was started again: see cairn phone status --json"
+        case .busy?: "programs that stay connected, such as cairn phone events, are counted"
+        case .pairingFailed?: "see what the watch says: cairn status, cairn events"
+        case .timedOut?, .ended?, .connectionFailed?: "cairn phone events --since 0 shows what happened"
+        case .badRequest?, .notReady?, .phoneBusy?, .refused?, .tooLong?, .tooMuch?, .cancelled?, nil:
+            "cairn phone status shows how the phone is doing"
         }
     }
 }

@@ -18,7 +18,7 @@ extension ControlProgram {
     }
 
     /// A path that means the same in every working directory.
-    private static func wholePath(_ path: String) -> String {
+    static func wholePath(_ path: String) -> String {
         guard !path.hasPrefix("/"), let directory = getcwd(nil, 0) else { return path }
         defer { free(directory) }
         return String(cString: directory) + "/" + path

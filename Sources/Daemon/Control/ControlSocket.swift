@@ -11,21 +11,12 @@ import WatchStorage
 /// It lives in the loop like everything else. A program that does not read holds up only itself: what it asked for is
 /// not read any further, and events that it does not take are lost.
 public final class ControlSocket: LoopMember {
-    /// How many programs may be connected at once.
-    public static let clientLimit = 16
-    /// Requests of one program that are answered in one turn of the loop, so that none keeps the radio waiting.
-    private static let requestsPerTurn = 64
-    /// When so many bytes wait for a program, it gets no more.
-    private static let outboundLimit = 256 * 1024
-    /// How long no program is let in after that failed: the reason, such as too many open files, will still be there.
-    private static let acceptPause: Duration = .seconds(1)
-
     /// How many bytes of packages wait to be installed at most, of all programs together.
     private static let packageLimit = 16 * 1024 * 1024
 
-    private typealias Client = ControlSocketClient
+    private typealias Port = CommandPort<ControlDialogue>
 
-    private let listener: PrivateSocket
+    private let port: Port
     private let watch: HostRunner<WatchHost>
     private let store: SQLiteStore?
     private let loggers: Loggers
@@ -37,9 +28,6 @@ public final class ControlSocket: LoopMember {
     private var history = EventHistory()
     /// What programs get to know of this process.
     var program: ControlProgram
-    private var clients: [Client] = []
-    private var listenerToken: PollSet.Token?
-    private var acceptPauseEnds: Duration?
 
     /// Listens from now on, so that an error of the path shows at once.
     /// - Parameters:
@@ -62,17 +50,23 @@ public final class ControlSocket: LoopMember {
         self.clock = clock
         log = loggers[.daemon]
         capture = ControlCapture(of: watch, clock: clock, log: log)
-        listener = try PrivateSocket(path: path, access: access, for: .commands)
         self.watch = watch
         self.store = store
-        log.info("takes commands at \(path)")
+        let refusal = "\(Port.clientLimit) programs are connected already; end one of them"
+        port = try CommandPort(
+            path: path,
+            access: access,
+            for: .commands,
+            log: log,
+            refusal: ControlAnswer(failure: .busy, refusal).line
+        ) { ControlDialogue() }
     }
 
     /// Keeps what happened, and tells the programs that want to know.
     func deliver(_ event: WatchEvent, text: String, at now: Duration) {
         guard let event = history.record(event, text: text, at: now) else { return }
-        for client in clients {
-            if let line = client.conversation.line(for: event, hasRoom: client.stream.hasRoom, at: now) {
+        for client in port.clients {
+            if let line = client.state.conversation.line(for: event, hasRoom: client.stream.hasRoom, at: now) {
                 client.stream.send(line)
             }
         }
@@ -81,8 +75,8 @@ public final class ControlSocket: LoopMember {
     /// Gives a packet to the programs that want them.
     private func deliver(_ packet: ArraySlice<UInt8>, _ direction: Btsnoop.Direction, at now: Duration) {
         let packet = ControlPacket(Array(packet), direction == .sent ? .sent : .received, at: now)
-        for client in clients {
-            if let line = client.conversation.line(for: packet, hasRoom: client.stream.hasRoom) {
+        for client in port.clients {
+            if let line = client.state.conversation.line(for: packet, hasRoom: client.stream.hasRoom) {
                 client.stream.send(line)
             }
         }
@@ -90,7 +84,7 @@ public final class ControlSocket: LoopMember {
 
     /// Packets are looked at only while a program wants them.
     private func updatePacketListener() {
-        guard clients.contains(where: \.conversation.wantsPackets) else {
+        guard port.clients.contains(where: \.state.conversation.wantsPackets) else {
             watch.packetListener = nil
             return
         }
@@ -100,78 +94,47 @@ public final class ControlSocket: LoopMember {
     public func start(at now: Duration) {}
 
     public func addPollRequests(to set: inout PollSet) {
-        listenerToken =
-            acceptPauseEnds == nil ? set.add(listener.descriptor, reading: true, writing: false) : nil
-        for client in clients {
-            client.pollToken = set.add(
-                client.stream.descriptor,
-                reading: !client.isBehind && client.wait == nil,
-                writing: client.stream.wantsToWrite
-            )
-        }
+        port.addPollRequests(to: &set)
         capture.addPollRequests(to: &set)
     }
 
     public func takeInput(_ set: borrowing PollSet, at now: Duration) {
-        for client in clients {
-            guard let token = client.pollToken, set.isReadable(token) else { continue }
-            // A program that waits may have closed its own direction, but not the other.
-            guard client.wait == nil else {
-                if set.isHungUp(token) { remove(client) }
-                continue
-            }
-            do {
-                // Of a program that is behind, only its end is of interest: it shows when its answers are written.
-                guard !client.isBehind else { continue }
-                try client.stream.receive { client.conversation.receive($0) }
-            } catch {
-                remove(client)
-            }
+        port.takeInput(set, at: now) { client, bytes in
+            client.state.conversation.receive(bytes)
+        } leave: { _ in
+            updatePacketListener()
         }
-        if let token = listenerToken, set.isReadable(token) { acceptClients(at: now) }
         capture.takeInput(set, at: now)
     }
 
     public func moveOutput(at now: Duration) -> Bool {
-        var isBusy = false
-        for client in clients {
-            answer(client, at: now)
-            do {
-                try client.stream.flush()
-            } catch {
-                remove(client)
-                continue
-            }
-            // One that stopped for want of room continues when there is some; one that used up its share, at once.
-            if client.isBehind, client.wait == nil, client.stream.hasRoom { isBusy = true }
+        for client in port.clients { finishWait(of: client, at: now) }
+        let isBusy = port.moveOutput { client in
+            answerNext(of: client, at: now)
+        } leave: { _ in
+            updatePacketListener()
         }
         capture.flush()
-        return isBusy
+        // What one program has done may be what another waits for.
+        return isBusy || port.clients.contains { $0.state.wait.map { $0.lookedAt < history.last } ?? false }
     }
 
-    private func answer(_ client: Client, at now: Duration) {
-        finishWait(of: client, at: now)
-        var share = Self.requestsPerTurn
-        while share > 0, client.wait == nil, client.stream.hasRoom {
-            guard let item = client.conversation.nextItem() else {
-                client.isBehind = false
-                return
-            }
-            switch item {
-            case .answered(let answer): client.stream.send(answer.line)
-            case .asked(let request):
-                if let line = answer(to: request, of: client, at: now) { client.stream.send(line) }
-            }
-            share -= 1
+    private func answerNext(of client: Port.Client, at now: Duration) -> Port.Progress {
+        guard client.state.wait == nil else { return .waits }
+        switch client.state.conversation.nextItem() {
+        case nil: return .reads
+        case .answered(let answer)?: client.stream.send(answer.line)
+        case .asked(let request)?:
+            if let line = answer(to: request, of: client, at: now) { client.stream.send(line) }
         }
-        client.isBehind = true
+        return client.state.wait == nil ? .answered : .waits
     }
 
     /// - Returns: the answer, and lines that belong to it; nil if it comes later.
-    private func answer(to request: ControlRequest, of client: Client, at now: Duration) -> [UInt8]? {
+    private func answer(to request: ControlRequest, of client: Port.Client, at now: Duration) -> [UInt8]? {
         switch request {
         case .backup: return backUp(for: client).line
-        case .backupPart(let offset): return part(of: client.backup, from: offset).line
+        case .backupPart(let offset): return part(of: client.state.backup, from: offset).line
         case .status:
             return ControlAnswer(watch.look { $0.watch.status }, of: program, history, at: now).line
         case .screenshot(let format):
@@ -188,7 +151,7 @@ public final class ControlSocket: LoopMember {
         case .stopCapture: return changeCapture(for: client) { capture.stop() }.line
         case .packets: return beginPackets(for: client).line
         case .setLogLevels(let text): return setLogLevels(text).line
-        case .events(let sequence): return ControlAnswer.events(after: sequence, from: history, at: now)
+        case .events(let sequence): return ControlAnswer.events(after: sequence, from: history.events, at: now)
         case .perform(let command):
             let last = history.last
             do throws(WatchCommandError) {
@@ -205,29 +168,31 @@ public final class ControlSocket: LoopMember {
     // MARK: Waiting
 
     /// - Returns: the answer, if it is known already.
-    private func begin(_ wait: ControlWait, of client: Client, at now: Duration) -> ControlAnswer? {
-        if case .event(_, let sequence) = wait.goal, let failure = ControlAnswer.refusal(of: sequence, from: history) {
+    private func begin(_ wait: ControlWait, of client: Port.Client, at now: Duration) -> ControlAnswer? {
+        if case .event(_, let sequence) = wait.goal,
+            let failure = ControlAnswer.refusal(of: sequence, from: history.events)
+        {
             return failure
         }
         let last = history.last
         if let answer = outcome(of: wait, since: last) { return answer }
         guard wait.duration > .zero else { return ControlAnswer(timedOut: wait) }
-        client.wait = Client.Wait(wait: wait, sequence: last, end: now + wait.duration, lookedAt: last)
+        client.state.wait = ControlDialogue.Wait(wait: wait, sequence: last, end: now + wait.duration, lookedAt: last)
         return nil
     }
 
     /// Answers a wait that is over.
-    private func finishWait(of client: Client, at now: Duration) {
-        guard let wait = client.wait else { return }
+    private func finishWait(of client: Port.Client, at now: Duration) {
+        guard let wait = client.state.wait else { return }
         let isOver = wait.end <= now
         // Whatever changes is an event.
         guard isOver || wait.lookedAt < history.last else { return }
-        client.wait?.lookedAt = history.last
+        client.state.wait?.lookedAt = history.last
         guard
             let answer = outcome(of: wait.wait, since: wait.sequence)
                 ?? (isOver ? ControlAnswer(timedOut: wait.wait) : nil)
         else { return }
-        client.wait = nil
+        client.state.wait = nil
         client.stream.send(answer.line)
     }
 
@@ -237,28 +202,28 @@ public final class ControlSocket: LoopMember {
         case .condition(let condition):
             return watch.look { condition.holds($0.watch) } ? ControlAnswer(awaited: nil, after: sequence) : nil
         case .event(let name, let number):
-            return history.first(name, after: number).map { ControlAnswer(awaited: $0, after: sequence) }
+            return history.events.first(name, after: number).map { ControlAnswer(awaited: $0, after: sequence) }
         }
     }
 
     // MARK: Packages
 
-    private func take(_ bytes: [UInt8], from client: Client) -> ControlAnswer {
-        let waiting = clients.reduce(0) { $0 + $1.package.count }
+    private func take(_ bytes: [UInt8], from client: Port.Client) -> ControlAnswer {
+        let waiting = port.clients.reduce(0) { $0 + $1.state.package.count }
         guard waiting + bytes.count <= Self.packageLimit else {
-            client.package = []
+            client.state.package = []
             return ControlAnswer(
                 failure: .packageTooLarge,
                 "\(Self.packageLimit) bytes of packages may wait, of all programs together; what this one brought is thrown away"
             )
         }
-        client.package += bytes
-        return ControlAnswer(ControlAnswers.PackageSize { $0.byteCount = client.package.count })
+        client.state.package += bytes
+        return ControlAnswer(ControlAnswers.PackageSize { $0.byteCount = client.state.package.count })
     }
 
-    private func install(launches: Bool, from client: Client, at now: Duration) -> ControlAnswer {
-        let bytes = client.package
-        client.package = []
+    private func install(launches: Bool, from client: Port.Client, at now: Duration) -> ControlAnswer {
+        let bytes = client.state.package
+        client.state.package = []
         guard !bytes.isEmpty else {
             return ControlAnswer(
                 failure: .noPackage,
@@ -299,16 +264,16 @@ public final class ControlSocket: LoopMember {
         "only the user who started the watch, and root, may capture its packets"
     )
 
-    private func changeCapture(for client: Client, _ change: () -> ControlAnswer?) -> ControlAnswer {
+    private func changeCapture(for client: Port.Client, _ change: () -> ControlAnswer?) -> ControlAnswer {
         guard client.stream.isOwnUserOrRoot else {
             return Self.packetsAreSecret
         }
         return change() ?? ControlAnswer(ControlAnswers.Done.blank, after: history.last)
     }
 
-    private func beginPackets(for client: Client) -> ControlAnswer {
+    private func beginPackets(for client: Port.Client) -> ControlAnswer {
         guard client.stream.isOwnUserOrRoot else { return Self.packetsAreSecret }
-        client.conversation.sendPackets()
+        client.state.conversation.sendPackets()
         updatePacketListener()
         let start = clock.civilTime(at: .zero)
         return ControlAnswer(
@@ -330,7 +295,7 @@ public final class ControlSocket: LoopMember {
     // MARK: Backups
 
     /// A backup has the keys in it, which no group is given.
-    private func backUp(for client: Client) -> ControlAnswer {
+    private func backUp(for client: Port.Client) -> ControlAnswer {
         guard client.stream.isOwnUserOrRoot else {
             return ControlAnswer(
                 failure: .notPermitted,
@@ -342,7 +307,7 @@ public final class ControlSocket: LoopMember {
         }
         do throws(ProgramError) {
             let backup = try BackupSnapshot(of: store)
-            client.backup = backup
+            client.state.backup = backup
             log.notice("its state is being backed up: \(backup.summary.size) bytes")
             return ControlAnswer(ControlBackup(backup.summary))
         } catch {
@@ -362,42 +327,19 @@ public final class ControlSocket: LoopMember {
     }
 
     public func advance(to now: Duration) {
-        if let end = acceptPauseEnds, end <= now { acceptPauseEnds = nil }
+        port.advance(to: now)
         capture.advance(to: now)
     }
 
     public var nextDeadline: Duration? {
         // A wait ends when the output moves, which it does before the loop waits again.
-        ([acceptPauseEnds, capture.nextDeadline] + clients.map { $0.wait?.end }).compactMap(\.self).min()
+        ([port.nextDeadline, capture.nextDeadline] + port.clients.map { $0.state.wait?.end }).compactMap(\.self).min()
     }
 
     public func beginStop(at now: Duration) {
-        listener.close()
+        port.close()
         capture.beginStop(at: now)
     }
 
     public var isStopped: Bool { true }
-
-    private func acceptClients(at now: Duration) {
-        do {
-            while let socket = try listener.accept() {
-                let stream = ByteStream(owning: socket, kind: .unixSocket, outboundLimit: Self.outboundLimit)
-                guard clients.count < Self.clientLimit else {
-                    let refusal = "\(Self.clientLimit) programs are connected already; end one of them"
-                    stream.send(ControlAnswer(failure: .busy, refusal).line)
-                    try? stream.flush()
-                    continue
-                }
-                clients.append(Client(stream))
-            }
-        } catch {
-            log.error("cannot take the next command: \(error); the next attempt is in \(Self.acceptPause)")
-            acceptPauseEnds = now + Self.acceptPause
-        }
-    }
-
-    private func remove(_ client: Client) {
-        clients.removeAll { $0 === client }
-        updatePacketListener()
-    }
 }

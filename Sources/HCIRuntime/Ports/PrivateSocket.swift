@@ -9,7 +9,10 @@ import PrivateFiles
 package final class PrivateSocket {
     /// What programs come for.
     package enum Purpose {
+        /// Commands for a watch.
         case commands
+        /// Commands for a phone.
+        case phoneCommands
         case controllers
     }
 
@@ -119,7 +122,7 @@ package final class PrivateSocket {
 extension PrivateSocket.Purpose {
     fileprivate var failure: String {
         switch self {
-        case .commands: "cannot take commands"
+        case .commands, .phoneCommands: "cannot take commands"
         case .controllers: "cannot offer controllers"
         }
     }
@@ -127,6 +130,7 @@ extension PrivateSocket.Purpose {
     fileprivate func rival(at path: String) -> String {
         switch self {
         case .commands: "a watch runs already that takes commands at \(path)"
+        case .phoneCommands: "a phone runs already that takes commands at \(path)"
         case .controllers: "an air runs already that offers controllers at \(path)"
         }
     }
@@ -134,7 +138,7 @@ extension PrivateSocket.Purpose {
     /// The option that names the socket.
     fileprivate var option: String {
         switch self {
-        case .commands: "--control"
+        case .commands, .phoneCommands: "--control"
         case .controllers: "--air-socket, or --socket of cairn air"
         }
     }

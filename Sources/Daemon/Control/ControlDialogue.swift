@@ -1,9 +1,7 @@
 import Control
-import HCIRuntime
-import LinuxBluetooth
 
-/// A program that is connected to the control socket.
-final class ControlSocketClient {
+/// What the control socket keeps of a program that is connected to it.
+struct ControlDialogue {
     /// Something that it waits for, and that was not so yet.
     struct Wait {
         let wait: ControlWait
@@ -15,17 +13,11 @@ final class ControlSocketClient {
         var lookedAt: UInt64
     }
 
-    let stream: ByteStream
     var conversation = ControlConversation()
-    var pollToken: PollSet.Token?
-    /// Whether whole requests wait to be answered: then nothing more is read.
-    var isBehind = false
     /// What it waits for; what it has asked after that waits as well.
     var wait: Wait?
     /// The copy of the watch's state that it reads.
     var backup: BackupSnapshot?
     /// What it has brought of an app's package.
     var package: [UInt8] = []
-
-    init(_ stream: ByteStream) { self.stream = stream }
 }

@@ -1,0 +1,156 @@
+import BluetoothHCI
+import BluetoothHost
+import PebbleProtocol
+
+// What an owner asks of a phone that does nothing by itself, and what it gets to know.
+
+/// The phone's link to a watch, as it is now.
+package struct PhoneLinkState: Hashable, Sendable {
+    /// The watch: its identity address, if a bond's key told it.
+    package var watch: LEAddress
+    /// The time between connection events.
+    package var interval: ConnectionInterval
+    /// How many connection events the watch may skip.
+    package var latency: UInt16
+    /// How long the link may hear nothing.
+    package var supervisionTimeout: SupervisionTimeout
+    /// The longest ATT PDU, in octets.
+    package var mtu: Int
+    /// What is known about its security.
+    package var security: LinkSecurity
+    /// Whether the watch's database is known, and nothing is under way that encrypts the link.
+    package var isExplored: Bool
+    /// Whether the Pebble Protocol's conversation at the beginning of a session is over.
+    package var hasSession: Bool
+}
+
+// MARK: - What the phone knows
+
+extension CompanionPhone {
+    /// Whether the controller can be used.
+    package var isReady: Bool { host.isReady }
+
+    /// Whether a survey goes on.
+    package var isSurveying: Bool { survey != nil }
+
+    /// Whether a watch is looked for or connected to, or a link is there.
+    package var isEngaged: Bool {
+        switch activity {
+        case .idle: false
+        case .scanning, .connecting, .connected, .pausing: true
+        }
+    }
+
+    /// The link; nil without one.
+    package var linkState: PhoneLinkState? {
+        guard let link, let connection = host.connection(link.handle) else { return nil }
+        return PhoneLinkState(
+            watch: connection.peer,
+            interval: connection.interval,
+            latency: connection.latency,
+            supervisionTimeout: connection.supervisionTimeout,
+            mtu: link.mtu,
+            security: connection.security,
+            isExplored: link.isExplored && link.security != .underway && link.security != .notBegun,
+            hasSession: isNegotiated
+        )
+    }
+
+    /// What the owner is asked about the pairing that goes on; nil if nothing waits for it.
+    package var pairingQuestion: PairingPrompt.Kind? { link?.question?.kind }
+
+    /// The watches that the phone is paired with, in the order in which they came.
+    package var bonds: [Bond] { host.security?.bonds ?? [] }
+
+    /// What the phone's clock shows at a moment, in seconds since 1970.
+    package func clockSeconds(at now: Duration) -> UInt32 { configuration.clock.time(at: now).seconds }
+}
+
+// MARK: - What it is told
+
+extension CompanionPhone {
+    /// Listens for watches, whatever else it does; ``PhoneEvent/watchHeard(_:)`` tells each at once.
+    package mutating func beginSurvey(at now: Duration) {
+        host.advance(to: now)
+        survey = WatchScanner(.any)
+        host.startScanning(
+            ScanParameters(interval: configuration.scanInterval, window: configuration.scanWindow),
+            at: now
+        )
+        settle(at: now)
+    }
+
+    /// Ends a survey.
+    /// - Returns: the watches that were heard, the strongest first; none without a survey.
+    package mutating func endSurvey(at now: Duration) -> [WatchSighting] {
+        host.advance(to: now)
+        guard let heard = survey?.sightings else { return [] }
+        survey = nil
+        if case .scanning = activity {} else { host.stopScanning(at: now) }
+        settle(at: now)
+        return heard
+    }
+
+    /// Looks for a watch, and connects to it. A phone that is engaged already goes on with what it does.
+    package mutating func connect(to selection: WatchSelection, at now: Duration) {
+        self.selection = selection
+        connect(at: now)
+    }
+
+    /// Pairs with the watch that is connected, in place of a bond that there may be.
+    ///
+    /// ``PhoneEvent/paired(_:)`` or ``PhoneEvent/pairingFailed(_:)`` follows, and before that perhaps
+    /// ``PhoneEvent/pairingQuestion(_:)``.
+    /// - Throws: `.notConnected`; `.cannotPair` for a phone without a Security Manager; `.busy` while the watch's database is
+    ///   not known yet, or a pairing or an encryption goes on.
+    package mutating func startPairing(at now: Duration) throws(PhoneCommandError) {
+        host.advance(to: now)
+        guard let link else { throw .notConnected }
+        guard host.security != nil else { throw .cannotPair }
+        guard link.isExplored, link.security != .underway else { throw .busy(.watch) }
+        triggerPairing(at: now)
+        settle(at: now)
+    }
+
+    /// Answers what the owner is asked about the pairing.
+    /// - Throws: `.nothingAsked` if nothing waits for an answer.
+    package mutating func answerPairing(accepting isAccepted: Bool, at now: Duration) throws(PhoneCommandError) {
+        host.advance(to: now)
+        guard let question = link?.question else { throw .nothingAsked }
+        link?.question = nil
+        _ = host.security?.answer(question.id, with: isAccepted ? .accept : .reject, at: now)
+        settle(at: now)
+    }
+
+    /// The owner has stored a bond: it counts from now on, also for later links.
+    package mutating func bondStored(_ identity: LEAddress, at now: Duration) {
+        host.advance(to: now)
+        host.security?.bondStored(identity)
+        settle(at: now)
+    }
+
+    /// Forgets a watch. A link to it stays as it is; the next one has no keys.
+    package mutating func forget(_ identity: LEAddress, at now: Duration) {
+        host.advance(to: now)
+        host.security?.deleteBond(identity)
+        if knownWatch != nil, !bonds.contains(where: { $0.identity == link?.peer }) { knownWatch = nil }
+        settle(at: now)
+    }
+
+    /// Leaves the link without a word, as a phone does that goes out of reach: the controller is reset, which tells the watch
+    /// nothing, and the watch hears no more until its supervision timeout.
+    ///
+    /// ``PhoneEvent/ready`` follows, and the phone can be used again.
+    /// - Throws: `.notConnected`.
+    package mutating func drop(at now: Duration) throws(PhoneCommandError) {
+        host.advance(to: now)
+        guard let peer = link?.peer else { throw .notConnected }
+        isLeaving = true
+        closeTransport(reason: "the link was dropped", at: now)
+        link = nil
+        activity = .idle
+        emit(.dropped(peer))
+        host.start(at: now)
+        settle(at: now)
+    }
+}
