@@ -31,11 +31,13 @@ class Refusal(Exception):
 class FakeWatch:
     """A watch at a socket. `answers` has a function for each command, and a test may put others there."""
 
-    def __init__(self, path: Path, *, version: str = "0.1.0", pid: int | None = None) -> None:
+    def __init__(
+        self, path: Path, *, version: str = "0.1.0", pid: int | None = None, is_ready: bool = True
+    ) -> None:
         self.path = path
         self.version = version
         self.pid = pid or os.getpid()
-        self.is_ready = True
+        self.is_ready = is_ready
         self.events: list[dict[str, Any]] = []
         #: Every request, in order.
         self.requests: list[dict[str, Any]] = []
@@ -196,8 +198,7 @@ def main() -> int:
         signal.signal(signal.SIGTERM, lambda *_: ended.set())
     else:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    watch = FakeWatch(control)
-    watch.is_ready = name != "never-ready"
+    watch = FakeWatch(control, is_ready=name != "never-ready")
     while not ended.wait(0.05):
         pass
     watch.end()

@@ -37,7 +37,6 @@ from cairn_watch import (
     uint8,
 )
 
-from cairn_watch.program import condition
 
 #: A watch that is lost is told of within this time, in seconds.
 SOON = 1.0
@@ -367,9 +366,8 @@ def test_a_watch_that_hangs_is_told_within_a_second(program: Path, lateness: Lat
         def stop() -> None:
             stopped.append(time.monotonic())
             os.kill(watch.pid, signal.SIGSTOP)
-            # Its threads stop one after the other.
-            while "SIGSTOP" not in condition(watch.pid):
-                time.sleep(0.001)
+            # Its threads stop one after the other, and one that still runs answers.
+            os.waitid(os.P_PID, watch.pid, os.WSTOPPED)
 
         if what == "answer":
             stop()

@@ -83,6 +83,8 @@ def test_the_report_of_a_watch_that_hangs_or_died(pytester: pytest.Pytester, pro
 
         def test_hangs(watch):
             os.kill(watch.pid, signal.SIGSTOP)
+            # Its threads stop one after the other, and one that still runs answers.
+            os.waitid(os.P_PID, watch.pid, os.WSTOPPED)
             watch.status()
 
         def test_dies(watch):
@@ -141,7 +143,15 @@ def test_patience_can_be_set(pytester: pytest.Pytester, program: Path) -> None:
     result = run(
         pytester,
         program,
-        "import os, signal\ndef test_it(watch):\n    os.kill(watch.pid, signal.SIGSTOP)\n    watch.status()\n",
+        """
+        import os, signal
+
+        def test_it(watch):
+            os.kill(watch.pid, signal.SIGSTOP)
+            # Its threads stop one after the other, and one that still runs answers.
+            os.waitid(os.P_PID, watch.pid, os.WSTOPPED)
+            watch.status()
+        """,
     )
     result.stdout.fnmatch_lines(["*has not answered for 2.5 s*"])
 

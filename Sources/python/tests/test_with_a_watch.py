@@ -167,6 +167,8 @@ def test_a_watch_that_hangs(start_watch: Start, phone: Phone, cairn_air: Air) ->
     watch = start_watch()
     meet(watch, phone)
     os.kill(watch.pid, signal.SIGSTOP)
+    # Before that, it may still answer.
+    os.waitid(os.P_PID, watch.pid, os.WSTOPPED)
     with pytest.raises(TimedOut):
         phone.ping(timeout=0.5)
     with pytest.raises(WatchHangs):
