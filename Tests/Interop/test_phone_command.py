@@ -336,7 +336,7 @@ async def test_bad_lines_are_refused_and_the_next_one_is_not(tmp_path: Path) -> 
             ('{"command":"scan","seconds":1e9}', "from 1 to 3600"),
             ('{"command":"launch","app":7}', "wrong type"),
             ('{"command":"push","entries":[{"key":1,"type":"uint8","number":-1}]}', "the entry 1 is none"),
-            ('{"command":"push","entries":[{"key":-1,"type":"uint8","number":1}]}', "key"),
+            ('{"command":"push","entries":[{"key":-1,"type":"uint8","number":1}]}', "a number is negative"),
             ('{"command":"upload","path":"a","name":"a"}', "whole path"),
             ('{"command":"events","since":99999}', "no event has the number 99999 yet"),
             ("x" * 70_000, "at most 65536 bytes"),

@@ -6,7 +6,7 @@ import DequeModule
 struct GATTConnection: ConnectionMachine {
     var bearer: ATTBearer
     private(set) var server: GATTServerSession
-    private var client = GATTClientSession()
+    private(set) var client = GATTClientSession()
     /// How the peer gets on as a client.
     private(set) var progress = ClientProgress()
     /// When time brings something to do: kept by each call that may change it, not worked out when it is asked for.

@@ -26,13 +26,13 @@ extension ControlCommand {
                 switch field.schema.keywords["type"] {
                 case "boolean": Bool(word).map { .flag($0) } ?? .text(word)
                 case "integer": Int64(word).map { .integer($0) } ?? .text(word)
-                case "number": Double(word).map { .number($0) } ?? .text(word)
+                case "number": Double(word).flatMap { $0.isFinite ? .number($0) : nil } ?? .text(word)
                 default: .text(word)
                 }
         }
-        self = try ControlRequest.Invalid.explaining {
-            try JSONDecoder().decode(Self.self, from: JSONEncoder().encode(values))
-        }
+        // Nothing in it fails to be encoded: no number is infinite.
+        let json = (try? JSONEncoder().encode(values)) ?? Data()
+        self = try ControlRequest.Invalid.decode(Self.self, from: json)
     }
 }
 

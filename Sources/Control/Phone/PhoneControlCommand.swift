@@ -18,10 +18,7 @@ package enum PhoneControlRequest: Sendable {
 
     /// Reads one line.
     package init(parsing line: some Sequence<UInt8>) throws(ControlRequest.Invalid) {
-        self = try ControlRequest.Invalid.explaining {
-            try JSONDecoder().decode(AnyPhoneCommand.self, from: Data(line))
-        }
-        .command.request()
+        self = try ControlRequest.Invalid.decode(AnyPhoneCommand.self, from: Data(line)).command.request()
     }
 }
 

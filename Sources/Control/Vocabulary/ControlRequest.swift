@@ -46,8 +46,7 @@ package enum ControlRequest: Sendable, Equatable {
 
     /// Reads one line.
     package init(parsing line: some Sequence<UInt8>) throws(Invalid) {
-        self = try Invalid.explaining { try JSONDecoder().decode(AnyControlCommand.self, from: Data(line)) }
-            .command.request()
+        self = try Invalid.decode(AnyControlCommand.self, from: Data(line)).command.request()
     }
 
     /// Whether a text can be a request at all; whether it is one, the watch knows.
@@ -72,16 +71,16 @@ private struct AnyControlCommand: Decodable {
 }
 
 extension ControlRequest.Invalid {
-    /// Has something decoded, and explains what is wrong with it in the words of the vocabulary.
-    static func explaining<Value>(_ decode: () throws -> Value) throws(ControlRequest.Invalid) -> Value {
+    /// Decodes a request, and explains what is wrong with it in the words of the vocabulary.
+    static func decode<Value: Decodable>(_ type: Value.Type, from json: Data) throws(ControlRequest.Invalid) -> Value {
         do {
-            return try decode()
+            return try JSONDecoder().decode(type, from: json)
         } catch {
-            throw error as? ControlRequest.Invalid ?? Self(description: explain(error))
+            throw error as? ControlRequest.Invalid ?? Self(description: explain(error, json))
         }
     }
 
-    private static func explain(_ error: any Error) -> String {
+    private static func explain(_ error: any Error, _ json: Data) -> String {
         guard let error = error as? DecodingError else { return "this is no JSON object" }
         switch error {
         case .keyNotFound(let key, _): return "“\(key.stringValue)” is missing"
@@ -90,7 +89,11 @@ extension ControlRequest.Invalid {
             return path.isEmpty ? "a request is a JSON object" : "“\(path)” has the wrong type"
         case .dataCorrupted(let context):
             let path = context.codingPath.map(\.stringValue).joined(separator: ".")
-            return path.isEmpty ? "this is no JSON" : "“\(path)” has an impossible value"
+            if !path.isEmpty { return "“\(path)” has an impossible value" }
+            // Foundation's decoder says this of a number, too, that its field's type cannot hold, without naming the field.
+            let isJSON = (try? JSONSerialization.jsonObject(with: json, options: .fragmentsAllowed)) != nil
+            guard isJSON else { return "this is no JSON" }
+            return "a number is negative, too large or not a whole one where its field does not allow that"
         @unknown default: return "this is no request"
         }
     }
