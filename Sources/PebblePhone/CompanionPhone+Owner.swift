@@ -28,22 +28,17 @@ package struct PhoneLinkState: Hashable, Sendable {
 
 extension CompanionPhone {
     /// Whether the controller can be used.
-    package var isReady: Bool { host.isReady }
+    package var isReady: Bool { core.host.isReady }
 
     /// Whether a survey goes on.
-    package var isSurveying: Bool { survey != nil }
+    package var isSurveying: Bool { connector.isSurveying }
 
     /// Whether a watch is looked for or connected to, or a link is there.
-    package var isEngaged: Bool {
-        switch activity {
-        case .idle: false
-        case .scanning, .connecting, .connected, .pausing: true
-        }
-    }
+    package var isEngaged: Bool { connector.isEngaged }
 
     /// The link; nil without one.
     package var linkState: PhoneLinkState? {
-        guard let link, let connection = host.connection(link.handle) else { return nil }
+        guard let link, let connection = core.host.connection(link.handle) else { return nil }
         return PhoneLinkState(
             watch: connection.peer,
             interval: connection.interval,
@@ -51,19 +46,19 @@ extension CompanionPhone {
             supervisionTimeout: connection.supervisionTimeout,
             mtu: link.mtu,
             security: connection.security,
-            isExplored: link.isExplored && link.security != .underway && link.security != .notBegun,
+            isExplored: link.canOpenTransport,
             hasSession: isNegotiated
         )
     }
 
     /// What the owner is asked about the pairing that goes on; nil if nothing waits for it.
-    package var pairingQuestion: PairingPrompt.Kind? { link?.question?.kind }
+    package var pairingQuestion: PairingPrompt.Kind? { link?.pairing.question?.kind }
 
     /// The watches that the phone is paired with, in the order in which they came.
-    package var bonds: [Bond] { host.security?.bonds ?? [] }
+    package var bonds: [Bond] { core.host.security?.bonds ?? [] }
 
     /// What the phone's clock shows at a moment, in seconds since 1970.
-    package func clockSeconds(at now: Duration) -> UInt32 { configuration.clock.time(at: now).seconds }
+    package func clockSeconds(at now: Duration) -> UInt32 { core.configuration.clock.time(at: now).seconds }
 }
 
 // MARK: - What it is told
@@ -71,29 +66,23 @@ extension CompanionPhone {
 extension CompanionPhone {
     /// Listens for watches, whatever else it does; ``PhoneEvent/watchHeard(_:)`` tells each at once.
     package mutating func beginSurvey(at now: Duration) {
-        host.advance(to: now)
-        survey = WatchScanner(.any)
-        host.startScanning(
-            ScanParameters(interval: configuration.scanInterval, window: configuration.scanWindow),
-            at: now
-        )
+        core.host.advance(to: now)
+        connector.beginSurvey(&core, at: now)
         settle(at: now)
     }
 
     /// Ends a survey.
     /// - Returns: the watches that were heard, the strongest first; none without a survey.
     package mutating func endSurvey(at now: Duration) -> [WatchSighting] {
-        host.advance(to: now)
-        guard let heard = survey?.sightings else { return [] }
-        survey = nil
-        if case .scanning = activity {} else { host.stopScanning(at: now) }
+        core.host.advance(to: now)
+        guard let heard = connector.endSurvey(&core, at: now) else { return [] }
         settle(at: now)
         return heard
     }
 
     /// Looks for a watch, and connects to it. A phone that is engaged already goes on with what it does.
     package mutating func connect(to selection: WatchSelection, at now: Duration) {
-        self.selection = selection
+        connector.selection = selection
         connect(at: now)
     }
 
@@ -104,36 +93,36 @@ extension CompanionPhone {
     /// - Throws: `.notConnected`; `.cannotPair` for a phone without a Security Manager; `.busy` while the watch's database is
     ///   not known yet, or a pairing or an encryption goes on.
     package mutating func startPairing(at now: Duration) throws(PhoneCommandError) {
-        host.advance(to: now)
+        core.host.advance(to: now)
         guard let link else { throw .notConnected }
-        guard host.security != nil else { throw .cannotPair }
-        guard link.isExplored, link.security != .underway else { throw .busy(.watch) }
-        triggerPairing(at: now)
+        guard core.host.security != nil else { throw .cannotPair }
+        guard link.isExplored, link.pairing.progress != .underway else { throw .busy(.watch) }
+        self.link?.triggerPairing(&core, at: now)
         settle(at: now)
     }
 
     /// Answers what the owner is asked about the pairing.
     /// - Throws: `.nothingAsked` if nothing waits for an answer.
     package mutating func answerPairing(accepting isAccepted: Bool, at now: Duration) throws(PhoneCommandError) {
-        host.advance(to: now)
-        guard let question = link?.question else { throw .nothingAsked }
-        link?.question = nil
-        _ = host.security?.answer(question.id, with: isAccepted ? .accept : .reject, at: now)
+        core.host.advance(to: now)
+        guard let question = link?.pairing.question else { throw .nothingAsked }
+        link?.pairing.question = nil
+        _ = core.host.security?.answer(question.id, with: isAccepted ? .accept : .reject, at: now)
         settle(at: now)
     }
 
     /// The owner has stored a bond: it counts from now on, also for later links.
     package mutating func bondStored(_ identity: LEAddress, at now: Duration) {
-        host.advance(to: now)
-        host.security?.bondStored(identity)
+        core.host.advance(to: now)
+        core.host.security?.bondStored(identity)
         settle(at: now)
     }
 
     /// Forgets a watch. A link to it stays as it is; the next one has no keys.
     package mutating func forget(_ identity: LEAddress, at now: Duration) {
-        host.advance(to: now)
-        host.security?.deleteBond(identity)
-        if knownWatch != nil, !bonds.contains(where: { $0.identity == link?.peer }) { knownWatch = nil }
+        core.host.advance(to: now)
+        core.host.security?.deleteBond(identity)
+        if !bonds.contains(where: { $0.identity == link?.peer }) { core.knownWatch = nil }
         settle(at: now)
     }
 
@@ -143,14 +132,13 @@ extension CompanionPhone {
     /// ``PhoneEvent/ready`` follows, and the phone can be used again.
     /// - Throws: `.notConnected`.
     package mutating func drop(at now: Duration) throws(PhoneCommandError) {
-        host.advance(to: now)
+        core.host.advance(to: now)
         guard let peer = link?.peer else { throw .notConnected }
-        isLeaving = true
-        closeTransport(reason: "the link was dropped", at: now)
+        connector.drop()
+        link?.closeTransport(reason: "the link was dropped", &core, at: now)
         link = nil
-        activity = .idle
-        emit(.dropped(peer))
-        host.start(at: now)
+        core.emit(.dropped(peer))
+        core.host.start(at: now)
         settle(at: now)
     }
 }

@@ -1,8 +1,6 @@
 import BluetoothCryptography
 import BluetoothHCI
 import BluetoothHost
-import ByteCoding
-import DequeModule
 import PebbleProtocol
 
 /// A phone with a Pebble companion app, as one value that bytes and time flow through: the other side of a watch, for
@@ -12,39 +10,12 @@ import PebbleProtocol
 /// every companion begins with, and then does as it is told: pings, dictionaries for watchapps. It tells all of it as
 /// ``PhoneEvent``s.
 package struct CompanionPhone: HCIHost, Sendable {
-    /// What the phone does about getting connected.
-    enum Activity: Sendable {
-        /// The controller is not ready, or the phone was told to leave it.
-        case idle
-        case scanning(WatchScanner)
-        case connecting(LEAddress, givesUpAt: Duration)
-        /// There is a `link`.
-        case connected
-        /// A lost watch is connected to again.
-        case pausing(LEAddress, until: Duration)
-    }
-
-    /// How long an attempt to connect may take (libpebble3).
-    static let connectTimeout: Duration = .seconds(60)
-    /// The most events that wait to be drained; beyond it the oldest are lost.
-    private static let eventLimit = 4096
-
-    /// What was decided before the start.
-    package let configuration: PhoneConfiguration
-    var host: LEHost
-    let transportData: AttributeHandle?
-    var activity = Activity.idle
-    /// The connection to the watch.
+    /// The host, what was found out of the watch, and what waits for the owner.
+    var core: PhoneCore
+    /// Finding a watch, and connecting to it.
+    var connector: WatchConnector
+    /// The connection to the watch: pairing, and what carries the session.
     var link: WatchLink?
-    /// What was found out of the watch, to be used if it is bonded.
-    var knownWatch: DiscoveredWatch?
-    /// Whether the phone was told to end the connection, and so does not come back.
-    var isLeaving = false
-    /// Which watch is looked for.
-    var selection: WatchSelection
-    /// What a survey has heard; nil while there is none.
-    var survey: WatchScanner?
-    private var events: Deque<PhoneEvent> = []
 
     /// A phone that has not been started.
     /// - Parameters:
@@ -56,36 +27,29 @@ package struct CompanionPhone: HCIHost, Sendable {
         cryptography: LECryptography = .swiftCrypto,
         randomness: RandomSource
     ) throws(GATTDatabaseError) {
-        self.configuration = configuration
-        selection = configuration.watch
+        connector = WatchConnector(configuration.watch)
         let layout = try PhoneDatabase(configuration, cryptography)
-        transportData = layout.transportData
         var hostConfiguration = LEHost.Configuration(
             ownAddress: .random(configuration.address),
             security: configuration.security
         )
         hostConfiguration.connectScanInterval = configuration.scanInterval
         hostConfiguration.connectScanWindow = configuration.scanWindow
-        host = LEHost(
+        let host = LEHost(
             configuration: hostConfiguration,
             database: layout.database,
             bonds: configuration.bonds,
             cryptography: cryptography,
             randomness: randomness
         )
+        core = PhoneCore(configuration, host: host, transportData: layout.transportData)
     }
+
+    /// What was decided before the start.
+    package var configuration: PhoneConfiguration { core.configuration }
 
     /// The next event.
-    package mutating func nextEvent() -> PhoneEvent? { events.popFirst() }
-
-    mutating func emit(_ event: PhoneEvent) {
-        if events.count >= Self.eventLimit { events.removeFirst() }
-        events.append(event)
-    }
-
-    mutating func log(_ severity: Diagnostic.Severity, _ layer: Layer, _ message: String) {
-        emit(.diagnostic(Diagnostic(severity: severity, layer: layer, message: message)))
-    }
+    package mutating func nextEvent() -> PhoneEvent? { core.nextEvent() }
 }
 
 // MARK: - What the phone knows
@@ -106,7 +70,7 @@ extension CompanionPhone {
         to application: PebbleUUID,
         at now: Duration
     ) throws(PhoneCommandError) -> AppMessageTransactionID {
-        host.advance(to: now)
+        core.host.advance(to: now)
         let id = try link?.session?.sendAppMessage(dictionary, to: application, at: now)
         guard let id else { throw reasonForNoSession }
         settle(at: now)
@@ -115,14 +79,14 @@ extension CompanionPhone {
 
     /// Asks whether the watch is alive; ``PhoneEvent/pong(cookie:after:)`` answers.
     package mutating func ping(cookie: UInt32, at now: Duration) throws(PhoneCommandError) {
-        host.advance(to: now)
+        core.host.advance(to: now)
         guard try link?.session?.ping(cookie: cookie, at: now) != nil else { throw reasonForNoSession }
         settle(at: now)
     }
 
     /// Sends any message of the Pebble Protocol.
     package mutating func send(_ message: PebbleMessage, at now: Duration) throws(PhoneCommandError) {
-        host.advance(to: now)
+        core.host.advance(to: now)
         guard try link?.session?.send(message) != nil else { throw reasonForNoSession }
         settle(at: now)
     }
@@ -131,37 +95,23 @@ extension CompanionPhone {
 
     /// Ends the connection, or stops looking for one, and stays away.
     package mutating func disconnect(at now: Duration) {
-        host.advance(to: now)
-        isLeaving = true
-        switch activity {
-        case .idle: break
-        case .scanning:
-            host.stopScanning(at: now)
-            activity = .idle
-        case .connecting: host.cancelConnecting(at: now)
-        case .connected:
-            if let link { host.disconnect(link.handle, reason: .remoteUserTerminatedConnection, at: now) }
-        case .pausing: activity = .idle
-        }
+        core.host.advance(to: now)
+        connector.leave(link?.handle, &core, at: now)
         settle(at: now)
     }
 
     /// Looks for a watch again, after `disconnect(at:)`.
     package mutating func connect(at now: Duration) {
-        host.advance(to: now)
-        isLeaving = false
-        if case .idle = activity { startScanning(at: now) }
+        core.host.advance(to: now)
+        connector.search(&core, at: now)
         settle(at: now)
     }
-}
 
-extension CompanionPhone {
     /// Connects to a watch that it knows without looking for it first, after `disconnect(at:)`: as apps do that kept the
     /// watch's identifier.
     package mutating func connect(to watch: LEAddress, at now: Duration) {
-        host.advance(to: now)
-        isLeaving = false
-        if case .idle = activity { beginConnecting(to: watch, at: now) }
+        core.host.advance(to: now)
+        connector.connect(to: watch, &core, at: now)
         settle(at: now)
     }
 }
@@ -170,37 +120,39 @@ extension CompanionPhone {
 
 extension CompanionPhone {
     package mutating func start(at now: Duration) {
-        host.start(at: now)
+        core.host.start(at: now)
         settle(at: now)
     }
 
     /// The controller is out of reach until the phone is started again.
     package mutating func controllerLost(at now: Duration) {
-        host.controllerLost(at: now)
+        core.host.controllerLost(at: now)
         settle(at: now)
     }
 
     package mutating func receive(_ packet: ArraySlice<UInt8>, at now: Duration) {
-        host.receive(packet, at: now)
+        core.host.receive(packet, at: now)
         settle(at: now)
     }
 
     package mutating func advance(to now: Duration) {
-        host.advance(to: now)
-        advanceActivity(to: now)
+        core.host.advance(to: now)
+        connector.advance(to: now, &core)
+        if connector.isConnected { link?.advance(to: now) }
         settle(at: now)
     }
 
     package var nextDeadline: Duration? {
-        [host.nextDeadline, activity.nextDeadline(of: link)].compactMap(\.self).min()
+        [core.host.nextDeadline, connector.nextDeadline, connector.isConnected ? link?.nextDeadline : nil]
+            .compactMap(\.self).min()
     }
 
-    package mutating func nextPacket(into buffer: inout [UInt8]) -> Bool { host.nextPacket(into: &buffer) }
+    package mutating func nextPacket(into buffer: inout [UInt8]) -> Bool { core.host.nextPacket(into: &buffer) }
 
     /// Passes on what each part has for another, until no part has more.
     mutating func settle(at now: Duration) {
         repeat {
-            while let event = host.nextEvent() { handle(event, at: now) }
-        } while pumpLink(at: now)
+            while let event = core.host.nextEvent() { handle(event, at: now) }
+        } while link?.pump(&core, at: now) == true
     }
 }
