@@ -8,13 +8,13 @@ import PebbleProtocol
 extension CommandedPhone {
     mutating func follow(_ event: PhoneEvent, at now: Duration) {
         switch event {
-        case .failed: failAll(.notReady)
+        case .failed: requests.failAll(.notReady)
         case .controllerLost(let reason):
             sessionEnded()
             _ = phone.endSurvey(at: now)
-            failAll(.ended(reason))
+            requests.failAll(.ended(reason))
         case .connectionFailed(let watch, let status):
-            fail(.connectionFailed(watch, status)) { if case .connect = $0 { true } else { false } }
+            requests.fail(.connectionFailed(watch, status)) { if case .connect = $0 { true } else { false } }
         case .disconnected(let reason): linkEnded("\(reason)")
         case .dropped: linkEnded("the link was dropped")
         case .pairingQuestion(let question): asked(question, at: now)
@@ -26,15 +26,15 @@ extension CommandedPhone {
         case .pairingFailed(let reason): pairingFailed(reason)
         case .transportClosed(let reason):
             sessionEnded()
-            fail(.ended(reason)) { $0.needsSession }
+            requests.fail(.ended(reason)) { $0.needsSession }
         case .watchVersion(let version): watchVersion = version
         case .runningApp(let app): appRuns(app)
         case .pong(let cookie, let delay):
-            endFirst { request in
+            requests.endFirst { request in
                 if case .ping(cookie) = request.purpose { .success(.pong(after: delay)) } else { nil }
             }
         case .pingTimedOut(let cookie):
-            endFirst { request in
+            requests.endFirst { request in
                 guard case .ping(cookie) = request.purpose else { return nil }
                 return .failure(.timedOut("the watch did not answer the ping", after: PhoneSession.pingTimeout))
             }
@@ -53,29 +53,29 @@ extension CommandedPhone {
 
     private mutating func linkEnded(_ reason: String) {
         sessionEnded()
-        endFirst { if case .disconnect = $0.purpose { .success(.done) } else { nil } }
-        fail(.ended(reason)) { $0.needsLink }
+        requests.endFirst { if case .disconnect = $0.purpose { .success(.done) } else { nil } }
+        requests.fail(.ended(reason)) { $0.needsLink }
     }
 
     private mutating func sessionEnded() {
         runningApp = nil
         watchVersion = nil
-        transfer = nil
+        uploads.sessionEnded()
     }
 
     private mutating func asked(_ question: PairingPrompt.Kind, at now: Duration) {
-        guard let index = requests.firstIndex(where: { if case .pair = $0.purpose { true } else { false } }),
-            case .pair(let consent, var report) = requests[index].purpose
+        guard let request = requests.underway.first(where: { if case .pair = $0.purpose { true } else { false } }),
+            case .pair(let consent, var report) = request.purpose
         else { return }
         report.question = question
-        requests[index].purpose = .pair(consent, report)
+        requests.update(request.id, .pair(consent, report))
         switch (question, consent) {
         case (.displayPasskey, .yes), (.requestPasskey, _):
             // The watch's user types it; and what nothing can be typed for has been refused already.
             break
         case (_, .ask):
             report.isOpen = true
-            end(requests[index].id, .success(.pairing(report)))
+            requests.end(request.id, .success(.pairing(report)))
         case (_, .yes): try? phone.answerPairing(accepting: true, at: now)
         case (_, .no): try? phone.answerPairing(accepting: false, at: now)
         }
@@ -83,7 +83,7 @@ extension CommandedPhone {
 
     private mutating func pairingEnded(_ summary: PairingSummary) {
         self.summary = nil
-        endFirst { request in
+        requests.endFirst { request in
             switch request.purpose {
             case .pair(_, var report), .confirm(_, var report):
                 report.summary = summary
@@ -97,7 +97,7 @@ extension CommandedPhone {
 
     /// A pairing that the owner has refused has come to the end that was wanted.
     private mutating func pairingFailed(_ reason: String) {
-        endFirst { request in
+        requests.endFirst { request in
             switch request.purpose {
             case .pair(.no, let report) where report.question != nil: .success(.pairing(report))
             case .confirm(false, let report): .success(.pairing(report))
@@ -112,18 +112,17 @@ extension CommandedPhone {
     // MARK: AppMessages
 
     private mutating func received(_ push: AppMessagePush) {
-        let count = requests.count
-        endFirst { request in
+        let isExpected = requests.endFirst { request in
             guard case .expect(let entries, let app) = request.purpose, push.matches(entries, from: app) else {
                 return nil
             }
             return .success(.received(push))
         }
-        if requests.count == count { inbox.put(push) }
+        if !isExpected { inbox.put(push) }
     }
 
     private mutating func ended(_ id: AppMessageTransactionID, _ outcome: AppMessageOutcome, after delay: Duration) {
-        endFirst { request in
+        requests.endFirst { request in
             guard case .push(id, let app) = request.purpose else { return nil }
             return switch outcome {
             case .acknowledged: .success(.delivered(app, after: delay))
@@ -148,15 +147,19 @@ extension CommandedPhone {
         case .time:
             guard case .getResponse(let seconds)? = try? TimeMessage(payload: message.payload) else { return }
             let own = phone.clockSeconds(at: now)
-            endFirst { request in
+            requests.endFirst { request in
                 if case .time = request.purpose { .success(.time(watch: seconds, phone: own)) } else { nil }
             }
         case .blobDB:
             if let answer = try? BlobDBResponse(payload: message.payload) { receive(answer, at: now) }
         case .appFetch:
-            if let request = try? AppFetchRequest(payload: message.payload) { giveApp(request, at: now) }
+            if let request = try? AppFetchRequest(payload: message.payload) {
+                uploads.receive(request, &phone, &requests, at: now)
+            }
         case .putBytes:
-            if let answer = try? PutBytesResponse(payload: message.payload) { receive(answer, at: now) }
+            if let answer = try? PutBytesResponse(payload: message.payload) {
+                uploads.receive(answer, &phone, &requests, at: now)
+            }
         default:
             break
         }
@@ -164,10 +167,10 @@ extension CommandedPhone {
 
     private mutating func appRuns(_ app: PebbleUUID) {
         runningApp = app
-        for request in requests {
+        for request in requests.underway {
             switch request.purpose {
-            case .launch(app), .install(app, nil): end(request.id, .success(.running(app)))
-            case .stop(let stopped) where stopped != app: end(request.id, .success(.running(app)))
+            case .launch(app), .install(app, nil): requests.end(request.id, .success(.running(app)))
+            case .stop(let stopped) where stopped != app: requests.end(request.id, .success(.running(app)))
             case .stop, .launch, .install, .scan, .connect, .pair, .confirm, .disconnect, .push, .expect, .upload,
                 .notify, .ping, .time:
                 break
@@ -177,22 +180,25 @@ extension CommandedPhone {
 
     private mutating func appStopped(_ app: PebbleUUID) {
         if runningApp == app { runningApp = nil }
-        endFirst { request in
+        requests.endFirst { request in
             if case .stop(app) = request.purpose { .success(.running(nil)) } else { nil }
         }
     }
 
     private mutating func receive(_ answer: BlobDBResponse, at now: Duration) {
-        for request in requests {
+        for request in requests.underway {
             switch request.purpose {
             case .notify(let item, answer.token):
                 guard answer.status == .success else {
-                    return end(request.id, .failure(.refused("the watch refused the notification: \(answer.status)")))
+                    return requests.end(
+                        request.id,
+                        .failure(.refused("the watch refused the notification: \(answer.status)"))
+                    )
                 }
-                return end(request.id, .success(.notified(item)))
+                return requests.end(request.id, .success(.notified(item)))
             case .install(let app, answer.token):
                 guard answer.status == .success else {
-                    return end(request.id, .failure(.refused("the watch refused the app: \(answer.status)")))
+                    return requests.end(request.id, .failure(.refused("the watch refused the app: \(answer.status)")))
                 }
                 return installed(app, request.id, at: now)
             case .notify, .install, .scan, .connect, .pair, .confirm, .disconnect, .launch, .stop, .push, .expect,
@@ -204,102 +210,11 @@ extension CommandedPhone {
 
     /// The watch knows of the app: it fetches what it needs when it is to start it.
     private mutating func installed(_ app: PebbleUUID, _ id: PhoneRequestID, at now: Duration) {
-        guard let index = requests.firstIndex(where: { $0.id == id }) else { return }
-        requests[index].purpose = .install(app, nil)
-        requests[index].deadline = now + Self.uploadPatience
+        requests.update(id, .install(app, nil), by: now + PhoneUploads.patience)
         do throws(PhoneCommandError) {
             try phone.send(PebbleMessage(AppRunStateMessage.start(app)), at: now)
         } catch {
-            end(id, .failure(error))
+            requests.end(id, .failure(error))
         }
-    }
-}
-
-// MARK: - Uploads
-
-extension CommandedPhone {
-    /// The watch wants an app.
-    private mutating func giveApp(_ request: AppFetchRequest, at now: Duration) {
-        let app = apps.last { $0.metadata.uuid == request.application }
-        let answer: AppFetchResponse =
-            if transfer != nil { .busy } else if app == nil { .invalidUUID } else { .starting }
-        do throws(PhoneCommandError) {
-            try phone.send(PebbleMessage(answer), at: now)
-            guard answer == .starting, let app, let first = app.parts.first else { return }
-            let upload = PutBytesUpload(first.bytes, kind: first.kind, target: .app(request.appID))
-            try phone.send(PebbleMessage(upload.beginning), at: now)
-            transfer = Transfer(
-                upload: upload,
-                rest: Array(app.parts.dropFirst()),
-                purpose: .fetch(request.application, request.appID),
-                deadline: now + Self.uploadPatience
-            )
-        } catch {
-            fail(error) { if case .install(request.application, _) = $0 { true } else { false } }
-        }
-    }
-
-    private mutating func receive(_ answer: PutBytesResponse, at now: Duration) {
-        guard var transfer else { return }
-        do throws(PhoneCommandError) {
-            switch transfer.upload.receive(answer) {
-            case .send(let request):
-                try phone.send(PebbleMessage(request), at: now)
-                transfer.deadline = now + Self.uploadPatience
-                self.transfer = transfer
-                prolong(transfer)
-            case .refused(let step):
-                transferFailed(.refused("the watch refused the upload at its step “\(step.rawValue)”"), at: now)
-            case .done:
-                guard case .fetch(_, let id) = transfer.purpose, let next = transfer.rest.first else {
-                    return transferEnded(transfer, at: now)
-                }
-                transfer.rest.removeFirst()
-                transfer.upload = PutBytesUpload(next.bytes, kind: next.kind, target: .app(id))
-                try phone.send(PebbleMessage(transfer.upload.beginning), at: now)
-                transfer.deadline = now + Self.uploadPatience
-                self.transfer = transfer
-                prolong(transfer)
-            }
-        } catch {
-            transferFailed(error, at: now)
-        }
-    }
-
-    /// As long as an app's upload goes on, so does its installation.
-    private mutating func prolong(_ transfer: Transfer) {
-        guard case .fetch(let app, _) = transfer.purpose else { return }
-        for index in requests.indices {
-            if case .install(app, nil) = requests[index].purpose { requests[index].deadline = transfer.deadline }
-        }
-    }
-
-    private mutating func transferEnded(_ transfer: Transfer, at now: Duration) {
-        self.transfer = nil
-        switch transfer.purpose {
-        case .request(let id):
-            guard let request = requests.first(where: { $0.id == id }) else { return }
-            end(id, .success(.uploaded(transfer.upload.bytes.count, in: now - request.began)))
-        case .fetch:
-            // The watch starts the app now, and says so.
-            prolong(transfer)
-        }
-    }
-
-    /// The upload is over without being whole, and so is what it was for.
-    mutating func transferFailed(_ error: PhoneCommandError, at now: Duration) {
-        guard let transfer else { return }
-        abortTransfer(at: now)
-        switch transfer.purpose {
-        case .request(let id): end(id, .failure(error))
-        case .fetch(let app, _): fail(error) { if case .install(app, _) = $0 { true } else { false } }
-        }
-    }
-
-    /// Gives the upload up, and tells the watch, which else waits for its next piece.
-    mutating func abortTransfer(at now: Duration) {
-        guard let ended = transfer else { return }
-        transfer = nil
-        if let token = ended.upload.token { try? phone.send(PebbleMessage(PutBytesRequest.abort(token)), at: now) }
     }
 }

@@ -10,73 +10,25 @@ import PebbleProtocol
 /// happens besides is in ``nextEvent()``.
 package struct CommandedPhone: HCIHost, Sendable {
     /// The most commands that may be under way; the next is refused.
-    package static let requestLimit = 64
+    package static let requestLimit = PhoneRequests.limit
     /// The most events that wait for the owner; beyond it the oldest are lost.
     private static let eventLimit = 4096
-    /// How many apps the phone keeps for watches that fetch them; beyond it the oldest goes.
-    static let appLimit = 16
-
-    /// A command that is under way.
-    struct Request: Sendable {
-        /// What ends it.
-        enum Purpose: Sendable {
-            case scan
-            case connect
-            case pair(PairingConsent, PairingReport)
-            case confirm(Bool, PairingReport)
-            case disconnect
-            case launch(PebbleUUID)
-            case stop(PebbleUUID)
-            case push(AppMessageTransactionID, to: PebbleUUID)
-            case expect([AppMessageTuple], from: PebbleUUID?)
-            case upload
-            /// With a token while the watch's database has not taken the app yet.
-            case install(PebbleUUID, BlobDBToken?)
-            case notify(PebbleUUID, BlobDBToken)
-            case ping(UInt32)
-            case time
-        }
-
-        let id: PhoneRequestID
-        var purpose: Purpose
-        let began: Duration
-        var deadline: Duration
-    }
-
-    /// What an upload is for.
-    enum TransferPurpose: Hashable, Sendable {
-        case request(PhoneRequestID)
-        /// A watch that asked for an app.
-        case fetch(PebbleUUID, AppID)
-    }
-
-    /// The upload that is under way; PutBytes has one at a time.
-    struct Transfer: Sendable {
-        var upload: PutBytesUpload
-        /// What else the watch is to get of an app.
-        var rest: [(kind: PutBytesObject.Kind, bytes: [UInt8])]
-        let purpose: TransferPurpose
-        var deadline: Duration
-    }
 
     /// The phone that is told.
     var phone: CompanionPhone
-    var requests: [Request] = []
-    var transfer: Transfer?
+    /// The commands that are under way, and their ends.
+    var requests = PhoneRequests()
+    /// What watches are given.
+    var uploads = PhoneUploads()
+    /// What is written into their databases.
+    var databases: WatchDatabaseWriter
     var inbox = AppMessageInbox()
-    /// In the order of installation.
-    var apps: [PhoneApp] = []
     /// What the watch said last; nil without a session.
     var runningApp: PebbleUUID?
     var watchVersion: WatchVersion?
     /// What the pairing came to, until its bond is there.
     var summary: PairingSummary?
-    var lastToken: UInt16 = 0
     var lastCookie: UInt32 = 0
-    var lastItem: UInt64 = 0
-    /// The half that the ids of all notifications of this phone share.
-    let itemFamily: UInt64
-    private var results: Deque<(PhoneRequestID, Result<PhoneCommandResult, PhoneCommandError>)> = []
     private var events: Deque<PhoneEvent> = []
 
     /// A phone that has not been started.
@@ -98,7 +50,7 @@ package struct CommandedPhone: HCIHost, Sendable {
         if configuration.pairing == .automatic { configuration.pairing = .whenTold }
         // What goes on the air must not be among what keys are made of.
         var randomness = randomness
-        itemFamily = randomness.next()
+        databases = WatchDatabaseWriter(itemFamily: randomness.next())
         phone = try CompanionPhone(configuration, cryptography: cryptography, randomness: randomness)
     }
 
@@ -107,7 +59,7 @@ package struct CommandedPhone: HCIHost, Sendable {
 
     /// The next end of a command.
     package mutating func nextResult() -> (PhoneRequestID, Result<PhoneCommandResult, PhoneCommandError>)? {
-        results.popFirst()
+        requests.nextResult()
     }
 
     /// The owner has stored the bond of a ``PhoneEvent/bonded(_:)``.
@@ -145,8 +97,8 @@ extension CommandedPhone {
 
     package var nextDeadline: Duration? {
         var deadline = phone.nextDeadline
-        for request in requests { deadline = deadline.map { min($0, request.deadline) } ?? request.deadline }
-        if let transfer { deadline = deadline.map { min($0, transfer.deadline) } ?? transfer.deadline }
+        if let due = requests.nextDeadline { deadline = deadline.map { min($0, due) } ?? due }
+        if let due = uploads.nextDeadline { deadline = deadline.map { min($0, due) } ?? due }
         return deadline
     }
 
@@ -154,7 +106,7 @@ extension CommandedPhone {
 
     /// Takes leave: ends the link, and every command.
     package mutating func beginShutdown(at now: Duration) {
-        failAll(.cancelled)
+        requests.failAll(.cancelled)
         phone.disconnect(at: now)
         settle(at: now)
     }
@@ -176,61 +128,37 @@ extension CommandedPhone {
 // MARK: - Ends of commands
 
 extension CommandedPhone {
-    /// Ends a command.
-    mutating func end(_ id: PhoneRequestID, _ result: Result<PhoneCommandResult, PhoneCommandError>) {
-        requests.removeAll { $0.id == id }
-        results.append((id, result))
-    }
-
-    /// Ends the first command of a kind, if there is one.
-    /// - Parameter choose: its result; nil for a command of another kind.
-    mutating func endFirst(
-        _ choose: (Request) -> Result<PhoneCommandResult, PhoneCommandError>?
-    ) {
-        for request in requests {
-            guard let result = choose(request) else { continue }
-            return end(request.id, result)
-        }
-    }
-
-    /// Ends every command that a condition holds for.
-    mutating func fail(_ error: PhoneCommandError, _ isConcerned: (Request.Purpose) -> Bool) {
-        for request in requests where isConcerned(request.purpose) { end(request.id, .failure(error)) }
-    }
-
-    mutating func failAll(_ error: PhoneCommandError) { fail(error) { _ in true } }
-
     /// Gives a command up, because its owner is gone. What it began is ended, as far as that can be.
     package mutating func cancel(_ id: PhoneRequestID, at now: Duration) {
-        guard let request = requests.first(where: { $0.id == id }) else { return }
-        requests.removeAll { $0.id == id }
+        guard let request = requests.remove(id) else { return }
         abandon(request, at: now)
         settle(at: now)
     }
 
     /// Ends what a command has begun.
-    private mutating func abandon(_ request: Request, at now: Duration) {
+    private mutating func abandon(_ request: PhoneRequest, at now: Duration) {
         switch request.purpose {
         case .scan: _ = phone.endSurvey(at: now)
         case .connect: phone.disconnect(at: now)
         case .pair, .confirm:
             if phone.pairingQuestion != nil { try? phone.answerPairing(accepting: false, at: now) }
-        case .upload: abortTransfer(at: now)
+        case .upload: uploads.abort(&phone, at: now)
         case .disconnect, .launch, .stop, .push, .expect, .install, .notify, .ping, .time: break
         }
     }
 
     private mutating func endOverdue(at now: Duration) {
-        if let transfer, transfer.deadline <= now {
-            transferFailed(.timedOut("the watch did not go on", after: Self.uploadPatience), at: now)
-        }
-        for request in requests where request.deadline <= now {
+        uploads.endOverdue(&phone, &requests, at: now)
+        for request in requests.underway where request.deadline <= now {
             if case .scan = request.purpose, phone.isReady {
-                end(request.id, .success(.watches(phone.endSurvey(at: now))))
+                requests.end(request.id, .success(.watches(phone.endSurvey(at: now))))
                 continue
             }
             let time = request.deadline - request.began
-            end(request.id, .failure(phone.isReady ? .timedOut(request.purpose.missing, after: time) : .notReady))
+            requests.end(
+                request.id,
+                .failure(phone.isReady ? .timedOut(request.purpose.missing, after: time) : .notReady)
+            )
             abandon(request, at: now)
         }
     }
@@ -238,46 +166,8 @@ extension CommandedPhone {
     /// A connection is of use once the watch is known, and the link has the security that a bond gives it.
     private mutating func endConnecting() {
         guard let link = phone.linkState, link.isExplored else { return }
-        endFirst { request in
+        requests.endFirst { request in
             if case .connect = request.purpose { .success(.connected(link)) } else { nil }
-        }
-    }
-}
-
-extension CommandedPhone.Request.Purpose {
-    /// What did not happen when its time was over.
-    fileprivate var missing: String {
-        switch self {
-        case .scan: "no scan ended"
-        case .connect: "no watch was heard and got to know"
-        case .pair, .confirm: "the pairing did not end"
-        case .disconnect: "the link did not end"
-        case .launch: "the watch did not say that the app runs"
-        case .stop: "the watch did not say that the app has stopped"
-        case .push: "the watch did not acknowledge the message"
-        case .expect: "no such message came"
-        case .upload: "the upload did not end"
-        case .install: "the watch did not run the app"
-        case .notify: "the watch did not say that it has the notification"
-        case .ping: "the watch did not answer the ping"
-        case .time: "the watch did not say the time"
-        }
-    }
-
-    /// Whether the end of the link ends it.
-    var needsLink: Bool {
-        switch self {
-        case .scan, .expect: false
-        case .connect, .pair, .confirm, .disconnect, .launch, .stop, .push, .upload, .install, .notify, .ping, .time:
-            true
-        }
-    }
-
-    /// Whether the end of the session ends it.
-    var needsSession: Bool {
-        switch self {
-        case .scan, .connect, .pair, .confirm, .disconnect, .expect: false
-        case .launch, .stop, .push, .upload, .install, .notify, .ping, .time: true
         }
     }
 }
@@ -327,7 +217,7 @@ extension CommandedPhone {
             question: phone.pairingQuestion,
             bonds: phone.bonds,
             waitingMessageCount: inbox.count,
-            apps: apps.map(\.metadata)
+            apps: uploads.apps.map(\.metadata)
         )
     }
 
