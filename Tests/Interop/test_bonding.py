@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
@@ -706,10 +707,17 @@ async def test_pairing_storm(room: Controllers, tmp_path: Path) -> None:
     """g: a phone whose pairing failed has to wait before the next attempt."""
     async with cairn_in(room, None, tmp_path):
         async with raw_initiator(room) as initiator:
+            began = time.monotonic()
             assert failure(await wrong_check(initiator)) == ErrorCode.DHKEY_CHECK_FAILED
-            for _ in range(100):
+            refused = 0
+            # The wait is a second at first. A busy machine gets fewer attempts into it, and what is answered later says nothing.
+            while refused < 100:
                 answer = await initiator.channel.ask(initiator.request())
+                if time.monotonic() - began > 1:
+                    break
                 assert failure(answer) == ErrorCode.REPEATED_ATTEMPTS
+                refused += 1
+            assert refused > 0
         await another_phone_pairs(room)
 
 
