@@ -66,6 +66,17 @@ struct WatchAppTests {
         #expect(Self.largeText(rig.system.apps.frame, scale: 4) == Self.expected("11:34"))
     }
 
+    @Test("The watchface follows a clock that is set to the same minute of another hour, and of another day")
+    func watchfaceOfTheSameMinute() {
+        var rig = AppRig(clock: 1_735_734_840)
+        let phone = rig.open()
+        rig.send(TimeMessage.setUTC(.init(seconds: 1_735_734_840, offsetMinutes: -60, zoneName: "X")), on: phone)
+        #expect(Self.largeText(rig.system.apps.frame, scale: 4) == Self.expected("11:34"))
+        let before = rig.system.apps.frame
+        rig.send(TimeMessage.setUTC(.init(seconds: 1_735_821_240, offsetMinutes: -60, zoneName: "X")), on: phone)
+        #expect(rig.system.apps.frame != before)
+    }
+
     @Test(
         "On every screen the face is drawn where it can be seen, in the colours that there are",
         arguments: [

@@ -16,7 +16,8 @@ public struct ClockFace: WatchApp {
 
     public mutating func didLaunch(_ context: inout AppContext) {
         time = context.time
-        context.subscribeToTicks(.minute)
+        // All that it shows: a clock that is set eight hours ahead has the same minute.
+        context.subscribeToTicks([.minute, .hour, .day, .month, .year])
     }
 
     public mutating func tick(_ time: WatchTime, _ changed: TickUnits, _ context: inout AppContext) {
