@@ -92,7 +92,7 @@ package enum PhoneCommandResult: Sendable {
     case delivered(PebbleUUID, after: Duration)
     /// A dictionary from the watch, which has been acknowledged.
     case received(AppMessagePush)
-    /// So many bytes were uploaded in so much time.
+    /// The upload is complete: how many bytes there were, and how long they took.
     case uploaded(Int, in: Duration)
     /// The notification is on the watch, under this id.
     case notified(PebbleUUID)

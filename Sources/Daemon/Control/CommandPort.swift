@@ -11,7 +11,7 @@ final class CommandPort<State> {
     static var clientLimit: Int { 16 }
     /// Requests of one program that are answered in one turn of the loop, so that none keeps the radio waiting.
     private static var requestsPerTurn: Int { 64 }
-    /// When so many bytes wait for a program, it gets no more.
+    /// The most bytes that may wait for a program; it gets no more until it has read some.
     private static var outboundLimit: Int { 256 * 1024 }
     /// How long no program is let in after that failed: the reason, such as too many open files, will still be there.
     private static var acceptPause: Duration { .seconds(1) }

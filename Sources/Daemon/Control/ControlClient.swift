@@ -23,7 +23,7 @@ public struct ControlAddress: Sendable {
         fileprivate var rule: String {
             switch self {
             case .watch:
-                "only the user who started it may give them, and with --control-access group whoever is in its group"
+                "only the user who started it may give them, and with --control-access group the members of its group"
             case .phone: "only the user who started it may give them"
             }
         }

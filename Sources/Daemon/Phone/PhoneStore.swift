@@ -14,7 +14,7 @@ final class PhoneStore {
     private static let fileName = "phone.bonds"
     private static let lockName = "phone.lock"
     private static let heading = "cairn-phone 1"
-    /// More than so many bonds, with the longest names, take.
+    /// The largest file that is read, in bytes: more than all bonds take, with the longest names.
     private static let sizeLimit = 64 * 1024
 
     /// The phone's address; nil in a directory that has not been used.
