@@ -1,6 +1,8 @@
 import ArgumentParser
 import Control
 import Daemon
+import Glibc
+import HCIRuntime
 import Settings
 
 extension ControlEventName {
@@ -39,6 +41,23 @@ struct Patience {
 
     /// What is left of it; nil for ever.
     var left: Duration? { end.map { max(.zero, $0 - ContinuousClock().now) } }
+
+    /// How often a program that is not there yet is looked for.
+    private static let lookInterval: useconds_t = 50_000
+
+    /// Connects to a watch or a phone that may only just be starting: tries again until it is there or the time is over.
+    func connect(
+        _ connect: () throws(ProgramError) -> ControlClient
+    ) throws(ProgramError) -> ControlClient {
+        while true {
+            do throws(ProgramError) {
+                return try connect()
+            } catch {
+                guard error.status == .unavailable, left != .zero else { throw error }
+            }
+            usleep(Self.lookInterval)
+        }
+    }
 
     /// Refuses what is no time to wait.
     static func check(_ seconds: Double?) throws {

@@ -1,7 +1,6 @@
 import ArgumentParser
 import Control
 import Daemon
-import Glibc
 import HCIRuntime
 import Settings
 
@@ -72,7 +71,7 @@ struct WaitCommand: ParsableCommand {
     func run() throws {
         try Console.run { () throws(ProgramError) in
             let patience = Patience(seconds: seconds)
-            var client = try connect(patience)
+            var client = try patience.connect { () throws(ProgramError) in try watch.connect() }
             if try askToWait(&client, patience) { return .success }
             switch goal {
             case .event(let name): try wait(for: name, &client, patience)
@@ -85,20 +84,6 @@ struct WaitCommand: ParsableCommand {
                 }
             }
             return .success
-        }
-    }
-
-    /// How often a watch that is not there yet is looked for.
-    private static let lookInterval: useconds_t = 50_000
-
-    private func connect(_ patience: Patience) throws(ProgramError) -> ControlClient {
-        while true {
-            do throws(ProgramError) {
-                return try watch.connect()
-            } catch {
-                guard error.status == .unavailable, patience.left != .zero else { throw error }
-            }
-            usleep(Self.lookInterval)
         }
     }
 

@@ -1,7 +1,6 @@
 import ArgumentParser
 import Control
 import Daemon
-import Glibc
 import HCIRuntime
 import Settings
 
@@ -76,7 +75,7 @@ struct PhoneWaitCommand: ParsableCommand {
     func run() throws {
         try Console.run { () throws(ProgramError) in
             let patience = Patience(seconds: seconds)
-            var client = try connect(patience)
+            var client = try patience.connect { () throws(ProgramError) in try phone.connect() }
             switch goal {
             case .event(let name): try wait(for: name, &client, patience)
             case .condition(let condition):
@@ -87,20 +86,6 @@ struct PhoneWaitCommand: ParsableCommand {
                 }
             }
             return .success
-        }
-    }
-
-    /// How often a phone that is not there yet is looked for.
-    private static let lookInterval: useconds_t = 50_000
-
-    private func connect(_ patience: Patience) throws(ProgramError) -> ControlClient {
-        while true {
-            do throws(ProgramError) {
-                return try phone.connect()
-            } catch {
-                guard error.status == .unavailable, patience.left != .zero else { throw error }
-            }
-            usleep(Self.lookInterval)
         }
     }
 
