@@ -380,6 +380,19 @@ def test_a_watch_that_hangs_is_told_within_a_second(program: Path, lateness: Lat
         assert watch.status()["isReady"]
 
 
+def test_a_process_of_another_machine_is_not_looked_for_here(place: Path) -> None:
+    # A number that no process has.
+    fake = FakeWatch(place, pid=1 << 30)
+    try:
+        with Watch.connect(place) as watch:
+            fake.answers["status"] = lambda _: time.sleep(30) or {}
+            with pytest.raises(WatchHangs) as error:
+                watch.status()
+        assert error.value.message.endswith("waited for the answer to “status”")
+    finally:
+        fake.end()
+
+
 def test_a_long_command_of_a_watch_that_lives_is_waited_for(watch: Watch, fake: FakeWatch) -> None:
     fake.answers["wait"] = lambda _: time.sleep(1.6) or {"event": {}}
     assert watch.ask("wait", seconds=5)["ok"]

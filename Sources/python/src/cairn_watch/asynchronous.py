@@ -710,11 +710,15 @@ class AsyncWatch(AsyncCommands):
                         raise WatchHangs(
                             "hangs",
                             f"the watch (process {self.pid}) has not answered for {self._alive_within:g} s while this program "
-                            f"waited for {what}{condition(self.pid) if self.pid else ''}",
+                            f"waited for {what}{self._condition()}",
                         ) from None
         finally:
             if connection is not None:
                 connection.close()
+
+    def _condition(self) -> str:
+        """What the system says of the process, if it is one of this machine's: the socket may be forwarded from another's."""
+        return condition(self.pid) if self.pid and self.pid == self._connection.peer else ""
 
     async def _raise_gone(self, what: str, error: CairnError) -> NoReturn:
         """Says what became of the process."""
