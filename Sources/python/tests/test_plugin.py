@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 #: What every inner run needs.
-ARGUMENTS = ("-p", "no:cacheprovider", "-p", "no:asyncio", "--strict-markers")
+ARGUMENTS = ("-p", "no:cacheprovider", "-p", "no:asyncio", "-p", "no:labgrid", "--strict-markers")
 
 
 def run(pytester: pytest.Pytester, program: Path, text: str, *arguments: str) -> pytest.RunResult:
