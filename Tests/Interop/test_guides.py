@@ -112,6 +112,7 @@ BUILD = "builds or tests everything, which takes many minutes: continuous integr
 PHONE = "waits for a phone that somebody holds"
 TOOL = "a program of the SDK that is not installed here; test_pebble_tool.py runs it"
 OWN_APP = "needs the reader's own app and script"
+LAB = "needs labgrid's programs, or boards that are logged in at: test_labgrid.py runs it"
 PYTHON = "installs the Python package, or runs the reader's test with it: test_python_package.py does both"
 
 #: Commands that are not run, and why. Each must still stand in a page.
@@ -177,6 +178,24 @@ NOT_RUN = {
     "pip install Sources/python": PYTHON,
     "pip install 'Sources/python[phone]'": PYTHON,
     "CAIRN_BINARY=.build/release/cairn pytest test_weather.py": PYTHON,
+    "pip install 'Sources/python[labgrid,phone]'": PYTHON,
+    "export LG_COORDINATOR=127.0.0.1:20408": LAB,
+    "labgrid-coordinator --listen 127.0.0.1:20408": LAB,
+    "cairn-labgrid-exporter --name shelf shelf.yaml": LAB,
+    "labgrid-client resources": LAB,
+    "for n in 1 2 3 4 5 6 7 8; do labgrid-client -p watch$n create; done": LAB,
+    'for n in 1 2 3 4 5 6 7 8; do labgrid-client -p watch$n add-match "shelf/watch$n/*"; done': LAB,
+    "for n in 1 2 3 4 5 6 7 8; do labgrid-client -p watch$n set-tags board=virtual; done": LAB,
+    "labgrid-client places": LAB,
+    'eval "$(labgrid-client reserve --wait --shell board=virtual)"': LAB,
+    "labgrid-client -p + acquire": LAB,
+    "pytest --lg-env lab.yaml test_echo.py": LAB,
+    "labgrid-client -c lab.yaml power get": LAB,
+    "labgrid-client -p + release": LAB,
+    "labgrid-client cancel-reservation": LAB,
+    "echo 'pi ALL=(root) NOPASSWD: /usr/bin/systemctl start cairn, /usr/bin/systemctl stop cairn, /usr/bin/systemctl is-active cairn' | sudo tee /etc/sudoers.d/cairn-lab": ROOT,
+    "labgrid-coordinator": LAB,
+    "labgrid-exporter --name shelf shelf.yaml": LAB,
 }
 
 #: What stands for something of the reader's, and what stands for it here. `{home}` is the sandbox's, `{port}` a port that is free.

@@ -152,7 +152,7 @@ def test_the_recipe_runs_what_it_says(package: Installation, folder: Path) -> No
 
 def test_the_package_needs_nothing_for_control(package: Installation, folder: Path) -> None:
     project = tomllib.loads((PACKAGE / "pyproject.toml").read_text())["project"]
-    assert "dependencies" not in project and project["optional-dependencies"].keys() == {"phone"}
+    assert "dependencies" not in project and project["optional-dependencies"].keys() == {"phone", "labgrid"}
     script = (
         "import sys\nbefore = set(sys.modules)\nimport cairn_watch\n"
         "new = {name.partition('.')[0] for name in set(sys.modules) - before}\n"
