@@ -378,6 +378,15 @@ def test_a_watch_of_this_machine(lab: Lab) -> None:
     assert not is_there(int((lab.folder / "process").read_text()))
 
 
+@pytest.mark.timeout(180)
+def test_a_strategy_that_is_broken(lab: Lab) -> None:
+    """The first failure says why, and labgrid leaves out what is left."""
+    lab.write("main.yaml", LOCAL.format(resource="{settings: {wings: 2}}"))
+    lab.write("test_process.py", PROCESS + "\ndef test_next(strategy):\n    pass\n")
+    said = lab.pytest("--lg-env", "main.yaml", "test_process.py", status=1)
+    assert "1 failed, 1 skipped" in said and "CairnStrategy is in broken state: start-failed" in said and "--wings" in said
+
+
 FOUND = """
 import pytest
 from cairn_watch.labgrid import PowerFailed

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import shutil
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -122,6 +123,8 @@ class CairnWatchExport(ResourceExport):
 def main() -> None:
     """Runs the exporter. Its options are those of labgrid-exporter."""
     exports["CairnWatch"] = CairnWatchExport
+    # Not every version of labgrid's has one of its own, and without one the watches would outlive their exporter.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:
         run_exporter()
     except ExporterError as error:

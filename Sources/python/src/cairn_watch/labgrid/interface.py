@@ -106,9 +106,6 @@ if TYPE_CHECKING:
     def step(*, args: list[str] = ..., result: bool = ...) -> Callable[[F], F]:
         """What a report has as a step."""
 
-    def never_retry(func: F) -> F:
-        """Once this has failed, it fails."""
-
 else:
     from labgrid.driver import Driver, ExecutionError
     from labgrid.factory import target_factory
@@ -117,7 +114,7 @@ else:
     from labgrid.resource.common import NetworkResource
     from labgrid.step import Step, step
     from labgrid.strategy import Strategy
-    from labgrid.strategy.common import StrategyError, never_retry
+    from labgrid.strategy.common import StrategyError
     from labgrid.util.ssh import sshmanager
 
     resource = target_factory.reg_resource
@@ -134,7 +131,6 @@ __all__ = [
     "Strategy",
     "StrategyError",
     "driver",
-    "never_retry",
     "resource",
     "sshmanager",
     "step",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import socket
 import subprocess
 from pathlib import Path
 from typing import Any, Protocol
@@ -90,8 +91,20 @@ class StartedHere:
             watch.close()
 
     def is_on(self) -> bool:
-        """Whether the process runs."""
-        return self._watch is not None and self._watch.exit_status is None
+        """Whether the process runs. One that hangs does."""
+        if self._watch is None or self._watch.exit_status is not None:
+            return False
+        # A process that was killed has closed its sockets some time before it has a status.
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.setblocking(False)
+            try:
+                connection.connect(str(self._watch.control))
+            except BlockingIOError:
+                # It is there, and has more clients waiting than there is room for.
+                return True
+            except OSError:
+                return False
+        return True
 
     def watch(self) -> Watch:
         """The process. Raises NoWatch if it is off."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING
+import functools
+from typing import TYPE_CHECKING, Any, cast
 
 import attr
 
 from ..errors import CairnError
 from .driver import CairnPhoneDriver, CairnWatchDriver
-from .interface import Step, Strategy, StrategyError, driver, never_retry, step
+from .interface import F, Step, Strategy, StrategyError, driver, step
 
 
 class Status(enum.Enum):
@@ -27,6 +28,22 @@ class Status(enum.Enum):
     session = 4
 
 
+def _breaks(change: F) -> F:
+    """What fails once fails from then on, as labgrid 26 has it for strategies: its pytest plugin skips the tests that are left."""
+
+    @functools.wraps(change)
+    def changing(self: CairnStrategy, *arguments: Any, **fields: Any) -> Any:
+        if self.broken is not None:
+            raise StrategyError("CairnStrategy is in broken state") from self.broken
+        try:
+            return change(self, *arguments, **fields)
+        except Exception as error:
+            self.broken = error
+            raise StrategyError(f"CairnStrategy is in broken state: {error}") from error
+
+    return cast(F, changing)
+
+
 @driver
 @attr.s(eq=False)
 class CairnStrategy(Strategy):
@@ -39,12 +56,14 @@ class CairnStrategy(Strategy):
     status: Status = attr.ib(default=Status.unknown)
     patience: float = attr.ib(default=60.0, converter=float)
 
+    #: What a transition failed of. No more is tried then.
+    broken: Exception | None = attr.ib(default=None, init=False)
+
     if TYPE_CHECKING:
-        broken: BaseException | None = attr.ib(init=False)
         watch: CairnWatchDriver = attr.ib(init=False)
         phone: CairnPhoneDriver | None = attr.ib(init=False)
 
-    @never_retry
+    @_breaks
     @step(args=["status"])
     def transition(self, status: Status | str, *, step: Step) -> None:
         """Brings the watch into a state: `off`, `advertising`, `bonded` or `session`.
@@ -67,7 +86,7 @@ class CairnStrategy(Strategy):
             self._open_session()
         self.status = wanted
 
-    @never_retry
+    @_breaks
     @step(args=["status"])
     def force(self, status: Status | str) -> None:
         """Takes the watch to be in a state already. Raises StrategyError if it is not."""
