@@ -120,6 +120,11 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
+            name: "Timeline",
+            dependencies: ["ByteCoding", "BluetoothHCI", "BluetoothHost", "PebbleProtocol", "LinuxBluetooth"],
+            swiftSettings: strict
+        ),
+        .target(
             name: "HCIRuntime",
             dependencies: [
                 "ByteCoding", "BluetoothHCI", "BluetoothHost", "BluetoothCryptography", "BluetoothCentral",
@@ -178,7 +183,7 @@ let package = Package(
                 "Settings", "Board", "Daemon", "HCIRuntime", "Control", "AirSimulator", "BluetoothHCI",
                 "BluetoothHost",
                 "BluetoothCryptography", "Bundles", "LinuxBluetooth", "PrivateFiles",
-                "PebblePhone", "PebbleProtocol", "PebbleWatch", logging,
+                "PebblePhone", "PebbleProtocol", "PebbleWatch", "Timeline", logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             exclude: ["Settings/generate"],
@@ -287,6 +292,11 @@ let package = Package(
                 "PebblePhone", "PebbleWatch", "PebbleProtocol", "BluetoothHost", "BluetoothCryptography",
                 "BluetoothHCI", "AirSimulator", "LinuxBluetooth", "SeededRandomness", "Control",
             ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "TimelineTests",
+            dependencies: ["Timeline", "BluetoothHCI", "LinuxBluetooth", "PebbleProtocol", "SeededRandomness"],
             swiftSettings: strict
         ),
         .testTarget(

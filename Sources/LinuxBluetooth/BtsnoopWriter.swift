@@ -10,13 +10,13 @@ import PrivateFiles
 /// Source: RFC 1761, whose layout btsnoop has, and Wireshark's `wiretap/btsnoop.c`.
 public enum Btsnoop {
     /// What every file begins with.
-    static let identification: [UInt8] = Array("btsnoop".utf8) + [0]
+    package static let identification: [UInt8] = Array("btsnoop".utf8) + [0]
     /// The only version there is.
     static let version: UInt32 = 1
     /// HCI UART (H4): each packet begins with its type byte.
-    static let dataLinkH4: UInt32 = 1002
+    package static let dataLinkH4: UInt32 = 1002
     /// From 0000-01-01 to 1970-01-01, both midnight UTC, proleptic Gregorian.
-    static let unixEpochMicroseconds: Int64 = 0x00DC_DDB3_0F2F_8000
+    package static let unixEpochMicroseconds: Int64 = 0x00DC_DDB3_0F2F_8000
 
     /// Which way a packet went.
     public enum Direction: UInt32, Hashable, Sendable {

@@ -41,7 +41,7 @@ struct CairnCommand: ParsableCommand {
         version: cairnVersion,
         subcommands: [
             RunCommand.self, DemoCommand.self, PersonalitiesCommand.self, ConfigCommand.self, AdaptersCommand.self,
-            AirCommand.self, PhoneTool.self, VocabularyCommand.self,
+            AirCommand.self, PhoneTool.self, TimelineCommand.self, VocabularyCommand.self,
         ],
         groupedSubcommands: [
             CommandGroup(

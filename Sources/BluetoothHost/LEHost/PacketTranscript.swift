@@ -14,11 +14,12 @@ package struct PacketTranscript: Sendable {
         let isFromHost: Bool
     }
 
-    private static let commandsWithKeys: Set<HCIOpcode> = [
+    /// The commands that carry a key: their parameters are not shown.
+    package static let commandsWithKeys: Set<HCIOpcode> = [
         LEEncrypt.opcode, LEEnableEncryption.opcode, LELongTermKeyRequestReply.opcode,
         LEAddDeviceToResolvingList.opcode,
     ]
-    private static let pdusWithKeys: Set<UInt8> = [
+    static let pdusWithKeys: Set<UInt8> = [
         SMPCode.encryptionInformation.rawValue, SMPCode.centralIdentification.rawValue,
         SMPCode.identityInformation.rawValue, SMPCode.signingInformation.rawValue,
     ]

@@ -1,9 +1,7 @@
 import ArgumentParser
 import Control
 import Daemon
-import Glibc
 import HCIRuntime
-import LinuxBluetooth
 
 /// `cairn screenshot`
 struct ScreenshotCommand: ParsableCommand {
@@ -34,28 +32,8 @@ struct ScreenshotCommand: ParsableCommand {
                 Console.write(screen.data)
                 return .success
             }
-            try write(screen.data)
+            try ResultFile.write(screen.data, to: file, what: "picture")
             return .success
         }
-    }
-
-    private func write(_ bytes: [UInt8]) throws(ProgramError) {
-        let descriptor = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
-        guard descriptor >= 0 else { throw failure(.last) }
-        defer { close(descriptor) }
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            guard count >= 0 || errno == EINTR else { throw failure(.last) }
-            rest = rest.dropFirst(max(0, count))
-        }
-    }
-
-    private func failure(_ error: SystemError) -> ProgramError {
-        ProgramError(
-            .cannotCreate,
-            "cannot write the picture to \(file): \(error)",
-            advice: "name a file in a directory that you may write to, on a disk with room"
-        )
     }
 }
