@@ -106,6 +106,11 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(name: "PrivateFiles", swiftSettings: strict),
+        .target(
+            name: "Progress",
+            dependencies: [.product(name: "ArgumentParser", package: "swift-argument-parser")],
+            swiftSettings: strict
+        ),
         .systemLibrary(name: "CZlib"),
         .target(
             name: "Bundles",
@@ -183,7 +188,7 @@ let package = Package(
                 "Settings", "Board", "Daemon", "HCIRuntime", "Control", "AirSimulator", "BluetoothHCI",
                 "BluetoothHost",
                 "BluetoothCryptography", "Bundles", "LinuxBluetooth", "PrivateFiles",
-                "PebblePhone", "PebbleProtocol", "PebbleWatch", "Timeline", logging,
+                "PebblePhone", "PebbleProtocol", "PebbleWatch", "Progress", "Timeline", logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             exclude: ["Settings/generate"],
@@ -196,7 +201,7 @@ let package = Package(
                 "CAllocationCounter",
                 "ByteCoding", "SeededRandomness", "BluetoothHCI", "BluetoothHost", "BluetoothCryptography",
                 "PebbleProtocol", "PebbleWatch", "AirSimulator", "PebblePhone", "Daemon", "HCIRuntime",
-                "LinuxBluetooth", logging,
+                "LinuxBluetooth", "Progress", logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict
@@ -294,6 +299,7 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        .testTarget(name: "ProgressTests", dependencies: ["Progress"], swiftSettings: strict),
         .testTarget(
             name: "TimelineTests",
             dependencies: ["Timeline", "BluetoothHCI", "LinuxBluetooth", "PebbleProtocol", "SeededRandomness"],

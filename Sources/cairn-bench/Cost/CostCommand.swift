@@ -1,4 +1,5 @@
 import ArgumentParser
+import Progress
 
 extension CairnBench {
     /// `cairn-bench cost`.
@@ -21,6 +22,8 @@ extension CairnBench {
         @Option(help: "How often each benchmark is repeated.")
         var repeats: Int?
 
+        @OptionGroup var option: ProgressOption
+
         mutating func validate() throws {
             if let repeats, !(1...1000).contains(repeats) {
                 throw ValidationError("--repeats \(repeats): give a number from 1 to 1000")
@@ -36,19 +39,29 @@ extension CairnBench {
             guard !benchmarks.isEmpty || !comparisons.isEmpty else {
                 throw ValidationError("no benchmark has \"\(filter ?? "")\" in its name; see cairn-bench list")
             }
+            Interruption.take()
             var report = Report()
+            let progress = ProgressLine("Benchmarks", of: benchmarks.count + comparisons.count, option.progress)
+            defer { progress.clear() }
+            progress.clear()
             if !json { print(ReportTable.header) }
-            for benchmark in benchmarks {
+            for benchmark in benchmarks where !Interruption.isRequested {
                 let measurement = try benchmark.measure(effort)
+                progress.clear()
                 report.measurements.append(measurement)
                 if !json { print(ReportTable.line(measurement)) }
+                progress.add(1)
             }
-            for comparison in comparisons {
+            for comparison in comparisons where !Interruption.isRequested {
                 let ratio = try comparison.measure(effort)
+                progress.clear()
                 report.ratios.append(ratio)
                 if !json { print(ReportTable.line(ratio)) }
+                progress.add(1)
             }
+            progress.clear()
             print(json ? try report.json() : "\n" + ReportTable.legend)
+            if Interruption.isRequested { throw ExitCode(Interruption.exitStatus) }
             if report.worst == .defect { throw ExitCode.failure }
         }
 

@@ -1,4 +1,5 @@
 import BluetoothHCI
+import Progress
 
 /// Runs the trials of all policies, scanners and situations.
 enum Discovery {
@@ -12,12 +13,18 @@ enum Discovery {
     /// How long a phone is away after its app was force-quit: not at all, and for so long that the watch has become slow.
     static let absencesAfterQuitting: [Duration] = [.zero, .seconds(600)]
 
-    static func sightings(seeds: Int) async throws -> [DiscoveryReport.Sighting] {
+    static func sightings(seeds: Int, _ progress: ProgressLine? = nil) async throws -> [DiscoveryReport.Sighting] {
         var results: [DiscoveryReport.Sighting] = []
         for scanner in ScannerProfile.all {
             for interval in intervals {
                 let trial = SightingTrial(interval: interval, scanner: scanner)
-                let times = try await Trials.run(seeds, prepare: {}, trial: { _, seed in try trial.run(seed: seed) })
+                let times = try await Trials.run(
+                    seeds,
+                    progress,
+                    prepare: {},
+                    trial: { _, seed in try trial.run(seed: seed) }
+                )
+                guard !times.isEmpty else { return results }
                 results.append(.init(interval: interval, scanner: scanner, time: Distribution(times)))
             }
         }
@@ -28,14 +35,16 @@ enum Discovery {
         seeds: Int,
         policies: [WatchPolicy] = WatchPolicy.all,
         scanners: [ScannerProfile] = ScannerProfile.all,
-        absences: [Duration] = absences
+        absences: [Duration] = absences,
+        _ progress: ProgressLine? = nil
     ) async throws -> [DiscoveryReport.Return] {
         var results: [DiscoveryReport.Return] = []
         for policy in policies {
             for absence in absences {
                 for scanner in scanners {
                     let trial = ReturnTrial(policy: policy, scanner: scanner, absence: absence)
-                    let times = try await Trials.run(seeds, prepare: trial.prepare, trial: trial.run)
+                    let times = try await Trials.run(seeds, progress, prepare: trial.prepare, trial: trial.run)
+                    guard !times.isEmpty else { return results }
                     results.append(
                         .init(
                             policy: policy,
@@ -54,14 +63,16 @@ enum Discovery {
     static func regions(
         seeds: Int,
         policies: [WatchPolicy] = WatchPolicy.all,
-        scanners: [ScannerProfile] = [.foreground, .tenth]
+        scanners: [ScannerProfile] = [.foreground, .tenth],
+        _ progress: ProgressLine? = nil
     ) async throws -> [DiscoveryReport.Region] {
         var results: [DiscoveryReport.Region] = []
         for policy in policies {
             for absence in absencesAfterQuitting {
                 for scanner in scanners {
                     let trial = RegionTrial(policy: policy.withBeacon, scanner: scanner, absence: absence)
-                    let times = try await Trials.run(seeds, prepare: trial.prepare, trial: trial.run)
+                    let times = try await Trials.run(seeds, progress, prepare: trial.prepare, trial: trial.run)
+                    guard !times.isEmpty else { return results }
                     results.append(
                         .init(
                             policy: policy,
@@ -75,6 +86,14 @@ enum Discovery {
             }
         }
         return results
+    }
+
+    /// How many trials all three kinds have.
+    static func trialCount(seeds: Int) -> Int {
+        let sightings = ScannerProfile.all.count * intervals.count
+        let returns = WatchPolicy.all.count * absences.count * ScannerProfile.all.count
+        let regions = WatchPolicy.all.count * absencesAfterQuitting.count * 2
+        return seeds * (sightings + returns + regions)
     }
 
     static func days() throws -> [RadioDay] {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BluetoothHCI
+import Progress
 
 extension CairnBench {
     /// `cairn-bench discovery`.
@@ -22,6 +23,7 @@ extension CairnBench {
         var seeds = 10_000
 
         @OptionGroup var output: OutputDirectory
+        @OptionGroup var option: ProgressOption
 
         mutating func validate() throws {
             guard (1...1_000_000).contains(seeds) else {
@@ -32,19 +34,35 @@ extension CairnBench {
         func run() async throws {
             let clock = ContinuousClock()
             let start = clock.now
+            Interruption.take()
             var report = DiscoveryReport()
-            report.sightings = try await Discovery.sightings(seeds: seeds)
+            let progress = ProgressLine("Trials", of: Discovery.trialCount(seeds: seeds), option.progress)
+            defer { progress.clear() }
+            report.sightings = try await Discovery.sightings(seeds: seeds, progress)
+            progress.clear()
             try show(report.sightingText, "sighting.md")
-            report.returns = try await Discovery.returns(seeds: seeds)
+            try stopIfInterrupted()
+            report.returns = try await Discovery.returns(seeds: seeds, progress)
+            progress.clear()
             try show(report.returnText, "return.md")
-            report.regions = try await Discovery.regions(seeds: seeds)
+            try stopIfInterrupted()
+            report.regions = try await Discovery.regions(seeds: seeds, progress)
+            progress.clear()
             try show(report.regionText, "region.md")
+            try stopIfInterrupted()
             report.days = try Discovery.days()
             try show(report.dayText, "radio.md")
             for plot in report.plots { try output.write(plot.chart.svg.document, to: plot.name) }
             let seconds = (clock.now - start) / .seconds(1)
             print("\(seeds) trials of each kind, all in \(seconds.text(0)) s")
             if !report.isGood { throw ExitCode.failure }
+        }
+
+        /// What has been printed is of fewer trials than were asked for.
+        private func stopIfInterrupted() throws {
+            guard Interruption.isRequested else { return }
+            print("Interrupted: the last row has fewer than \(seeds) trials, and what would follow is left out.")
+            throw ExitCode(Interruption.exitStatus)
         }
 
         private func show(_ text: String, _ file: String) throws {

@@ -1,13 +1,16 @@
 import Foundation
+import Progress
 
 /// Runs many trials, each with a seed of its own, on all processors. What comes out depends on the seeds alone.
 enum Trials {
     /// - Parameters:
     ///   - count: How many; their seeds are 1 to `count`.
     ///   - prepare: Makes what runs one trial; called once for each processor.
-    /// - Returns: The results in the order of the seeds.
+    ///   - progress: Is told of each trial.
+    /// - Returns: The results in the order of the seeds; fewer than `count` if the run was interrupted.
     static func run<Worker, Result: Sendable>(
         _ count: Int,
+        _ progress: ProgressLine? = nil,
         prepare: @escaping @Sendable () throws -> Worker,
         trial: @escaping @Sendable (_ worker: Worker, _ seed: UInt64) throws -> Result
     ) async throws -> [Result] {
@@ -17,12 +20,20 @@ enum Trials {
                 group.addTask {
                     let worker = try prepare()
                     let seeds = stride(from: lane + 1, through: count, by: lanes)
-                    return (lane, try seeds.map { try trial(worker, UInt64($0)) })
+                    var results: [Result] = []
+                    for seed in seeds where !Interruption.isRequested {
+                        results.append(try trial(worker, UInt64(seed)))
+                        progress?.add(1)
+                    }
+                    return (lane, results)
                 }
             }
             var byLane = [[Result]](repeating: [], count: lanes)
             for try await finished in group { byLane[finished.lane] = finished.results }
-            return (0..<count).map { byLane[$0 % lanes][$0 / lanes] }
+            return (0..<count).compactMap { index in
+                let results = byLane[index % lanes]
+                return index / lanes < results.count ? results[index / lanes] : nil
+            }
         }
     }
 }

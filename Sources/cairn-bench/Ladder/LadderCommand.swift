@@ -1,4 +1,5 @@
 import ArgumentParser
+import Progress
 
 extension CairnBench {
     /// `cairn-bench ladder`.
@@ -23,6 +24,7 @@ extension CairnBench {
         var seconds = 30
 
         @OptionGroup var output: OutputDirectory
+        @OptionGroup var option: ProgressOption
 
         mutating func validate() throws {
             guard (1...3600).contains(seconds) else {
@@ -35,17 +37,27 @@ extension CairnBench {
         }
 
         func run() throws {
+            Interruption.take()
             var isGood = true
-            for profile in DeviceProfile.all where self.profile.map({ $0 == profile.name }) ?? true {
-                let results = try Rung.ladder(of: profile).map {
-                    try Ladder.climb($0, profile, for: .seconds(Int64(seconds)))
+            let profiles = DeviceProfile.all.filter { profile in self.profile.map { $0 == profile.name } ?? true }
+            let count = profiles.reduce(0) { $0 + Rung.ladder(of: $1).count }
+            let progress = ProgressLine("Ladder", of: count, option.progress)
+            defer { progress.clear() }
+            for profile in profiles where !Interruption.isRequested {
+                var results: [RungResult] = []
+                for rung in Rung.ladder(of: profile) where !Interruption.isRequested {
+                    results.append(try Ladder.climb(rung, profile, for: .seconds(Int64(seconds))))
+                    progress.add(1)
                 }
+                guard !results.isEmpty else { break }
+                progress.clear()
                 let report = LadderReport(profile: profile, results: results)
                 print(report.text)
                 try output.write(report.text, to: "ladder-\(profile.name).md")
                 try output.write(report.chart.svg.document, to: "ladder-\(profile.name).svg")
                 isGood = isGood && results.allSatisfy(\.isGood)
             }
+            if Interruption.isRequested { throw ExitCode(Interruption.exitStatus) }
             if !isGood { throw ExitCode.failure }
         }
     }

@@ -3,6 +3,7 @@ import Bundles
 import Control
 import Daemon
 import HCIRuntime
+import Progress
 
 /// `cairn install`
 struct InstallCommand: ParsableCommand {
@@ -23,19 +24,24 @@ struct InstallCommand: ParsableCommand {
     @Flag(help: "Start it at once.")
     var launch = false
 
+    @OptionGroup var option: ProgressOption
     @OptionGroup var watch: WatchReference
 
     func run() throws {
         try Console.run { () throws(ProgramError) in
             let bytes = try read()
             var client = try watch.connect()
+            let progress = ProgressLine("Installing", of: bytes.count, option.progress)
+            defer { progress.clear() }
             var rest = bytes[...]
             while !rest.isEmpty {
                 let part = rest.prefix(ControlCommands.InstallPart.longest)
                 _ = try client.ask(ControlCommands.InstallPart { $0.data = Array(part) })
                 rest = rest.dropFirst(part.count)
+                progress.add(part.count)
             }
             let app = try client.ask(ControlCommands.Install { $0.launches = launch }).content.app
+            progress.clear()
             let version = app.version.map { " \($0)" } ?? ""
             Console.print("Installed \(app.name)\(version), \(app.uuid)\(app.isRunning ? "; it runs" : "").".printable)
             return .success
