@@ -17,7 +17,7 @@ enum Environment {
     static let others: Set = [
         "CAIRN_BOARD", "CAIRN_BINARY", "CAIRN_GUEST_CACHE", "CAIRN_IMAGE", "CAIRN_KILLS", "CAIRN_KILL_ROUNDS",
         "CAIRN_MUTATIONS",
-        "CAIRN_PACKAGE", "CAIRN_PACKAGE_ROOT", "CAIRN_RIG", "CAIRN_SEED", "CAIRN_STRICT",
+        "CAIRN_PACKAGE", "CAIRN_PACKAGE_ROOT", "CAIRN_RIG", "CAIRN_SEED", "CAIRN_STRICT", "CAIRN_WEB_BINARY",
     ]
 
     /// A path; the first, if there are several with colons between, as systemd writes them.

@@ -1,0 +1,160 @@
+// The apps that can be launched, and a new one from a file.
+
+import { Refused, command } from "./api.js";
+import { ask, h, newID, outcome, panel, reconcile, set, shown, text } from "./dom.js";
+import { bytes } from "./format.js";
+
+/** The bytes that go in one piece, as the control takes them. */
+const PIECE = 24 * 1024;
+/** The largest package, in bytes. */
+const LARGEST = 16 << 20;
+
+export function appsPanel(model) {
+  const stop = h("button", { type: "button", onclick: () => run("stop", null, "The watchface is shown.") }, "Watchface");
+  const { element, body } = panel("apps", "Apps", stop);
+  const list = h("ul", { class: "items" });
+  const result = outcome();
+  const launch = h("input", { type: "checkbox", checked: true });
+  const file = h("input", { type: "file", class: "unseen", accept: ".pbw", id: newID("package"), onchange: () => install(file.files[0]) });
+  const pick = h("label", { class: "button", for: file.id }, "Install a file…");
+  const progress = h("progress", { max: "1", value: "0", "aria-label": "Installing", hidden: true });
+  const form = h("div", { class: "row between drop" }, h("span", {}, file, pick), h("label", { class: "check" }, launch, " and start it"));
+  body.append(list, form, progress, result.element);
+  const entries = new Map();
+  let apps = [];
+  let isBusy = false;
+
+  async function refresh() {
+    if (model.state !== "up") return;
+    try {
+      apps = (await command(model.name, "apps")).apps;
+      render();
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      if (error.status < 500) result.say(error.message, true);
+    }
+  }
+
+  async function run(name, fields, words) {
+    try {
+      await model.command(name, fields);
+      result.say(words);
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      result.say(error.message, true);
+    }
+  }
+
+  async function remove(app) {
+    if (await ask("Remove the app?", `${app.name} and what it has kept are removed from the watch.`, "Remove")) {
+      await run("remove", { app: app.uuid }, `${app.name} is removed.`);
+      await refresh();
+    }
+  }
+
+  async function install(chosen) {
+    if (!chosen || isBusy) return;
+    file.value = "";
+    if (chosen.size === 0 || chosen.size > LARGEST) {
+      result.say(chosen.size === 0 ? `${chosen.name} is empty.` : `${chosen.name} has ${bytes(chosen.size)}: at most 16 MiB can be installed.`, true);
+      return;
+    }
+    isBusy = true;
+    render();
+    shown(progress, true);
+    try {
+      const octets = new Uint8Array(await chosen.arrayBuffer());
+      const pieces = Array.from({ length: Math.ceil(octets.length / PIECE) }, (_, index) => octets.subarray(index * PIECE, (index + 1) * PIECE));
+      const { byteCount } = await bring(pieces[0]);
+      if (byteCount > pieces[0].length) {
+        // Pieces of an install that was given up lie in front: the watch drops them with the package that it refuses.
+        await command(model.name, "install").catch(() => {});
+        await bring(pieces[0]);
+      }
+      for (const [index, piece] of pieces.entries()) {
+        if (index > 0) await bring(piece);
+        progress.value = (index + 1) / pieces.length;
+      }
+      const { app } = await model.command("install", { launch: launch.checked });
+      result.say(`${app.name} ${app.version ?? ""} is installed.`.replace("  ", " "));
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      result.say(error.message, true);
+    }
+    isBusy = false;
+    shown(progress, false);
+    await refresh();
+    render();
+  }
+
+  const bring = (octets) => command(model.name, "install-part", { data: hex(octets) });
+
+  form.addEventListener("dragover", (event) => {
+    if (!model.isUsable) return;
+    event.preventDefault();
+    form.classList.add("over");
+  });
+  form.addEventListener("dragleave", () => form.classList.remove("over"));
+  form.addEventListener("drop", (event) => {
+    event.preventDefault();
+    form.classList.remove("over");
+    if (model.isUsable) install(event.dataTransfer.files[0]);
+  });
+
+  function render() {
+    const running = model.status?.app.uuid;
+    stop.disabled = !model.isUsable;
+    file.disabled = !model.isUsable || isBusy;
+    pick.classList.toggle("off", file.disabled);
+    shown(form, model.canChange);
+    reconcile(
+      list,
+      apps,
+      (app) => app.uuid,
+      (app) => {
+        const name = h("strong");
+        const about = h("span", { class: "quiet" });
+        const start = h("button", { type: "button", onclick: () => run("launch", { app: app.uuid }, `${app.name} is started.`) }, "Launch");
+        const gone = h("button", { type: "button", class: "plain", onclick: () => remove(entries.get(app.uuid).app) }, "Remove");
+        entries.set(app.uuid, { name, about, start, gone, app });
+        return h(
+          "li",
+          { class: "item row between" },
+          h("span", { class: "grow" }, name, " ", about, h("code", { class: "uuid" }, app.uuid)),
+          h("span", { class: "row" }, gone, start),
+        );
+      },
+      (item, app) => {
+        const entry = entries.get(app.uuid);
+        entry.app = app;
+        const isRunning = app.uuid === running;
+        text(entry.name, app.name);
+        const words = [isRunning && "runs", app.version, app.isWatchface && "watchface", !app.isInstalled && "not there yet", app.isBuiltIn && "built in"];
+        text(entry.about, words.filter(Boolean).join(", "));
+        item.classList.toggle("current", isRunning);
+        set(entry.start, "aria-label", `Launch ${app.name}`);
+        set(entry.gone, "aria-label", `Remove ${app.name}`);
+        entry.start.disabled = !model.isUsable || isRunning;
+        entry.gone.disabled = !model.isUsable;
+        shown(entry.gone, !app.isBuiltIn);
+      },
+    );
+  }
+
+  let asked = null;
+  return {
+    element,
+    update() {
+      // Each process of the watch is asked once; events tell the rest.
+      const process = model.state === "up" ? `${model.status.pid} ${model.run}` : null;
+      if (process !== null && process !== asked) refresh();
+      asked = process;
+      render();
+    },
+    event({ name, data }) {
+      if (name === "app-launched" || (name === "service" && data.name?.startsWith("app-"))) refresh();
+    },
+  };
+}
+
+const hex = (octets) => Array.from(octets, (octet) => octet.toString(16).padStart(2, "0")).join("");
