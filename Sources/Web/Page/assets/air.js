@@ -9,7 +9,7 @@ const STATES = { "on-air": "on the air", starting: "starting", waiting: "waits f
 export function airPanel(model) {
   const advertise = h("button", { type: "button", onclick: advertiseNow }, "Advertise fast");
   const { element, body } = panel("air", "On the air", advertise);
-  const words = h("p", { class: "words" });
+  const words = h("p", { class: "words" }, "Nothing is known yet.");
   const list = h("ul", { class: "items" });
   const result = outcome();
   body.append(words, list, result.element);

@@ -12,7 +12,7 @@ const BUTTONS = [
 
 export function screenPanel(model) {
   const { element, body } = panel("screen", "Screen");
-  const picture = h("img", { class: "picture", width: "144", height: "168", alt: "The screen: no picture yet", draggable: "false" });
+  const picture = h("img", { class: "picture", src: "/assets/blank.svg", width: "144", height: "168", alt: "The screen: no picture yet", draggable: "false" });
   const result = outcome();
   const held = h("p", { class: "quiet held" });
   const sensors = h("p", { class: "quiet" });

@@ -171,7 +171,7 @@ function row(event) {
       // Few are opened, so the fields are written when one is.
       ontoggle: () => text(details, JSON.stringify(event.data, null, 2)),
     },
-    h("summary", {}, h("time", { class: "mono" }, clock(event.at)), h("span", { class: "name" }, name), h("span", { class: "said" }, event.data.text ?? "")),
+    h("summary", {}, h("time", { class: "mono" }, clock(event.at)), h("span", { class: "name" }, name), h("span", { class: "said" }, event.data.text ?? event.data.message ?? "")),
     details,
   );
   return h("li", {}, element);
