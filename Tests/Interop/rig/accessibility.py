@@ -1,5 +1,5 @@
-"""What axe's rules ask of a page, written for this one: names and roles by the browser's own account, contrast from the styles that
-count, focus by the Tab key. Each check gives sentences about what is wrong; none is good."""
+"""What axe's rules ask of a page, written for this one: names and roles by the browser's own account, contrast from the
+styles that count, focus by the Tab key. Each check gives a sentence for each thing that is wrong."""
 
 from __future__ import annotations
 
@@ -25,9 +25,8 @@ def names_and_roles(driver: Chrome) -> list[str]:
         role = node.get("role", {}).get("value", "")
         properties = {each["name"]: each["value"].get("value") for each in node.get("properties", [])}
         # An image without a text is decoration, and so is not in the tree; a group that the browser makes for a tag has none.
-        if node.get("ignored") or role not in NAMED or (role == "group" and "focusable" not in properties and not _is_named(node)):
-            continue
-        if not _is_named(node):
+        is_made = role == "group" and "focusable" not in properties
+        if not node.get("ignored") and role in NAMED and not is_made and not _is_named(node):
             wrong.append(f"a {role} has no name: {_describe(driver, node)}")
     return wrong
 
@@ -47,7 +46,8 @@ const open = document.querySelector("dialog[open]");
 const root = open ?? document.body;
 const isSeen = (e) => e.checkVisibility({ opacityProperty: true, visibilityProperty: true }) && e.getClientRects().length > 0
   && getComputedStyle(e).clipPath !== "inset(50%)" && !e.closest(".unseen");
-const words = (e) => `<${e.localName}${e.className && e.className.baseVal === undefined ? "." + e.className : ""}> “${(e.textContent ?? "").trim().slice(0, 40)}”`;
+const kind = (e) => e.localName + (e.classList.length > 0 ? "." + e.classList : "");
+const words = (e) => `<${kind(e)}> “${(e.textContent ?? "").trim().slice(0, 40)}”`;
 const canvas = Object.assign(document.createElement("canvas"), { width: 1, height: 1 });
 const context = canvas.getContext("2d", { willReadFrequently: true });
 function rgba(color) {
@@ -82,32 +82,49 @@ _STRUCTURE = (
 const wrong = [];
 if (!document.documentElement.lang) wrong.push("the page does not say its language");
 if (!document.title.trim()) wrong.push("the page has no title");
-if (document.querySelectorAll("h1").length !== 1) wrong.push(`the page has ${document.querySelectorAll("h1").length} h1`);
-if (document.querySelectorAll("main").length !== 1) wrong.push("the page has not one main");
-if (document.querySelector("meta[name=viewport]").content.match(/maximum-scale|user-scalable/)) wrong.push("the page forbids zooming");
+for (const tag of ["h1", "main"]) {
+  const { length } = document.querySelectorAll(tag);
+  if (length !== 1) wrong.push(`the page has ${length} ${tag}`);
+}
+const viewport = document.querySelector("meta[name=viewport]").content;
+if (viewport.match(/maximum-scale|user-scalable/)) wrong.push("the page forbids zooming");
 const levels = [...root.querySelectorAll("h1, h2, h3, h4")].filter(isSeen).map((e) => Number(e.localName[1]));
-levels.forEach((level, i) => { if (i > 0 && level > levels[i - 1] + 1) wrong.push(`an h${level} follows an h${levels[i - 1]}`); });
+levels.forEach((level, i) => {
+  if (i > 0 && level > levels[i - 1] + 1) wrong.push(`an h${level} follows an h${levels[i - 1]}`);
+});
 const ids = [...document.querySelectorAll("[id]")].map((e) => e.id);
 for (const id of new Set(ids)) if (ids.filter((other) => other === id).length > 1) wrong.push(`the id ${id} is there twice`);
 for (const name of ["aria-labelledby", "aria-describedby", "for"]) {
   for (const e of document.querySelectorAll(`[${name}]`)) {
-    for (const id of e.getAttribute(name).split(" ")) if (!document.getElementById(id)) wrong.push(`${words(e)} has ${name} ${id}, which is not there`);
+    for (const id of e.getAttribute(name).split(" ")) {
+      if (!document.getElementById(id)) wrong.push(`${words(e)} has ${name} ${id}, which is not there`);
+    }
   }
 }
 for (const e of document.querySelectorAll("img:not([alt])")) wrong.push(`${words(e)} has no alt`);
-for (const e of document.querySelectorAll("[tabindex]")) if (e.tabIndex > 0) wrong.push(`${words(e)} has a tabindex of its own`);
-for (const e of document.querySelectorAll("a button, button a, button button, label button")) wrong.push(`${words(e)} is a control in a control`);
-for (const e of document.querySelectorAll("ul > :not(li), ol > :not(li)")) wrong.push(`${words(e)} is in a list and no item`);
-for (const e of document.querySelectorAll("dl > :not(div):not(dt):not(dd)")) wrong.push(`${words(e)} is in a dl`);
-for (const e of document.body.children) {
-  if (!e.matches("header, main, footer, nav, dialog, a.skip, [role=status], [hidden], #problem")) wrong.push(`${words(e)} is in no landmark`);
+for (const e of document.querySelectorAll("[tabindex]")) {
+  if (e.tabIndex > 0) wrong.push(`${words(e)} has a place of its own among the tabs`);
 }
-if (document.querySelectorAll("[aria-live], [role=alert], [role=log]").length !== 1) wrong.push("there is not one live region");
-for (const e of document.querySelectorAll("[aria-hidden=true] :is(button, a, input, [tabindex])")) wrong.push(`${words(e)} is hidden and takes the focus`);
+for (const e of document.querySelectorAll("a button, button a, button button, label button")) {
+  wrong.push(`${words(e)} is a control in a control`);
+}
+for (const e of document.querySelectorAll("ul > :not(li), ol > :not(li), dl > :not(div):not(dt):not(dd)")) {
+  wrong.push(`${words(e)} is in a list and no item`);
+}
+for (const e of document.body.children) {
+  const isPlaced = e.matches("header, main, footer, nav, dialog, a.skip, [role=status], [hidden], #problem");
+  if (!isPlaced) wrong.push(`${words(e)} is in no landmark`);
+}
+const regions = document.querySelectorAll("[aria-live], [role=alert], [role=log]");
+if (regions.length !== 1) wrong.push(`there are ${regions.length} live regions`);
+for (const e of document.querySelectorAll("[aria-hidden=true] :is(button, a, input, [tabindex])")) {
+  wrong.push(`${words(e)} is hidden and takes the focus`);
+}
 // WCAG 2.2, 2.5.8; a link in a text is what its line is.
 for (const e of root.querySelectorAll("button, select, input, summary, label:has(input)")) {
-  const box = (e.closest("label") ?? document.querySelector(`label.button[for="${e.id}"]`) ?? e).getBoundingClientRect();
-  if (isSeen(e) && (box.width < 23.5 || box.height < 23.5)) wrong.push(`${words(e)} is ${box.width} by ${box.height} pixels`);
+  const target = e.closest("label") ?? document.querySelector(`label.button[for="${e.id}"]`) ?? e;
+  const { width, height } = target.getBoundingClientRect();
+  if (isSeen(target) && (width < 23.5 || height < 23.5)) wrong.push(`${words(e)} is ${width} by ${height} pixels`);
 }
 return wrong;
 """
@@ -141,16 +158,18 @@ for (const e of root.querySelectorAll("select, input:not([type=checkbox], [type=
   const ratio = contrast(rgba(getComputedStyle(e).borderColor), behind(e.parentElement));
   if (ratio < 3) wrong.push(`the edge of ${words(e)} has a contrast of ${ratio.toFixed(2)}`);
   const holder = getComputedStyle(e, "::placeholder");
-  if (e.placeholder && contrast(rgba(holder.color), behind(e)) < 4.5) wrong.push(`the placeholder of ${words(e)} has too little contrast`);
+  const held = e.placeholder ? contrast(rgba(holder.color), behind(e)) : 21;
+  if (held < 4.5) wrong.push(`the placeholder of ${words(e)} has a contrast of ${held.toFixed(2)}`);
 }
 for (const e of root.querySelectorAll(".state")) {
-  if (isSeen(e) && contrast(rgba(getComputedStyle(e, "::before").color), behind(e)) < 3) wrong.push(`the mark of ${words(e)} has too little contrast`);
+  const mark = contrast(rgba(getComputedStyle(e, "::before").color), behind(e));
+  if (isSeen(e) && mark < 3) wrong.push(`the mark of ${words(e)} has a contrast of ${mark.toFixed(2)}`);
 }
 return wrong;
 """
 )
 
-#: The element with the focus: its place among those that the Tab key should reach, what it is, and what shows that it has the focus.
+#: The element with the focus: its place among those that the Tab key should reach, what it is, and what marks it.
 _FOCUS = (
     _SHARED
     + r"""

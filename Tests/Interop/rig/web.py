@@ -1,4 +1,4 @@
-"""`cairn-web` and its page in Chromium, with watches and phones of the test's own; nothing here is asynchronous, since Selenium is not."""
+"""`cairn-web` and its page in Chromium, with watches and phones of the test's own. Nothing is asynchronous here: Selenium is not."""
 
 from __future__ import annotations
 
@@ -162,22 +162,21 @@ class Page:
         self.driver.execute_script("location.hash = arguments[0]", "#/" if watch is None else f"#/watches/{watch}")
         self.until(f"the view of {watch or 'the bench'}", lambda: self.find("h1").text == (watch or "Bench"))
 
-    def until(self, what: str, accept: Callable[[], T]) -> T:
+    def until(self, what: str, accept: Callable[[], T | None]) -> T:
         """Waits until something is so, and gives it."""
 
-        def attempt(_: Chrome) -> T | bool:
+        def attempt(_: Chrome) -> T | None:
             try:
                 return accept()
             except StaleElementReferenceException:
-                return False
+                return None
 
         return WebDriverWait(self.driver, PATIENCE, poll_frequency=0.05).until(attempt, f"waited {PATIENCE} s for {what}")
 
     def find(self, selector: str) -> WebElement:
         """The element, once it is there and can be seen."""
         return self.until(
-            f"{selector} to be seen",
-            lambda: next((each for each in self.all(selector) if each.is_displayed()), None),  # type: ignore[arg-type,return-value]
+            f"{selector} to be seen", lambda: next((each for each in self.all(selector) if each.is_displayed()), None)
         )
 
     def all(self, selector: str) -> list[WebElement]:
@@ -188,9 +187,10 @@ class Page:
 
         def search() -> WebElement | None:
             buttons = self.driver.find_element(By.CSS_SELECTOR, within).find_elements(By.TAG_NAME, "button")
-            return next((each for each in buttons if each.is_displayed() and each.is_enabled() and each.accessible_name == name), None)
+            usable = (each for each in buttons if each.is_displayed() and each.is_enabled())
+            return next((each for each in usable if each.accessible_name == name), None)
 
-        return self.until(f"the button “{name}” in {within}", search)  # type: ignore[return-value]
+        return self.until(f"the button “{name}” in {within}", search)
 
     def says(self, selector: str, words: str) -> None:
         """Waits until an element has this text in it."""

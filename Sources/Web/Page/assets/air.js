@@ -48,7 +48,8 @@ export function airPanel(model) {
   function fill(_, advertisement) {
     const entry = entries.get(advertisement.role);
     entry.advertisement = advertisement;
-    text(entry.title, `${advertisement.role[0].toUpperCase()}${advertisement.role.slice(1)}, every ${milliseconds(advertisement.intervalMilliseconds)}`);
+    const role = `${advertisement.role[0].toUpperCase()}${advertisement.role.slice(1)}`;
+    text(entry.title, `${role}, every ${milliseconds(advertisement.intervalMilliseconds)}`);
     text(entry.state, STATES[advertisement.state] ?? advertisement.state);
     entry.state.className = `state ${{ "on-air": "good", refused: "bad" }[advertisement.state] ?? "warn"}`;
     text(entry.reason, advertisement.refusal ? `Refused: ${advertisement.refusal}` : `Why: ${advertisement.reason}`);
@@ -85,8 +86,9 @@ export function airPanel(model) {
           text(next, `For ${duration(advertisement.sinceSeconds + model.elapsed())}, and on without a change`);
           continue;
         }
-        const whole = advertisement.sinceSeconds + left;
-        const passed = model.state === "up" ? Math.min(whole, advertisement.sinceSeconds + model.elapsed()) : advertisement.sinceSeconds;
+        const since = advertisement.sinceSeconds;
+        const whole = since + left;
+        const passed = model.state === "up" ? Math.min(whole, since + model.elapsed()) : since;
         text(next, `${after === undefined ? "Ends" : `Every ${milliseconds(after)}`} in ${duration(whole - passed)}`);
         set(bar, "max", whole);
         bar.value = passed;

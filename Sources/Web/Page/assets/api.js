@@ -97,20 +97,29 @@ const PAUSES = [250, 500, 1000, 2000, 4000];
 export function stream(path, { take, report = () => {}, last = null }) {
   const end = new AbortController();
   let failures = 0;
+  /** Whether what has happened so far is too much for the server to give at once. */
+  let isTooMuch = false;
 
   async function read() {
     const headers = { Accept: "text/event-stream" };
-    if (last !== null) headers["Last-Event-ID"] = String(last);
+    if (last !== null && !isTooMuch) headers["Last-Event-ID"] = String(last);
     const response = await request(path, { headers, signal: end.signal });
     failures = 0;
     report(null);
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     const parser = new EventParser();
+    let isMoving = false;
     for (;;) {
       const { value, done } = await reader.read();
       if (done) return;
       for (const event of parser.parse(value)) {
-        if (event.id !== "" && last !== null) last = event.id;
+        if (event.id !== "" && last !== null) {
+          last = event.id;
+          isMoving = true;
+          isTooMuch = false;
+        }
+        // Who is cut off before the first event would be cut off again.
+        if (event.name === "overrun") isTooMuch = !isMoving;
         take(event.name, event.data);
       }
     }

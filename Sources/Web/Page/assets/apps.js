@@ -15,10 +15,17 @@ export function appsPanel(model) {
   const list = h("ul", { class: "items" });
   const result = outcome();
   const launch = h("input", { type: "checkbox", checked: true });
-  const file = h("input", { type: "file", class: "unseen", accept: ".pbw", id: newID("package"), onchange: () => install(file.files[0]) });
+  const file = h("input", {
+    type: "file",
+    class: "unseen",
+    accept: ".pbw",
+    id: newID("package"),
+    onchange: () => install(file.files[0]),
+  });
   const pick = h("label", { class: "button", for: file.id }, "Install a file…");
   const progress = h("progress", { max: "1", value: "0", "aria-label": "Installing", hidden: true });
-  const form = h("div", { class: "row between drop" }, h("span", {}, file, pick), h("label", { class: "check" }, launch, " and start it"));
+  const start = h("label", { class: "check" }, launch, " and start it");
+  const form = h("div", { class: "row between drop" }, h("span", {}, file, pick), start);
   body.append(list, form, progress, result.element);
   const entries = new Map();
   let apps = [];
@@ -56,7 +63,8 @@ export function appsPanel(model) {
     if (!chosen || isBusy) return;
     file.value = "";
     if (chosen.size === 0 || chosen.size > LARGEST) {
-      result.say(chosen.size === 0 ? `${chosen.name} is empty.` : `${chosen.name} has ${bytes(chosen.size)}: at most 16 MiB can be installed.`, true);
+      const what = chosen.size === 0 ? "is empty" : `has ${bytes(chosen.size)}: at most 16 MiB can be installed`;
+      result.say(`${chosen.name} ${what}.`, true);
       return;
     }
     isBusy = true;
@@ -64,7 +72,8 @@ export function appsPanel(model) {
     shown(progress, true);
     try {
       const octets = new Uint8Array(await chosen.arrayBuffer());
-      const pieces = Array.from({ length: Math.ceil(octets.length / PIECE) }, (_, index) => octets.subarray(index * PIECE, (index + 1) * PIECE));
+      const pieces = [];
+      for (let at = 0; at < octets.length; at += PIECE) pieces.push(octets.subarray(at, at + PIECE));
       const { byteCount } = await bring(pieces[0]);
       if (byteCount > pieces[0].length) {
         // Pieces of an install that was given up lie in front: the watch drops them with the package that it refuses.
@@ -114,8 +123,10 @@ export function appsPanel(model) {
       (app) => {
         const name = h("strong");
         const about = h("span", { class: "quiet" });
-        const start = h("button", { type: "button", onclick: () => run("launch", { app: app.uuid }, `${app.name} is started.`) }, "Launch");
-        const gone = h("button", { type: "button", class: "plain", onclick: () => remove(entries.get(app.uuid).app) }, "Remove");
+        const begin = () => run("launch", { app: app.uuid }, `${app.name} is started.`);
+        const start = h("button", { type: "button", onclick: begin }, "Launch");
+        const end = () => remove(entries.get(app.uuid).app);
+        const gone = h("button", { type: "button", class: "plain", onclick: end }, "Remove");
         entries.set(app.uuid, { name, about, start, gone, app });
         return h(
           "li",
@@ -129,7 +140,13 @@ export function appsPanel(model) {
         entry.app = app;
         const isRunning = app.uuid === running;
         text(entry.name, app.name);
-        const words = [isRunning && "runs", app.version, app.isWatchface && "watchface", !app.isInstalled && "not there yet", app.isBuiltIn && "built in"];
+        const words = [
+          isRunning && "runs",
+          app.version,
+          app.isWatchface && "watchface",
+          !app.isInstalled && "not there yet",
+          app.isBuiltIn && "built in",
+        ];
         text(entry.about, words.filter(Boolean).join(", "));
         item.classList.toggle("current", isRunning);
         set(entry.start, "aria-label", `Launch ${app.name}`);

@@ -54,11 +54,13 @@ export function bench(page) {
     );
     const up = known.filter((watch) => watch.state === "up").length;
     const pairings = known.filter((watch) => watch.status?.pairing.waiting.length > 0).length;
-    page.summary(
-      [plural(known.length, "watch", "watches"), `${up} up`, known.length > up && `${known.length - up} down`, pairings > 0 && `${plural(pairings, "pairing")} waiting`]
-        .filter(Boolean)
-        .join(" · "),
-    );
+    const words = [
+      plural(known.length, "watch", "watches"),
+      `${up} up`,
+      known.length > up && `${known.length - up} down`,
+      pairings > 0 && `${plural(pairings, "pairing")} waiting`,
+    ];
+    page.summary(words.filter(Boolean).join(" · "));
   }
 
   function notice(watch) {

@@ -71,7 +71,11 @@ export function linksPanel(model) {
           const entry = entries.get(link.connection);
           text(entry.phone, link.phone);
           text(entry.values.MTU, link.mtu);
-          const security = [link.isEncrypted ? "encrypted" : "not encrypted", link.isAuthenticated && "authenticated", link.isBonded && "bonded"];
+          const security = [
+            link.isEncrypted ? "encrypted" : "not encrypted",
+            link.isAuthenticated && "authenticated",
+            link.isBonded && "bonded",
+          ];
           text(entry.values.Security, security.filter(Boolean).join(", "));
           const sessions = status.sessions.map((session) => `${session.kind} session over ${session.transport}`);
           text(entry.services, [...sessions, ...link.services.map((service) => `uses the phone’s ${service}`)].join(" · "));
@@ -88,7 +92,8 @@ export function linksPanel(model) {
         text(values.Interval, milliseconds(link.intervalMilliseconds));
         text(values.Latency, link.latency);
         text(values.Timeout, `${Number((link.supervisionTimeoutMilliseconds / 1000).toFixed(2))} s`);
-        text(values.PHY, link.transmitPHY === link.receivePHY ? link.transmitPHY : `↑ ${link.transmitPHY} ↓ ${link.receivePHY}`);
+        const { transmitPHY, receivePHY } = link;
+        text(values.PHY, transmitPHY === receivePHY ? transmitPHY : `↑ ${transmitPHY} ↓ ${receivePHY}`);
         text(values["Data length"], `↑ ${link.transmitOctets} ↓ ${link.receiveOctets}`);
         text(values.Traffic, `↑ ${bytes(sent)} ↓ ${bytes(received)}`);
         const before = entry.totals;
@@ -118,9 +123,11 @@ function lastWords(status, model) {
 function draw({ rates, rate, line, area, spark }) {
   const most = Math.max(100, ...rates);
   const first = SPAN - rates.length;
-  const points = rates.map((value, index) => `${first + index + 0.5} ${(HEIGHT - 1 - (value / most) * (HEIGHT - 3)).toFixed(1)}`);
+  const level = (value) => (HEIGHT - 1 - (value / most) * (HEIGHT - 3)).toFixed(1);
+  const points = rates.map((value, index) => `${first + index + 0.5} ${level(value)}`);
   set(line, "d", `M${points.join("L")}`);
   set(area, "d", `M${first + 0.5} ${HEIGHT}L${points.join("L")}L${SPAN - 0.5} ${HEIGHT}Z`);
-  text(rate, `${bytes(rates.at(-1))}/s`);
-  set(spark, "aria-label", `Bytes a second in the last minute: now ${bytes(rates.at(-1))}, at most ${bytes(Math.max(...rates))}`);
+  const now = bytes(rates.at(-1));
+  text(rate, `${now}/s`);
+  set(spark, "aria-label", `Bytes a second in the last minute: now ${now}, at most ${bytes(Math.max(...rates))}`);
 }

@@ -25,8 +25,13 @@ const page = {
 };
 
 function wordsOf(error) {
-  if (error.status === 401) return `This browser is not let in: ${error.message}. Open the address that cairn-web prints when it starts.`;
-  if (error.status === 429) return `The server has too much to do for this browser: ${error.message}. Close other tabs of this page.`;
+  const words = error.message.replace(/\.$/, "");
+  if (error.status === 401) {
+    return `This browser is not let in: ${words}. Open the address that cairn-web prints when it starts.`;
+  }
+  if (error.status === 429) {
+    return `The server has too much to do for this browser: ${words}. Close other tabs of this page.`;
+  }
   return error.status === 0 || error.status === 403 ? error.message : "";
 }
 

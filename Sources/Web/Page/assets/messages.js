@@ -19,6 +19,13 @@ const TYPES = {
   bytes: null,
 };
 
+/** What has become of a message that was sent. */
+const DELIVERIES = {
+  sent: "Sent. The phone has not answered yet.",
+  waits: "It waits until the companion is back.",
+  queued: "It is sent when the app is awake.",
+};
+
 export function messagesPanel(model) {
   const { element, body } = panel("messages", "AppMessages");
   const rows = h("div", { class: "rows" });
@@ -26,22 +33,41 @@ export function messagesPanel(model) {
   const sendButton = h("button", { type: "submit", class: "primary" }, "Send");
   const add = h("button", { type: "button", class: "plain", onclick: () => addRow(true) }, "Add an entry");
   const to = h("p", { class: "quiet" });
-  const form = h("form", { class: "composer", novalidate: true, onsubmit: send }, to, rows, h("div", { class: "row between" }, add, sendButton), result.element);
+  const form = h(
+    "form",
+    { class: "composer", novalidate: true, onsubmit: send },
+    to,
+    rows,
+    h("div", { class: "row between" }, add, sendButton),
+    result.element,
+  );
   const list = h("ol", { class: "log" });
   const empty = h("p", { class: "empty" }, "No message has passed.");
   const log = scroller("AppMessages that have passed", list, empty);
   body.append(form, log);
 
   let messages = [];
-  let names = new Map();
+  const names = new Map();
   let count = 0;
 
   function addRow(takesFocus) {
     count += 1;
     const id = newID("entry");
-    const key = h("input", { type: "text", inputmode: "numeric", value: String(rows.children.length), "aria-label": "Key", class: "mono key-field" });
+    const key = h("input", {
+      type: "text",
+      inputmode: "numeric",
+      value: rows.children.length,
+      "aria-label": "Key",
+      class: "mono key-field",
+    });
     const type = h("select", { "aria-label": "Type" }, Object.keys(TYPES).map((name) => h("option", {}, name)));
-    const value = h("input", { type: "text", "aria-label": "Value", class: "mono grow", autocomplete: "off", placeholder: "Value" });
+    const value = h("input", {
+      type: "text",
+      "aria-label": "Value",
+      class: "mono grow",
+      autocomplete: "off",
+      placeholder: "Value",
+    });
     const error = h("p", { class: "outcome bad", id, hidden: true });
     const remove = h(
       "button",
@@ -105,8 +131,7 @@ export function messagesPanel(model) {
     }
     try {
       const { delivery } = await model.command("send", { entries });
-      const words = { sent: "Sent. The phone has not answered yet.", waits: "It waits until the companion is back.", queued: "It is sent when the app is awake." };
-      result.say(words[delivery] ?? delivery);
+      result.say(DELIVERIES[delivery] ?? delivery);
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       result.say(error.message, true);
@@ -142,6 +167,8 @@ export function messagesPanel(model) {
     }
   }
 
+  const nameOf = (message) => names.get(message.app) ?? message.app;
+
   function render() {
     shown(empty, messages.length === 0);
     reconcile(
@@ -155,8 +182,8 @@ export function messagesPanel(model) {
           h(
             "p",
             { class: "row between quiet" },
-            h("span", {}, h("strong", {}, message.isSent ? "↑ watch to phone" : "↓ phone to watch"), ` ${names.get(message.app) ?? message.app}`),
-            h("span", {}, message.result !== null && h("span", { class: message.result === "ok" ? "" : "bad" }, message.result), " ", h("time", {}, clock(message.at))),
+            h("span", {}, h("strong", {}, message.isSent ? "↑ watch to phone" : "↓ phone to watch"), " ", nameOf(message)),
+            h("span", {}, resultElement(message), " ", h("time", {}, clock(message.at))),
           ),
           message.entries.length === 0
             ? h("p", { class: "quiet" }, "An empty dictionary")
@@ -175,7 +202,7 @@ export function messagesPanel(model) {
       shown(form, model.canChange);
       if (status === null) return;
       text(to, `From ${status.app.name} to its companion`);
-      names = new Map([...status.services.apps.map((app) => [app.uuid, app.name]), [status.app.uuid, status.app.name], ...names]);
+      for (const app of [status.app, ...status.services.apps]) names.set(app.uuid, app.name);
       const process = model.state === "up" ? `${status.pid} ${model.run}` : null;
       if (process !== null && process !== asked) history();
       asked = process ?? asked;
@@ -191,8 +218,13 @@ export function messagesPanel(model) {
   };
 }
 
+function resultElement({ result }) {
+  return result !== null && h("span", { class: result === "ok" ? null : "bad" }, result);
+}
+
 function entryElement(entry) {
-  return h("div", {}, h("dt", { class: "mono" }, entry.key, h("span", { class: "quiet" }, ` ${entry.type}`)), h("dd", { class: "mono" }, valueWords(entry)));
+  const key = h("dt", { class: "mono" }, entry.key, h("span", { class: "quiet" }, ` ${entry.type}`));
+  return h("div", {}, key, h("dd", { class: "mono" }, valueWords(entry)));
 }
 
 function valueWords(entry) {
@@ -201,5 +233,6 @@ function valueWords(entry) {
   const octets = entry.bytes.match(/../g) ?? [];
   const letters = octets.map((pair) => parseInt(pair, 16));
   const readable = letters.length > 0 && letters.every((octet) => octet >= 0x20 && octet < 0x7f);
-  return `${octets.join(" ")}${readable ? `  “${String.fromCharCode(...letters)}”` : ""} (${plural(octets.length, "byte")})`;
+  const said = readable ? ` “${String.fromCharCode(...letters)}”` : "";
+  return `${octets.join(" ")}${said} (${plural(octets.length, "byte")})`;
 }

@@ -131,7 +131,9 @@ export class WatchModel {
     } else if (before === "down") {
       announce(`${this.name} is back.`);
     }
-    this.#add({ name: "state", at: Date.now(), run: this.run, data: { event: "state", text: state === "up" ? "The watch is up." : "The watch is down." } }, before !== "connecting");
+    if (before === "connecting") return;
+    const text = state === "up" ? "The watch is up." : "The watch is down.";
+    this.#add({ name: "state", at: Date.now(), run: this.run, data: { event: "state", text } });
   }
 
   // A page that cannot be seen holds no stream: a browser has only six connections to a server.
@@ -154,7 +156,7 @@ export class WatchModel {
   #take(name, data) {
     if (name === "state") {
       if (data.state === "down") {
-        this.#become("down", { message: data.error?.message ?? data.message ?? "the watch does not answer", since: data.since });
+        this.#become("down", { message: data.error?.message ?? "the watch does not answer", since: data.since });
         this.#tell("update");
       } else {
         this.refresh();
@@ -175,7 +177,7 @@ export class WatchModel {
   }
 
   #keep(name, data) {
-    this.#add({ name, at: data.at === undefined ? Date.now() : this.dateOf(data.at), run: this.run, data }, true);
+    this.#add({ name, at: data.at === undefined ? Date.now() : this.dateOf(data.at), run: this.run, data });
   }
 
   // Events have the time since the watch's process began, and only its status says when that was.
@@ -185,8 +187,7 @@ export class WatchModel {
     for (const { name, data } of this.#early.splice(0)) this.#keep(name, data);
   }
 
-  #add(event, isWanted) {
-    if (!isWanted) return;
+  #add(event) {
     this.events.push(event);
     if (this.events.length > EVENT_LIMIT) this.events.splice(0, this.events.length - EVENT_LIMIT);
     this.#tell("event", event);

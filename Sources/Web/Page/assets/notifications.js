@@ -23,7 +23,13 @@ export function notificationsPanel(model) {
   }
 
   function make(notification) {
-    const reply = h("input", { type: "text", "aria-label": "Text of a reply", placeholder: "Text of a reply", autocomplete: "off", class: "grow" });
+    const reply = h("input", {
+      type: "text",
+      "aria-label": "Text of a reply",
+      placeholder: "Text of a reply",
+      autocomplete: "off",
+      class: "grow",
+    });
     const actions = Object.entries(notification.actions).map(([number, name]) =>
       h("button", { type: "button", onclick: () => act(notification, number, name, reply) }, name || `Action ${number}`),
     );

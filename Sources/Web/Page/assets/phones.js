@@ -12,8 +12,10 @@ const MODES = {
 };
 
 export function phonesPanel(model) {
-  const open = h("button", { type: "button", onclick: () => run("open-pairing", "Pairing is open.") }, "Open pairing");
-  const close = h("button", { type: "button", hidden: true, onclick: () => run("close-pairing", "Pairing is closed.") }, "Close pairing");
+  const openPairing = () => run("open-pairing", "Pairing is open.");
+  const closePairing = () => run("close-pairing", "Pairing is closed.");
+  const open = h("button", { type: "button", onclick: openPairing }, "Open pairing");
+  const close = h("button", { type: "button", hidden: true, onclick: closePairing }, "Close pairing");
   const { element, body } = panel("phones", "Phones", open, close);
   const mode = h("p", { class: "words" });
   const refused = h("p", { class: "notice", hidden: true });
@@ -56,14 +58,19 @@ export function phonesPanel(model) {
         (each) => each.phone,
         ({ phone }) => {
           const about = h("span", { class: "quiet" });
-          const button = h("button", { type: "button", "aria-label": `Forget ${phone}`, onclick: () => forget(phone) }, "Forget");
-          const entry = h("li", { class: "item row between" }, h("span", {}, h("strong", { class: "mono" }, phone), " ", about), button);
+          const name = `Forget ${phone}`;
+          const button = h("button", { type: "button", "aria-label": name, onclick: () => forget(phone) }, "Forget");
           entries.set(phone, { about, button });
-          return entry;
+          const words = h("span", {}, h("strong", { class: "mono" }, phone), " ", about);
+          return h("li", { class: "item row between" }, words, button);
         },
         (_, each) => {
           const { about, button } = entries.get(each.phone);
-          const words = [each.isConnected ? "connected" : "away", each.isAuthenticated && "authenticated", !each.isStored && "not stored yet"];
+          const words = [
+            each.isConnected ? "connected" : "away",
+            each.isAuthenticated && "authenticated",
+            !each.isStored && "not stored yet",
+          ];
           text(about, words.filter(Boolean).join(", "));
           button.disabled = !model.isUsable;
         },
@@ -75,7 +82,8 @@ export function phonesPanel(model) {
       if (pairing === undefined) return;
       const left = pairing.windowSeconds === undefined ? 0 : pairing.windowSeconds - model.elapsed();
       const window = left > 0 ? ` Open for ${duration(left)} more.` : "";
-      text(mode, pairing.isBondable ? `${MODES[pairing.mode] ?? pairing.mode}${window}` : "The watch keeps no keys, so no phone can pair.");
+      const words = `${MODES[pairing.mode] ?? pairing.mode}${window}`;
+      text(mode, pairing.isBondable ? words : "The watch keeps no keys, so no phone can pair.");
     },
   };
 }

@@ -12,7 +12,14 @@ const BUTTONS = [
 
 export function screenPanel(model) {
   const { element, body } = panel("screen", "Screen");
-  const picture = h("img", { class: "picture", src: "/assets/blank.svg", width: "144", height: "168", alt: "The screen: no picture yet", draggable: "false" });
+  const picture = h("img", {
+    class: "picture",
+    src: "/assets/blank.svg",
+    width: "144",
+    height: "168",
+    alt: "The screen: no picture yet",
+    draggable: "false",
+  });
   const result = outcome();
   const held = h("p", { class: "quiet held" });
   const sensors = h("p", { class: "quiet" });
@@ -142,7 +149,7 @@ export function screenPanel(model) {
       const { status } = model;
       for (const button of buttons.values()) button.disabled = !model.isUsable;
       if (status === null) return;
-      set(picture, "alt", model.state === "up" ? `The screen, with ${status.app.name}` : `The screen as it was, with ${status.app.name}`);
+      set(picture, "alt", `The screen${model.state === "up" ? "" : " as it was"}, with ${status.app.name}`);
       text(held, status.heldButtons.length > 0 ? `Held: ${status.heldButtons.join(", ")}` : status.app.name);
       const { battery } = status;
       text(sensors, `Battery ${battery.percent} %${battery.isCharging ? ", charging" : ""}`);

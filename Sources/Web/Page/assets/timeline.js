@@ -10,16 +10,36 @@ const LANES = [
   ["Air", ["advertising"]],
   [
     "Link",
-    ["connected", "disconnected", "link-ended", "phone-back", "link", "churning", "churned", "strangers", "strangers-gone", "transport-given-up", "transport-stalled", "phone-service", "stream-published", "stream-withdrawn", "stream-opened", "stream-closed"],
+    [
+      ...["connected", "disconnected", "link-ended", "phone-back", "link", "churning", "churned"],
+      ...["strangers", "strangers-gone", "transport-given-up", "transport-stalled", "phone-service"],
+      ...["stream-published", "stream-withdrawn", "stream-opened", "stream-closed"],
+    ],
   ],
-  ["Pairing", ["pairable", "pairing-waits", "paired", "key-replaced", "pairing-refused", "pairing-failed", "security", "forgotten"]],
+  [
+    "Pairing",
+    [
+      ...["pairable", "pairing-waits", "paired", "pairing-refused", "pairing-failed"],
+      ...["key-replaced", "security", "forgotten"],
+    ],
+  ],
   ["Session", ["session-opened", "session-moved", "session-closed", "message"]],
   ["App", ["app-launched", "app-message-received", "app-message-sent", "app-logged"]],
   ["Service", ["service", "clock-set"]],
   ["Hand", ["button", "sensed"]],
 ];
 /** What tells of a fault. */
-const FAULTS = new Set(["failed", "controller-lost", "controller-restarting", "churning", "transport-given-up", "transport-stalled", "pairing-failed", "pairing-refused", "lost", "overrun"]);
+const FAULTS = new Set([
+  ...["failed", "controller-lost", "controller-restarting", "lost", "overrun"],
+  ...["churning", "transport-given-up", "transport-stalled", "pairing-failed", "pairing-refused"],
+]);
+/** How much time the strip shows, in seconds. */
+const SPANS = [
+  ["1 minute", 60],
+  ["5 minutes", 300],
+  ["30 minutes", 1800],
+  ["3 hours", 10800],
+];
 /** So many events are listed; the file has all. */
 const LISTED = 300;
 const LANE_HEIGHT = 24;
@@ -29,11 +49,17 @@ const laneOf = new Map(LANES.flatMap(([lane, names]) => names.map((name) => [nam
 const lane = (event) => laneOf.get(event.name) ?? "Watch";
 
 export function timelinePanel(model) {
-  const find = h("input", { type: "search", id: newID("find"), placeholder: "Name or text", autocomplete: "off", oninput: changed });
+  const find = h("input", {
+    type: "search",
+    id: newID("find"),
+    placeholder: "Name or text",
+    autocomplete: "off",
+    oninput: changed,
+  });
   const span = h(
     "select",
     { id: newID("span"), onchange: changed },
-    [["1 minute", 60], ["5 minutes", 300], ["30 minutes", 1800], ["3 hours", 10800]].map(([name, seconds]) => h("option", { value: seconds, selected: seconds === 300 }, name)),
+    SPANS.map(([name, seconds]) => h("option", { value: seconds, selected: seconds === 300 }, name)),
   );
   const hold = h("button", { type: "button", "aria-pressed": "false", onclick: pause }, "Pause");
   const save = h("button", { type: "button", onclick: download }, "Save");
@@ -72,7 +98,8 @@ export function timelinePanel(model) {
   function wanted() {
     const words = find.value.trim().toLowerCase();
     const events = frozen?.events ?? model.events;
-    return events.filter((event) => boxes.get(lane(event)).checked && (words === "" || `${event.name} ${event.data.name ?? ""} ${event.data.text ?? ""}`.toLowerCase().includes(words)));
+    const said = ({ name, data }) => `${name} ${data.name ?? ""} ${data.text ?? ""}`.toLowerCase();
+    return events.filter((event) => boxes.get(lane(event)).checked && (words === "" || said(event).includes(words)));
   }
 
   function changed() {
@@ -100,7 +127,8 @@ export function timelinePanel(model) {
       isStale = false;
       const events = wanted();
       const kept = frozen?.events.length ?? model.events.length;
-      text(tally, `${events.length === kept ? plural(kept, "event") : `${events.length} of ${plural(kept, "event")}`}${kept === EVENT_LIMIT ? " (the latest)" : ""}`);
+      const all = `${plural(kept, "event")}${kept === EVENT_LIMIT ? " (the latest)" : ""}`;
+      text(tally, events.length === kept ? all : `${events.length} of ${all}`);
       reconcile(list, events.slice(-LISTED).reverse(), (event) => number(event), row);
     }
     draw();
@@ -171,7 +199,13 @@ function row(event) {
       // Few are opened, so the fields are written when one is.
       ontoggle: () => text(details, JSON.stringify(event.data, null, 2)),
     },
-    h("summary", {}, h("time", { class: "mono" }, clock(event.at)), h("span", { class: "name" }, name), h("span", { class: "said" }, event.data.text ?? event.data.message ?? "")),
+    h(
+      "summary",
+      {},
+      h("time", { class: "mono" }, clock(event.at)),
+      h("span", { class: "name" }, name),
+      h("span", { class: "said" }, event.data.text ?? event.data.message ?? ""),
+    ),
     details,
   );
   return h("li", {}, element);

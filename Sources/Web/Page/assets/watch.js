@@ -58,9 +58,9 @@ export function watchView(page, name) {
     state.className = `state ${isUp ? (status.isReady ? "good" : "warn") : "off"}`;
     text(state, isUp ? (status.isReady ? "up" : "no controller") : model.state);
     shown(down, model.state === "down");
-    shown(pairing.element, true);
     if (status) {
-      const about = [status.address, `firmware ${status.firmware}`, status.controller, status.version && `cairn ${status.version}`];
+      const version = status.version && `cairn ${status.version}`;
+      const about = [status.address, `firmware ${status.firmware}`, status.controller, version];
       text(facts, about.filter(Boolean).join(" · "));
     }
     tick();
@@ -69,8 +69,8 @@ export function watchView(page, name) {
   function tick() {
     if (model.state === "down") {
       const seconds = (Date.now() - model.since) / 1000;
-      const words = `Down since ${clock(model.since)}, ${duration(seconds)}: ${model.error?.message}. It comes back here by itself.`;
-      text(down, words.replace(/\.\. It/, ". It"));
+      const why = (model.error?.message ?? "it does not answer").replace(/\.$/, "");
+      text(down, `Down since ${clock(model.since)}, ${duration(seconds)}: ${why}. It comes back here by itself.`);
     } else if (model.state === "up") {
       const uptime = model.status.uptimeSeconds;
       page.summary(uptime === undefined ? "" : `up for ${duration(uptime + model.elapsed())}`);
