@@ -46,7 +46,7 @@ export class WatchModel {
     this.#page = page;
     this.name = name;
     this.canChange = page.canChange;
-    this.#timers.push(setInterval(() => this.refresh(), STATUS_PERIOD));
+    this.#timers.push(setInterval(() => document.hidden || this.refresh(), STATUS_PERIOD));
     this.#timers.push(setInterval(() => this.#askForLinks(), LINKS_PERIOD));
     document.addEventListener("visibilitychange", this.#visibility);
     this.#visibility();
@@ -165,15 +165,18 @@ export class WatchModel {
     }
     if (typeof data.sequence === "number") {
       // A process that counts from the start again is another one.
-      if (data.sequence <= this.#lastSequence) {
-        this.run += 1;
-        this.#process.startedAt = null;
-      }
+      if (data.sequence <= this.#lastSequence) this.#beginRun();
       this.#lastSequence = data.sequence;
     }
     if (this.#process.startedAt === null) this.#early.push({ name, data });
     else this.#keep(name, data);
     this.refresh();
+  }
+
+  #beginRun() {
+    this.run += 1;
+    this.#lastSequence = 0;
+    this.#process.startedAt = null;
   }
 
   #keep(name, data) {
@@ -182,7 +185,10 @@ export class WatchModel {
 
   // Events have the time since the watch's process began, and only its status says when that was.
   #date(answer) {
-    if (this.#process.startedAt !== null || (this.run > 0 && answer.pid === this.#process.pid)) return;
+    const isSame = answer.pid === this.#process.pid;
+    if (this.#process.startedAt !== null && !isSame) this.#beginRun();
+    // An answer of the process before may still have been under way.
+    if (isSame) return;
     this.#process = { pid: answer.pid, startedAt: Date.now() - (answer.uptimeSeconds ?? 0) * 1000 };
     for (const { name, data } of this.#early.splice(0)) this.#keep(name, data);
   }
