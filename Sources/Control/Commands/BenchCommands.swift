@@ -9,6 +9,7 @@ extension ControlCommands {
         package typealias Answer = ControlAnswers.Status
 
         package static let name = "status"
+        package static let onlyReads = true
         package static let help = "Show how a running watch is doing."
 
         package static var blank: Self { Self() }
@@ -21,6 +22,7 @@ extension ControlCommands {
         package var since: UInt64?
 
         package static let name = "events"
+        package static let onlyReads = true
         package static let help = "Say what happens from now on, a line for each event."
         package static let isNumbered = false
 

@@ -11,6 +11,7 @@ extension ControlCommands {
         package var format = ControlScreen.Format.png
 
         package static let name = "screenshot"
+        package static let onlyReads = true
         package static let help = "Give the picture that the screen shows."
         package static let discussion = "No phone hears of it, and no session is touched."
 
@@ -32,6 +33,7 @@ extension ControlCommands {
         package typealias Answer = ControlAnswers.Apps
 
         package static let name = "apps"
+        package static let onlyReads = true
         package static let help = "List the apps that can be launched."
 
         package static var blank: Self { Self() }
@@ -47,6 +49,7 @@ extension ControlCommands {
         package var since: UInt64?
 
         package static let name = "inbox"
+        package static let onlyReads = true
         package static let help = "List the AppMessages that companions have sent and apps have taken."
         package static let discussion = "The last 256 are kept, fewer if they are large."
 
@@ -66,6 +69,7 @@ extension ControlCommands {
         package var since: UInt64?
 
         package static let name = "outbox"
+        package static let onlyReads = true
         package static let help = "List the AppMessages that apps have sent to companions, or could not send."
         package static let discussion =
             "The last 256 are kept, fewer if they are large. One that waits for its answer is not there yet."
@@ -83,6 +87,7 @@ extension ControlCommands {
         package typealias Answer = ControlAnswers.Notifications
 
         package static let name = "notifications"
+        package static let onlyReads = true
         package static let help = "List the notifications that are shown, oldest first."
 
         package static var blank: Self { Self() }
@@ -95,6 +100,7 @@ extension ControlCommands {
         package typealias Answer = ControlAnswers.Settings
 
         package static let name = "settings"
+        package static let onlyReads = true
         package static let help = "List the settings that a phone or the watch has set."
 
         package static var blank: Self { Self() }
@@ -107,6 +113,7 @@ extension ControlCommands {
         package typealias Answer = ControlAnswers.Time
 
         package static let name = "time"
+        package static let onlyReads = true
         package static let help = "Say what the watch's clock shows."
 
         package static var blank: Self { Self() }
@@ -119,6 +126,7 @@ extension ControlCommands {
         package typealias Answer = ControlAnswers.Links
 
         package static let name = "links"
+        package static let onlyReads = true
         package static let help =
             "List the links to phones: their parameters, their security, and what has gone over them."
 
@@ -137,6 +145,7 @@ extension ControlCommands {
         package var seconds = 30.0
 
         package static let name = "wait"
+        package static let onlyReads = true
         package static let help = "Answer when the watch is as it should be, or when something has happened on it."
         package static let discussion =
             "ready, connected, session and paired are what the watch is now; with `since`, connected and paired are events. "

@@ -46,12 +46,14 @@ package enum ControlSchemaDocument {
         _ command: Command.Type,
         to definitions: inout [String: SchemaValue]
     ) {
-        let request = ControlSchema.object(
+        var request = ControlSchema.object(
             Command.fields,
             constants: ["command": .text(Command.name)],
             isRequest: true
         )
-        definitions["request." + Command.name] = .schema(request.adding(["description": .text(Command.wholeHelp)]))
+        request = request.adding(["description": .text(Command.wholeHelp)])
+        if Command.onlyReads { request = request.adding(["x-only-reads": .flag(true)]) }
+        definitions["request." + Command.name] = .schema(request)
         let head = Command.isNumbered ? [ControlField.sequenceOfAnswer] : []
         let answer = ControlSchema.object(head + Command.Answer.fields, constants: ["ok": .flag(true)])
         definitions["answer." + Command.name] = .schema(answer)

@@ -15,6 +15,9 @@ package protocol NamedCommand: ControlObject {
     /// Whether its answer has the number of the last event before it.
     static var isNumbered: Bool { get }
 
+    /// Whether it changes nothing, and its answer holds no secret: a program that may only look may send it.
+    static var onlyReads: Bool { get }
+
     /// What its subcommand prints; nil for nothing.
     static func words(for answer: Answer) -> String?
 }
@@ -22,6 +25,7 @@ package protocol NamedCommand: ControlObject {
 extension NamedCommand {
     package static var discussion: String { "" }
     package static var isNumbered: Bool { true }
+    package static var onlyReads: Bool { false }
     package static func words(for answer: Answer) -> String? { nil }
 
     /// What it does, and more about it.
