@@ -16,6 +16,7 @@ let package = Package(
     products: [
         .executable(name: "cairn", targets: ["cairn"]),
         .executable(name: "cairn-bench", targets: ["cairn-bench"]),
+        .executable(name: "cairn-web", targets: ["cairn-web"]),
         .library(name: "BluetoothHost", targets: ["BluetoothHCI", "BluetoothHost", "BluetoothCryptography"]),
         .library(name: "BluetoothPeripheral", targets: ["BluetoothHCI", "BluetoothHost", "BluetoothPeripheral"]),
         .library(name: "BluetoothCentral", targets: ["BluetoothHCI", "BluetoothHost", "BluetoothCentral"]),
@@ -30,7 +31,9 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     ],
     targets: [
@@ -194,6 +197,27 @@ let package = Package(
             exclude: ["Settings/generate"],
             swiftSettings: strict
         ),
+        .target(
+            name: "Web",
+            dependencies: [
+                "PrivateFiles", "CZlib", logging,
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
+                .product(name: "HummingbirdTLS", package: "hummingbird"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            resources: [.copy("Page"), .copy("Vocabulary")],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "cairn-web",
+            dependencies: [
+                "Web", "PrivateFiles", logging,
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: strict
+        ),
         .target(name: "CAllocationCounter"),
         .executableTarget(
             name: "cairn-bench",
@@ -342,6 +366,15 @@ let package = Package(
             dependencies: [
                 "Control", "PebbleWatch", "PebblePhone", "PebbleProtocol", "BluetoothHost", "BluetoothCryptography",
                 "BluetoothHCI", "ByteCoding", "SeededRandomness", "CZlib",
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "WebTests",
+            dependencies: [
+                "Web",
+                .product(name: "HummingbirdTesting", package: "hummingbird"),
+                .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: strict
         ),
