@@ -372,7 +372,7 @@ let package = Package(
         .testTarget(
             name: "WebTests",
             dependencies: [
-                "Web",
+                "Web", "CZlib", logging,
                 .product(name: "HummingbirdTesting", package: "hummingbird"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],

@@ -25,7 +25,7 @@ struct AppMessageLatency: Sendable {
     }
 
     /// The name that the event `message` has for the endpoint.
-    private static let endpoint = "appMessage"
+    private static let endpoint = "AppMessage"
     /// The length of an answer: its command and its transaction. A dictionary is longer.
     private static let answerLength = 2
 
@@ -37,7 +37,7 @@ struct AppMessageLatency: Sendable {
     mutating func take(_ event: ControlLine) {
         switch event.event {
         case "message":
-            guard event.name?.lowercased() == Self.endpoint.lowercased(), let at = event.at, let length = event.length,
+            guard event.name == Self.endpoint, let at = event.at, let length = event.length,
                 let fromPhone = event.fromPhone
             else { return }
             let isAnswer = length == Self.answerLength

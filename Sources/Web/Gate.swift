@@ -76,6 +76,8 @@ struct Gate: RouterMiddleware {
         response.headers[.contentSecurityPolicy] = Self.policy
         response.headers[.xContentTypeOptions] = "nosniff"
         response.headers[named: "Referrer-Policy"] = "no-referrer"
+        // Another server of this machine is the same site, whose pages have the cookie sent.
+        response.headers[named: "Cross-Origin-Resource-Policy"] = "same-origin"
         if response.headers[.cacheControl] == nil { response.headers[.cacheControl] = "no-cache" }
         let route = context.endpointPath ?? "none"
         let status = Int(response.status.code)
