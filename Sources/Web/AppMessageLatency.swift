@@ -24,8 +24,8 @@ struct AppMessageLatency: Sendable {
         }
     }
 
-    /// The name that the event `message` has for the endpoint.
-    private static let endpoint = "AppMessage"
+    /// The number of the endpoint.
+    private static let endpoint = 0x30
     /// The length of an answer: its command and its transaction. A dictionary is longer.
     private static let answerLength = 2
 
@@ -37,7 +37,7 @@ struct AppMessageLatency: Sendable {
     mutating func take(_ event: ControlLine) {
         switch event.event {
         case "message":
-            guard event.name == Self.endpoint, let at = event.at, let length = event.length,
+            guard event.endpoint == Self.endpoint, let at = event.at, let length = event.length,
                 let fromPhone = event.fromPhone
             else { return }
             let isAnswer = length == Self.answerLength

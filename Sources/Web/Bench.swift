@@ -119,13 +119,14 @@ actor Bench {
     private static let interval: Duration = .seconds(1)
 
     private let places: WatchPlaces
-    private let counts: Counts
+    private let patience: Duration
     private var byName: [String: Watch] = [:]
     private var followers: [Task<Void, Never>] = []
 
-    init(_ places: WatchPlaces, counts: Counts) {
+    /// - Parameter patience: how long a watch may take for a common answer.
+    init(_ places: WatchPlaces, patience: Duration) {
         self.places = places
-        self.counts = counts
+        self.patience = patience
     }
 
     /// All, by name.
@@ -140,7 +141,7 @@ actor Bench {
     /// Takes in what is there now. A watch that is gone stays: it may come back.
     func look() {
         for place in places.named + places.found() where byName[place.name] == nil && byName.count < Self.limit {
-            let watch = Watch(name: place.name, path: place.path, counts: counts)
+            let watch = Watch(name: place.name, path: place.path, patience: patience)
             byName[place.name] = watch
             followers.append(Task { await watch.feed.run() })
         }

@@ -11,15 +11,13 @@ struct CaptureSource: Sendable {
         self.lines = lines
     }
 
-    /// Connects; nothing is asked yet.
-    static func begin(_ socket: ControlSocket) async throws(APIError) -> CaptureSource {
+    /// Connects to a watch.
+    static func begin(_ watch: Watch) async throws(APIError) -> CaptureSource {
+        // What it would refuse, it refuses here, where the client can still be told.
+        _ = try await watch.perform("packets")
         do throws(WatchFailure) {
-            // What it would refuse, it refuses here, where the client can still be told.
-            let answer = try await socket.ask(["command": "packets"])
-            let head = ControlLine(answer)
-            if let failure = head.error { throw WatchFailure.broke("\(failure.message) (\(failure.code))") }
             return CaptureSource(
-                try await socket.connect { channel in
+                try await watch.socket.connect { channel in
                     try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
                 }
             )

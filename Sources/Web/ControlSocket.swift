@@ -33,22 +33,22 @@ enum WatchFailure: Error, Equatable {
 
 /// The control socket of a watch: lines of JSON in both directions (`Docs/control.md`).
 struct ControlSocket: Sendable {
-    /// How long a watch may take for a common answer, connecting included: a client knows within a second.
-    static let patience: Duration = .milliseconds(900)
     /// The longest line of a watch that is read.
     private static let lineLimit = 4 * 1024 * 1024
 
     /// Where it is.
     let path: String
+    /// How long the watch may take for a common answer, connecting included.
+    let patience: Duration
 
     typealias Inbound = NIOAsyncChannelInboundStream<ByteBuffer>
     typealias Outbound = NIOAsyncChannelOutboundWriter<ByteBuffer>
 
     /// Sends one request on a connection of its own.
-    /// - Parameter patience: how long it may take.
+    /// - Parameter patience: how long it may take; nil for a common answer.
     /// - Returns: the line of the answer.
-    func ask(_ request: JSON, within patience: Duration = patience) async throws(WatchFailure) -> ByteBuffer {
-        try await inTime(patience) {
+    func ask(_ request: JSON, within patience: Duration? = nil) async throws(WatchFailure) -> ByteBuffer {
+        try await inTime(patience ?? self.patience) {
             try await withConnection { inbound, outbound in
                 try await outbound.write(request.line.asLine)
                 for try await line in inbound where ControlLine(line).isAnswer { return line }
@@ -107,7 +107,7 @@ struct ControlSocket: Sendable {
                     + "watch with --control-access group"
             )
         // A queue of connections that is full: nothing takes them from it.
-        case EAGAIN: .hangs(Self.patience)
+        case EAGAIN: .hangs(patience)
         default: .down("cannot reach the watch at \(path): \(String(cString: strerror(code)))")
         }
     }
@@ -142,10 +142,20 @@ struct ControlSocket: Sendable {
 private struct LineSplitter: ByteToMessageDecoder {
     typealias InboundOut = ByteBuffer
 
+    /// How much of what waits has no line's end in it.
+    private var searched = 0
+
     mutating func decode(context: ChannelHandlerContext, buffer: inout ByteBuffer) throws -> DecodingState {
-        guard let end = buffer.readableBytesView.firstIndex(of: UInt8(ascii: "\n")),
-            let line = buffer.readSlice(length: end - buffer.readerIndex)
-        else { return .needMoreData }
+        let end = buffer.withUnsafeReadableBytes { bytes -> Int? in
+            guard let start = bytes.baseAddress, searched < bytes.count else { return nil }
+            let found = memchr(start + searched, Int32(UInt8(ascii: "\n")), bytes.count - searched)
+            return found.map { UnsafeRawPointer($0) - start }
+        }
+        guard let end, let line = buffer.readSlice(length: end) else {
+            searched = buffer.readableBytes
+            return .needMoreData
+        }
+        searched = 0
         buffer.moveReaderIndex(forwardBy: 1)
         context.fireChannelRead(wrapInboundOut(line))
         return .continue
@@ -180,10 +190,10 @@ struct ControlLine: Decodable, Sendable {
     /// Of the event `message`.
     let fromPhone: Bool?
     let length: Int?
-    let name: String?
+    let endpoint: Int?
 
     private enum Field: String, CodingKey {
-        case ok, error, event, sequence, at, fromPhone, length, name
+        case ok, error, event, sequence, at, fromPhone, length, endpoint
     }
 
     /// Fields that other lines have under the same names, with other values, say nothing here.
@@ -196,11 +206,11 @@ struct ControlLine: Decodable, Sendable {
         at = try? fields.decode(Double.self, forKey: .at)
         fromPhone = try? fields.decode(Bool.self, forKey: .fromPhone)
         length = try? fields.decode(Int.self, forKey: .length)
-        name = try? fields.decode(String.self, forKey: .name)
+        endpoint = try? fields.decode(Int.self, forKey: .endpoint)
     }
 
     private init() {
-        (ok, error, event, sequence, at, fromPhone, length, name) = (nil, nil, nil, nil, nil, nil, nil, nil)
+        (ok, error, event, sequence, at, fromPhone, length, endpoint) = (nil, nil, nil, nil, nil, nil, nil, nil)
     }
 
     /// Reads a line; one that is no JSON object says nothing.

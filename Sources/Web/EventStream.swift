@@ -8,7 +8,7 @@ struct EventStream: Sendable {
     /// How often a comment is sent.
     private static let commentInterval: Duration = .seconds(15)
     /// How long a client that was cut off may take to read that it was: in turns of the clock.
-    private static let patience = 5
+    private static let patience = 30
     /// How long a turn is.
     private static let turn: Duration = .seconds(1)
 

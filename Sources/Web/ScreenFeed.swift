@@ -37,7 +37,7 @@ actor ScreenFeed {
         let request = JSON.object(["command": "screenshot"])
         while !readers.isEmpty {
             do throws(WatchFailure) {
-                take(try await conversation.ask(request, within: ControlSocket.patience))
+                take(try await conversation.ask(request, within: socket.patience))
                 try? await Task.sleep(for: Self.interval)
             } catch {
                 // When it is back, what it shows is given whether it has changed or not.

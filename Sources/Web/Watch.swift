@@ -22,10 +22,10 @@ final class Watch: Sendable {
     let screen: ScreenFeed
     private let underWay = NIOLockedValueBox((commands: 0, waits: 0))
 
-    init(name: String, path: String, counts: Counts) {
+    init(name: String, path: String, patience: Duration) {
         self.name = name
-        socket = ControlSocket(path: path)
-        feed = WatchFeed(socket, counts: counts)
+        socket = ControlSocket(path: path, patience: patience)
+        feed = WatchFeed(socket)
         screen = ScreenFeed(socket)
     }
 
@@ -77,10 +77,10 @@ final class Watch: Sendable {
 
     private func patience(for request: JSON, _ command: String) -> Duration {
         guard command == "wait" else {
-            return Self.slowCommands.contains(command) ? Self.slowPatience : ControlSocket.patience
+            return Self.slowCommands.contains(command) ? max(Self.slowPatience, socket.patience) : socket.patience
         }
         let seconds = request["seconds"]?.number ?? Self.usualWait
-        return ControlSocket.patience + .seconds(min(max(seconds, 0), Self.longestWait))
+        return socket.patience + .seconds(min(max(seconds, 0), Self.longestWait))
     }
 
     /// What clients are told of a refusal: the watch's own code and words.

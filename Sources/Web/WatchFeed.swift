@@ -38,11 +38,7 @@ actor WatchFeed {
 
     /// How often a watch that is down is tried again.
     private static let pause: Duration = .milliseconds(200)
-    /// How often a watch with readers is asked whether it still answers.
-    private static let pulse: Duration = .milliseconds(450)
-
     private let socket: ControlSocket
-    private let counts: Counts
     private var readers: [Int: Reader] = [:]
     private var lastID = 0
     /// Answers that are awaited on the connection.
@@ -50,14 +46,13 @@ actor WatchFeed {
     /// Whether the pulse before the last one was answered.
     private var missedPulses = 0
     private var latency = AppMessageLatency()
-    private(set) var state: State = .down(
-        WatchFailure.down("cairn-web has just started, and has not reached it yet").error
-    )
+    private(set) var state: State = .down(WatchFailure.down("cairn-web has not reached the watch yet").error)
+    /// Those who wait until the state is that of the watch; nil when it is.
+    private var waiting: [CheckedContinuation<Void, Never>]? = []
+    /// What the watch has said last.
+    private var knownVersion: String?
 
-    init(_ socket: ControlSocket, counts: Counts) {
-        self.socket = socket
-        self.counts = counts
-    }
+    init(_ socket: ControlSocket) { self.socket = socket }
 
     /// How long AppMessages have taken so far.
     var latencies: AppMessageLatency { latency }
@@ -80,6 +75,7 @@ actor WatchFeed {
             try? await Task.sleep(for: Self.pause)
         }
         for reader in readers.values { reader.queue.finish() }
+        stateIsKnown()
     }
 
     private func follow(_ inbound: ControlSocket.Inbound, _ outbound: ControlSocket.Outbound) async throws {
@@ -123,8 +119,6 @@ actor WatchFeed {
         change(to: .up(version: version(in: line) ?? knownVersion))
     }
 
-    private var knownVersion: String?
-
     private func version(in line: ByteBuffer) -> String? {
         guard let version = (try? JSON(parsing: .init(line.readableBytesView)))?["status"]?["version"]?.text else {
             return nil
@@ -137,10 +131,11 @@ actor WatchFeed {
     private func askWhetherItAnswers(_ outbound: ControlSocket.Outbound) async throws {
         let question = JSON.object(["command": "time"]).line.asLine
         while true {
-            try await Task.sleep(for: Self.pulse)
+            // Two pulses without an answer are its time.
+            try await Task.sleep(for: socket.patience / 2)
             if awaited > 0 {
                 missedPulses += 1
-                if missedPulses > 1 { change(to: .down(WatchFailure.hangs(ControlSocket.patience).error)) }
+                if missedPulses > 1 { change(to: .down(WatchFailure.hangs(socket.patience).error)) }
             } else if !readers.isEmpty {
                 awaited += 1
                 try await outbound.write(question)
@@ -157,9 +152,15 @@ actor WatchFeed {
         case (.up, .down), (.down, .up): isOther = true
         }
         self.state = state
+        stateIsKnown()
         guard isOther else { return }
         let block = ServerSentEvent.block("state", state.json.line)
         for reader in readers.values { reader.queue.offer(block) }
+    }
+
+    private func stateIsKnown() {
+        for waiter in waiting ?? [] { waiter.resume() }
+        waiting = nil
     }
 
     private func deliver(_ name: String, _ head: ControlLine, _ line: ByteBuffer) {
@@ -187,6 +188,8 @@ actor WatchFeed {
     ///   - names: the names of the events that are wanted; nil for all.
     ///   - sequence: what has happened after the event of this number comes first; nil for nothing.
     func subscribe(to names: Set<String>?, after sequence: UInt64?) async -> Subscription {
+        // Of a watch that was only just found, that comes within a second, whatever it is.
+        if waiting != nil { await withCheckedContinuation { waiting?.append($0) } }
         let queue = StreamQueue(.all)
         lastID += 1
         let id = lastID
@@ -203,7 +206,7 @@ actor WatchFeed {
 
     /// - Returns: the number of the last event that was looked at.
     private func offerHistory(after sequence: UInt64, _ names: Set<String>?, to queue: StreamQueue) async -> UInt64 {
-        let blocks = try? await socket.inTime(ControlSocket.patience) { [socket] in
+        let blocks = try? await socket.inTime(socket.patience) { [socket] in
             try await socket.withConnection { inbound, outbound in
                 let since: JSON = Int64(exactly: sequence).map { .integer($0) } ?? .unsigned(sequence)
                 try await outbound.write(JSON.object(["command": "events", "since": since]).line.asLine)

@@ -77,8 +77,8 @@ struct WebRoutes: Sendable {
         _ handler: @escaping @Sendable (Request, WebContext) async throws -> Response
     ) {
         router.on(RouterPath(path), method: method, use: handler)
-        let methods: [HTTPRequest.Method] = [.get, .head, .post, .put, .patch, .delete, .options, .trace]
-        for other in methods where other != method {
+        let methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "QUERY"]
+        for other in methods.compactMap({ HTTPRequest.Method($0) }) where other != method {
             router.on(RouterPath(path), method: other) { _, _ -> Response in
                 throw APIError(
                     .methodNotAllowed,
@@ -217,7 +217,7 @@ struct WebRoutes: Sendable {
         let watch = try await find(context)
         let place = try places.take(for: client.id, kind: "capture")
         // What it refuses shows before the stream begins.
-        let source = try await CaptureSource.begin(watch.socket)
+        let source = try await CaptureSource.begin(watch)
         return Response(
             status: .ok,
             headers: [.contentType: "application/vnd.tcpdump.pcap", .cacheControl: "no-store"],

@@ -21,7 +21,10 @@ public struct WebConfiguration: Sendable {
     /// The files of a certificate with its chain, and of its key, in PEM; nil for no TLS.
     public var certificate: (chain: String, key: String)?
 
-    /// What is usual: this machine alone.
+    /// How long a watch may take for a common answer, connecting included.
+    public var patience: Duration = .milliseconds(900)
+
+    /// What is usual: this machine alone, and a client knows within a second when a watch hangs.
     public init() {}
 }
 
@@ -52,7 +55,7 @@ public struct WebServer: Sendable {
         self.logger = logger
         vocabulary = try Vocabulary()
         counts = Counts()
-        bench = Bench(places, counts: counts)
+        bench = Bench(places, patience: configuration.patience)
     }
 
     /// The application.

@@ -73,6 +73,14 @@ struct CairnWebCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The certificate's key, in PEM.", valueName: "file"))
     var key: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "How long a watch may take for an answer, from 0.1 to 60, before clients are told that it hangs.",
+            valueName: "seconds"
+        )
+    )
+    var patience = 0.9
+
     @Flag(help: "No client may change anything.")
     var readOnly = false
 
@@ -85,6 +93,9 @@ struct CairnWebCommand: AsyncParsableCommand {
     func validate() throws {
         guard (certificate == nil) == (key == nil) else {
             throw ValidationError("a certificate needs its key: name both --certificate and --key")
+        }
+        guard (0.1...60).contains(patience) else {
+            throw ValidationError("--patience is from 0.1 to 60 seconds")
         }
     }
 
@@ -122,6 +133,7 @@ struct CairnWebCommand: AsyncParsableCommand {
         configuration.port = Int(port)
         configuration.allowedHosts = allowedHosts
         configuration.isReadOnly = readOnly
+        configuration.patience = .seconds(patience)
         if let certificate, let key { configuration.certificate = (certificate, key) }
         let server = try WebServer(configuration, watches: try places(), tokens: tokens, logger: logger)
         try await server.run { start in

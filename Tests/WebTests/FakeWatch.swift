@@ -56,7 +56,11 @@ final class FakeWatch: Sendable {
 
     /// Ends, as a watch that is killed: the socket's file stays.
     func kill() async throws {
-        try await listener.withLockedValue { $0 }?.close()
+        let channel = listener.withLockedValue { listener in
+            defer { listener = nil }
+            return listener
+        }
+        try await channel?.close()
         let all = clients.withLockedValue { clients in
             defer { clients = [] }
             return clients

@@ -16,10 +16,12 @@ struct ServerFixture {
     let tokens: Tokens
     let token: String
     let readOnlyToken: String
-    private let configuration: WebConfiguration
+    private var configuration: WebConfiguration
 
+    /// - Parameter isQuick: whether clients are told within a second that a watch hangs, as usual.
     init(
         _ configuration: WebConfiguration = WebConfiguration(),
+        isQuick: Bool = false,
         script: @escaping FakeWatch.Script = FakeWatch.usual
     ) async throws {
         folder = try TemporaryDirectory()
@@ -28,6 +30,8 @@ struct ServerFixture {
         token = try Self.word(folder.path + "/token")
         readOnlyToken = try Self.word(folder.path + "/token.read-only")
         self.configuration = configuration
+        // A machine that is full of other tests makes no watch hang, unless the test is about that.
+        if !isQuick { self.configuration.patience = .seconds(20) }
     }
 
     private static func word(_ path: String) throws -> String {
@@ -103,13 +107,21 @@ struct Caller: Sendable {
     }
 
     /// Opens a stream, and closes it again.
+    /// - Parameter receiveBuffer: how many bytes the kernel keeps for it; nil for as many as it likes.
     func open<Result: Sendable>(
         _ path: String,
         headers: [String] = [],
+        receiveBuffer: Int? = nil,
         _ body: @escaping @Sendable (StreamReader) async throws -> Result
     ) async throws -> Result {
         let port = try #require(client.port)
-        let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        var bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        if let receiveBuffer {
+            let size = SocketOptionValue(receiveBuffer)
+            bootstrap = bootstrap.channelOption(.socketOption(.so_rcvbuf), value: size)
+        }
+        let channel =
+            try await bootstrap
             .connect(host: "127.0.0.1", port: port) { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
@@ -130,8 +142,16 @@ final class StreamReader {
 
     init(_ inbound: NIOAsyncChannelInboundStream<ByteBuffer>) { bytes = inbound.makeAsyncIterator() }
 
-    /// Lets go of what was read.
-    func forget() { text = "" }
+    /// The last characters of everything until the stream's end.
+    func readToEnd(keeping count: Int) async throws -> String {
+        var last = ByteBuffer()
+        while var piece = try await bytes.next() {
+            last.writeBuffer(&piece)
+            last.moveReaderIndex(forwardBy: max(last.readableBytes - count, 0))
+            last.discardReadBytes()
+        }
+        return String(buffer: last)
+    }
 
     /// Everything so far, once it has what is wanted, or the stream has ended.
     func read(until accept: (String) -> Bool) async throws -> String {
@@ -145,6 +165,6 @@ func until(_ what: String, _ accept: () async throws -> Bool) async throws {
     let end = ContinuousClock.now + .seconds(10)
     while try await !accept() {
         try #require(ContinuousClock.now < end, "waited 10 s for \(what)")
-        await Task.yield()
+        try await Task.sleep(for: .milliseconds(10))
     }
 }

@@ -48,14 +48,15 @@ import Testing
     }
 
     @Test func aWatchThatHangsIsSaidToAndSoIsItsReturn() async throws {
-        let fixture = try await ServerFixture()
+        let fixture = try await ServerFixture(isQuick: true)
         try await fixture.run { caller in
             try await caller.open("/api/watches/bench/events") { reader in
                 _ = try await reader.read { $0.contains(#"{"state":"up""#) }
                 let start = ContinuousClock.now
                 fixture.watch.answer { _ in .silence }
                 _ = try await reader.read { $0.contains("watch-hangs") }
-                #expect(ContinuousClock.now - start < .seconds(2))
+                // A second, and what a machine that is full of other tests takes.
+                #expect(ContinuousClock.now - start < .seconds(5))
                 fixture.watch.answer(FakeWatch.usual)
                 // What it had not answered comes at last.
                 fixture.watch.say(#"{"ok":true,"sequence":1}"#)
@@ -80,8 +81,8 @@ import Testing
                     for sequence in [4, 5, 6] { fixture.watch.say(Self.event("button", sequence)) }
                     return try await reader.read { $0.contains("id: 6\n") }
                 }
-                let numbers = text.split(separator: "\n").filter { $0.hasPrefix("id: ") }
-                #expect(numbers == ["id: 3", "id: 4", "id: 5", "id: 6"])
+                let numbers = text.matches(of: /id: ([0-9]+)\n/).map { String($0.output.1) }
+                #expect(numbers == ["3", "4", "5", "6"])
             }
         }
     }
@@ -90,20 +91,18 @@ import Testing
         let fixture = try await ServerFixture()
         try await fixture.run { caller in
             let padding = #","message":"\#(String(repeating: "x", count: 60_000))""#
-            let text = try await caller.open("/api/watches/bench/events") { slow in
+            let end = try await caller.open("/api/watches/bench/events", receiveBuffer: 4096) { slow in
                 _ = try await slow.read { $0.contains(#"{"state":"up""#) }
-                try await caller.open("/api/watches/bench/events") { quick in
+                try await caller.open("/api/watches/bench/events?only=button") { quick in
                     _ = try await quick.read { $0.contains(#"{"state":"up""#) }
                     // More than the kernel keeps for the slow one, and the server.
-                    for sequence in 2...400 {
-                        fixture.watch.say(Self.event("app-logged", sequence, padding))
-                        _ = try await quick.read { $0.contains("id: \(sequence)\n") }
-                        quick.forget()
-                    }
+                    for sequence in 2...200 { fixture.watch.say(Self.event("app-logged", sequence, padding)) }
+                    fixture.watch.say(Self.event("button", 201))
+                    _ = try await quick.read { $0.contains("id: 201\n") }
                 }
-                return try await slow.read { $0.contains("event: overrun") }
+                return try await slow.readToEnd(keeping: 1000)
             }
-            #expect(text.contains("event: overrun\ndata: {\"lost\":"))
+            #expect(end.contains("event: overrun\ndata: {\"lost\":"))
             let metrics = String(buffer: try await caller.send(.get, "/metrics").body)
             #expect(metrics.contains("cairn_web_overruns_total 1"))
         }
@@ -153,7 +152,7 @@ import Testing
     }
 
     @Test func aFrameComesWhenThePictureHasChanged() async throws {
-        let picture = { (data: String) in
+        let picture: @Sendable (String) -> String = { data in
             #"{"ok":true,"sequence":1,"screen":{"width":2,"height":1,"isRound":true,"hasColor":true,"format":"png","data":"\#(data)"}}"#
         }
         let fixture = try await ServerFixture { request in

@@ -47,20 +47,30 @@ import Testing
         }
     }
 
-    @Test func aWatchThatIsGoneHangsOrBreaksIsSaidToWithinASecond() async throws {
+    @Test func aWatchThatHangsIsSaidToWithinASecond() async throws {
+        let fixture = try await ServerFixture(isQuick: true) { _ in .silence }
+        try await fixture.run { caller in
+            let start = ContinuousClock.now
+            let answer = try await caller.send(.get, "/api/watches/bench/status")
+            #expect((answer.status, answer.code) == (504, "watch-hangs"))
+            // A second, and what a machine that is full of other tests takes.
+            #expect(ContinuousClock.now - start < .seconds(5))
+            let list = try await caller.send(.get, "/api/watches")
+            let entry = list.json?["watches"]?.elements.first
+            #expect(list.status == 200 && entry?["state"] == "down" && entry?["error"]?["code"]?.text == "watch-hangs")
+        }
+    }
+
+    @Test func aWatchThatIsGoneOrBreaksTheConversationIsSaidTo() async throws {
         let fixture = try await ServerFixture()
         try await fixture.run { caller in
             func check(_ status: Int, _ code: String) async throws {
-                let start = ContinuousClock.now
                 let answer = try await caller.send(.get, "/api/watches/bench/status")
                 #expect((answer.status, answer.code) == (status, code))
-                #expect(ContinuousClock.now - start < .seconds(1.5))
                 let list = try await caller.send(.get, "/api/watches")
                 let entry = list.json?["watches"]?.elements.first
                 #expect(list.status == 200 && entry?["state"] == "down" && entry?["error"]?["code"]?.text == code)
             }
-            fixture.watch.answer { _ in .silence }
-            try await check(504, "watch-hangs")
             fixture.watch.answer { _ in .close }
             try await check(502, "watch-broke")
             fixture.watch.answer { _ in .lines(["this is no JSON", String(repeating: "x", count: 5 << 20)]) }
@@ -69,7 +79,7 @@ import Testing
             try await check(503, "watch-down")
             fixture.watch.answer(FakeWatch.usual)
             try await fixture.watch.start()
-            #expect(try await caller.send(.get, "/api/watches/bench/status").status == 200)
+            try await #expect(caller.send(.get, "/api/watches/bench/status").status == 200)
         }
     }
 
@@ -134,8 +144,8 @@ import Testing
         configuration.isReadOnly = true
         let fixture = try await ServerFixture(configuration)
         try await fixture.run { caller in
-            #expect(try await caller.send(.post, "/api/watches/bench/commands/tap").code == "read-only")
-            #expect(try await caller.send(.get, "/api/session").json?["canChange"] == false)
+            try await #expect(caller.send(.post, "/api/watches/bench/commands/tap").code == "read-only")
+            try await #expect(caller.send(.get, "/api/session").json?["canChange"] == false)
         }
     }
 
@@ -147,10 +157,10 @@ import Testing
             #expect(begin.status == 303 && begin.headers[.location] == "/")
             let cookie = try #require(begin.headers[.setCookie])
             #expect(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict") && !cookie.contains("Secure"))
-            #expect(try await caller.bare(.get, "/?token=\(oneTime)").status == 401)
+            try await #expect(caller.bare(.get, "/?token=\(oneTime)").status == 401)
             let pair = try #require(cookie.split(separator: ";").first.map(String.init))
             let tap = "/api/watches/bench/commands/tap"
-            #expect(try await caller.bare(.get, "/api/session", headers: [.cookie: pair]).json?["canChange"] == true)
+            try await #expect(caller.bare(.get, "/api/session", headers: [.cookie: pair]).json?["canChange"] == true)
             // A cookie comes with requests of other pages too: what changes something says whose page it is.
             let none = try await caller.bare(.post, tap, headers: [.cookie: pair])
             #expect((none.status, none.code) == (403, "bad-origin"))
@@ -160,7 +170,7 @@ import Testing
                 let other = try await caller.bare(.post, tap, headers: [.cookie: pair, .origin: origin])
                 #expect((other.status, other.code) == (403, "bad-origin"), "\(origin)")
             }
-            #expect(try await caller.bare(.get, "/api/session", headers: [.cookie: pair + "0"]).status == 401)
+            try await #expect(caller.bare(.get, "/api/session", headers: [.cookie: pair + "0"]).status == 401)
         }
         #expect(fixture.watch.requests(of: "tap").count == 1)
     }
@@ -216,12 +226,12 @@ import Testing
     @Test func metricsAreOfTheWatchAndOfTheProgram() async throws {
         let fixture = try await ServerFixture()
         try await fixture.run { caller in
-            _ = try await caller.send(.get, "/nope")
+            _ = try await caller.send(.get, "/api/nope")
             let page = String(buffer: try await caller.send(.get, "/metrics", token: fixture.readOnlyToken).body)
             #expect(page.contains(#"cairn_up{watch="bench"} 1"#))
             #expect(page.contains(#"cairn_reconnections_total{watch="bench"} 3"#))
-            #expect(page.contains(#"cairn_web_requests_total{route="none",status="404"} 1"#))
-            fixture.watch.answer { _ in .silence }
+            #expect(page.contains(#"cairn_web_requests_total{route="NotFound",status="404"} 1"#))
+            try await fixture.watch.kill()
             let later = String(buffer: try await caller.send(.get, "/metrics").body)
             #expect(later.contains(#"cairn_up{watch="bench"} 0"#))
         }
