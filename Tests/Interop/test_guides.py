@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from rig import cairn
+from rig import cairn, web_server
 from rig.vectors import REPOSITORY
 
 PAGES = sorted([*REPOSITORY.glob("Docs/*.md"), *REPOSITORY.glob("Boards/*/README.md"), REPOSITORY / "README.md"])
@@ -111,6 +111,7 @@ MACHINE = "another machine, or a card in a reader"
 BUILD = "builds or tests everything, which takes many minutes: continuous integration does it"
 PHONE = "waits for a phone that somebody holds"
 TOOL = "a program of the SDK that is not installed here; test_pebble_tool.py runs it"
+WINDOW = "opens a window that somebody closes; test_web_api.py reads the same bytes with tshark"
 OWN_APP = "needs the reader's own app and script"
 LAB = "needs labgrid's programs, or boards that are logged in at: test_labgrid.py runs it"
 PYTHON = "installs the Python package, or runs the reader's test with it: test_python_package.py does both"
@@ -155,6 +156,8 @@ NOT_RUN = {
     "swift build": BUILD,
     ".build/debug/cairn control schema >Docs/control.schema.json": BUILD,
     ".build/debug/cairn control reference >Docs/control-reference.md": BUILD,
+    "cp Docs/control.schema.json Sources/Web/Vocabulary/": BUILD,
+    ".build/debug/cairn-web --openapi >Docs/openapi.json": BUILD,
     "swift test --skip-build --filter LinkTenureTests": BUILD,
     "swift run heart-rate tcp:127.0.0.1:6402": BUILD,
     "swift run -c release cairn-bench": BUILD,
@@ -175,6 +178,8 @@ NOT_RUN = {
     "cairn run --controller virtual --qemu-port --app weather.pbw "
     "--behaviour 6b1f5c2e-0f3a-4d0e-9b7a-1c2d3e4f5a6b=weather.json": OWN_APP,
     "pypkjs --qemu 127.0.0.1:12344 --port 9000 --persist DIR": TOOL,
+    'curl --fail -H @header -T weather.pbw "http://127.0.0.1:8080/api/watches/bench/app?launch=true"': OWN_APP,
+    "curl -N -H @header http://127.0.0.1:8080/api/watches/bench/capture | wireshark -k -i -": WINDOW,
     "pip install Sources/python": PYTHON,
     "pip install 'Sources/python[phone]'": PYTHON,
     "CAIRN_BINARY=.build/release/cairn pytest test_weather.py": PYTHON,
@@ -207,6 +212,7 @@ PLACEHOLDERS = {
     "6402": "{port}",
     "tcp:127.0.0.1:7001": "virtual",
     "7002": "{port}",
+    "8080": "{port}",
     "/tmp/bench": "{home}/bench",
     "/var/lib/bench": "{home}/benches",
     "/var/lib/cairn": "{home}/service",
@@ -250,6 +256,7 @@ class Sandbox:
             (home / folder).mkdir(parents=True)
         for path in ["bin/cairn", ".build/release/cairn"]:
             (home / path).symlink_to(cairn.binary())
+        (home / "bin/cairn-web").symlink_to(web_server.binary())
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
@@ -272,7 +279,8 @@ class Sandbox:
         if re.search(r"\bcairn (run|demo)\b", text) and not is_background:
             # A watch in a terminal ends before the next can have its ports and files.
             self.end()
-        if re.search(r"\bcairn (phone )?(run|air|events)\b", text) and "--until" not in text and "--help" not in text:
+        endless = r"\bcairn (phone )?(run|air|events)\b|\bcairn-web --watch"
+        if re.search(endless, text) and "--until" not in text and "--help" not in text:
             return self.start(text)
         result = subprocess.run(
             ["bash", "-c", text], cwd=self.home, env=self.environment(), capture_output=True, text=True, timeout=120
@@ -288,7 +296,13 @@ class Sandbox:
             )
         self.running.append((text, process, log))
         end = time.monotonic() + 60
-        wanted = {"phone run": b"takes commands at", "run": b"phones can find the watch", "air": b"other hosts at", "events": b""}
+        wanted = {
+            "phone run": b"takes commands at",
+            "run": b"phones can find the watch",
+            "air": b"other hosts at",
+            "events": b"",
+            "--watch": b"?token=",
+        }
         word = next(word for word in wanted if f" {word}" in text)
         while wanted[word] not in log.read_bytes():
             if process.poll() is not None or time.monotonic() > end:
