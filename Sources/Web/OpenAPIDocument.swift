@@ -51,7 +51,7 @@ public struct OpenAPIDocument {
                 get("watch", "Say how a watch is doing, or why it cannot be asked.", Self.reference("Watch"), of: .list)
             ),
             "/api/watches/{watch}/status": ofWatch(
-                get("status", "Give the answer to `status`.", Self.reference("answer.status"), of: .watch)
+                get("status", "Give what `cairn status --json` prints.", Self.reference("Status"), of: .watch)
             ),
             "/api/watches/{watch}/events": ofWatch(events),
             "/api/watches/{watch}/screen.png": ofWatch(screen),
@@ -251,11 +251,12 @@ public struct OpenAPIDocument {
         schemas["Error"] = [
             "type": "object", "required": ["error"], "properties": ["error": Self.reference("Failure")],
         ]
+        schemas["Status"] = status.map(Self.moved) ?? ["type": "object"]
         schemas["Watch"] = [
             "type": "object", "required": ["name", "state"],
             "properties": [
                 "name": ["type": "string"], "state": ["enum": ["up", "down"]], "error": Self.reference("Failure"),
-                "warning": Self.reference("Failure"), "status": status.map(Self.moved) ?? ["type": "object"],
+                "warning": Self.reference("Failure"), "status": Self.reference("Status"),
             ],
         ]
         schemas["Watches"] = [

@@ -111,15 +111,21 @@ final class Watch: Sendable {
         }
     }
 
+    /// How it is doing, by its own account.
+    func status() async throws(APIError) -> JSON {
+        let answer = try await perform("status")
+        guard let status = (try? JSON(parsing: .init(answer.readableBytesView)))?["status"] else {
+            throw WatchFailure.broke("the watch's status is none").error
+        }
+        return status
+    }
+
     /// How it is doing, for the list of watches.
     var summary: JSON {
         get async {
             var members: [String: JSON] = ["name": .text(name)]
             do throws(APIError) {
-                let answer = try await perform("status")
-                guard let status = (try? JSON(parsing: .init(answer.readableBytesView)))?["status"] else {
-                    throw WatchFailure.broke("the watch's status is none").error
-                }
+                let status = try await status()
                 members["state"] = "up"
                 members["status"] = status
                 if let version = status["version"]?.text, version != webVersion {

@@ -30,7 +30,8 @@ struct WebRoutes: Sendable {
         add(.get, "/api/watches", to: router, watches)
         add(.get, "/api/watches/{watch}", to: router, watch)
         add(.get, "/api/watches/{watch}/status", to: router) { _, context in
-            try await command("status", [:], context)
+            _ = try context.known()
+            return .json(try await find(context).status())
         }
         for name in vocabulary.commands.keys {
             add(.post, "/api/watches/{watch}/commands/\(name)", to: router) { request, context in
