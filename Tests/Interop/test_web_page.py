@@ -1,5 +1,5 @@
 """The page of `cairn-web`, in Chromium: what it shows is what the watch says, what is done there reaches the watch, and
-everybody can read and use it. Each view is kept in `.build/test-results/pictures`; Docs/pictures/make copies from there."""
+everybody can read and use it. Each view is kept in `.build/test-results/pictures`; Docs/pictures/make-page copies from there."""
 
 from __future__ import annotations
 
