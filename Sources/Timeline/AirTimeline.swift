@@ -43,7 +43,9 @@ struct AirTimeline: Sendable {
         case let command as LESetScanParameters:
             scanning = "\(Milliseconds.text(command.window)) of \(Milliseconds.text(command.interval))"
         case let command as LESetExtendedScanParameters:
-            if let scan = command.le1M ?? command.leCoded { scanning = "\(Milliseconds.text(scan.window)) of \(Milliseconds.text(scan.interval))" }
+            if let scan = command.le1M ?? command.leCoded {
+                scanning = "\(Milliseconds.text(scan.window)) of \(Milliseconds.text(scan.interval))"
+            }
         case let command as LESetScanEnable:
             if command.isEnabled { scanningBegan(at: now) } else { scanningEnded(at: now) }
         case let command as LESetExtendedScanEnable:
