@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes a manual page for each of the program's commands.
 
-    cairn --experimental-dump-help | manual.py VERSION DATE DIRECTORY
+    PROGRAM --experimental-dump-help | manual.py VERSION DATE DIRECTORY
 
 What the pages say is what `--help` says: the program describes its commands as JSON, and this turns that into man(7) macros.
 """
@@ -104,7 +104,8 @@ def arguments(command):
 
 
 def visible(commands):
-    return [command for command in commands if command["shouldDisplay"]]
+    """Those that have pages: what `help` says is what the pages say."""
+    return [command for command in commands if command["shouldDisplay"] and command["commandName"] != "help"]
 
 
 def page(command, path, version, date):
@@ -142,8 +143,7 @@ def write(command, path, version, date, directory):
     text = "\n".join(page(command, path, version, date)) + "\n"
     (directory / f"{'-'.join(path)}.{SECTION}").write_text(text)
     for subcommand in visible(command.get("subcommands", [])):
-        if subcommand["commandName"] != "help":
-            write(subcommand, [*path, subcommand["commandName"]], version, date, directory)
+        write(subcommand, [*path, subcommand["commandName"]], version, date, directory)
 
 
 def main():

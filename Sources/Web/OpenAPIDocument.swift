@@ -257,6 +257,10 @@ public struct OpenAPIDocument {
             "properties": [
                 "name": ["type": "string"], "state": ["enum": ["up", "down"]], "error": Self.reference("Failure"),
                 "warning": Self.reference("Failure"), "status": Self.reference("Status"),
+                "since": [
+                    "type": "number",
+                    "description": "when a watch that was up went down, in seconds since 1970",
+                ],
             ],
         ]
         schemas["Watches"] = [

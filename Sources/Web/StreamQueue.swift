@@ -20,14 +20,16 @@ final class StreamQueue: Sendable {
         case finished
     }
 
-    /// How many pieces wait at most.
+    /// How many pieces wait at most, beside those that a reader begins with.
     static let countLimit = 512
-    /// How many bytes wait at most; the first piece may be larger.
+    /// How many bytes wait at most, whatever they are; the first piece may be larger.
     static let byteLimit = 1024 * 1024
 
     private struct State {
         var pieces: [ByteBuffer] = []
         var byteCount = 0
+        /// How many of the pieces are those that the reader begins with.
+        var firstCount = 0
         var lost = 0
         var isFinished = false
         /// Turns of the clock since the reader was cut off.
@@ -41,7 +43,9 @@ final class StreamQueue: Sendable {
     init(_ policy: Policy) { self.policy = policy }
 
     /// Adds a piece.
-    func offer(_ piece: ByteBuffer) {
+    /// - Parameter isFirst: whether it is one that the reader begins with. Those are there before it can have read any, so that
+    ///   their number says nothing of it.
+    func offer(_ piece: ByteBuffer, isFirst: Bool = false) {
         change { state in
             guard !state.isFinished, state.lost == 0 else {
                 if !state.isFinished { state.lost += 1 }
@@ -52,7 +56,7 @@ final class StreamQueue: Sendable {
                 return
             }
             let isFull =
-                state.pieces.count >= Self.countLimit
+                !isFirst && state.pieces.count - state.firstCount >= Self.countLimit
                 || !state.pieces.isEmpty && state.byteCount + piece.readableBytes > Self.byteLimit
             guard !isFull else {
                 state.lost = state.pieces.count + 1
@@ -60,6 +64,7 @@ final class StreamQueue: Sendable {
                 return
             }
             state.pieces.append(piece)
+            if isFirst { state.firstCount += 1 }
             state.byteCount += piece.readableBytes
         }
     }
@@ -112,6 +117,7 @@ final class StreamQueue: Sendable {
                 defer {
                     state.pieces = []
                     state.byteCount = 0
+                    state.firstCount = 0
                 }
                 return .pieces(state.pieces)
             }

@@ -126,6 +126,7 @@ final class Watch: Sendable {
             var members: [String: JSON] = ["name": .text(name)]
             do throws(APIError) {
                 let status = try await status()
+                await feed.hasAnswered()
                 members["state"] = "up"
                 members["status"] = status
                 if let version = status["version"]?.text, version != webVersion {
@@ -136,6 +137,7 @@ final class Watch: Sendable {
                 let isUp = error.status == .tooManyRequests
                 members["state"] = isUp ? "up" : "down"
                 members["error"] = error.json
+                if !isUp { members["since"] = await feed.hasNotAnswered().map { .number($0) } }
             }
             return .object(members)
         }

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import NIOCore
 
 /// What happens on one watch, for every reader: one connection to its control socket, held as long as the watch lives, and made
@@ -9,15 +10,6 @@ actor WatchFeed {
         case up(version: String?)
         /// It does not.
         case down(APIError)
-
-        /// As clients are told.
-        var json: JSON {
-            switch self {
-            case .up(let version?): ["state": "up", "version": .text(version)]
-            case .up(nil): ["state": "up"]
-            case .down(let error): ["state": "down", "error": error.json]
-            }
-        }
     }
 
     /// One reader.
@@ -47,6 +39,9 @@ actor WatchFeed {
     private var missedPulses = 0
     private var latency = AppMessageLatency()
     private(set) var state: State = .down(WatchFailure.down("cairn-web has not reached the watch yet").error)
+    /// When a watch that was up was found not to answer, in seconds since 1970; nil while it answers, and of a watch that has
+    /// never been reached.
+    private var downSince: Double?
     /// Those who wait until the state is that of the watch; nil when it is.
     private var waiting: [CheckedContinuation<Void, Never>]? = []
     /// What the watch has said last.
@@ -114,6 +109,7 @@ actor WatchFeed {
         }
         awaited -= 1
         missedPulses = 0
+        hasAnswered()
         // The second answer is the status. A watch that hung, and answers again, is up too.
         guard awaited <= 0, case .down = state else { return }
         change(to: .up(version: version(in: line) ?? knownVersion))
@@ -136,12 +132,26 @@ actor WatchFeed {
             if awaited > 0 {
                 missedPulses += 1
                 if missedPulses > 1 { change(to: .down(WatchFailure.hangs(socket.patience).error)) }
-            } else if !readers.isEmpty {
+            } else if !readers.isEmpty || downSince != nil {
                 awaited += 1
                 try await outbound.write(question)
             }
         }
     }
+
+    /// It was asked elsewhere, and has answered.
+    func hasAnswered() {
+        if case .up = state { downSince = nil }
+    }
+
+    /// It was asked elsewhere, and has not answered.
+    /// - Returns: since when it has not, in seconds since 1970; nil if it has never been reached.
+    func hasNotAnswered() -> Double? {
+        if case .up = state { downSince = downSince ?? Self.now }
+        return downSince
+    }
+
+    private static var now: Double { (Date().timeIntervalSince1970 * 1000).rounded() / 1000 }
 
     private func change(to state: State) {
         let isOther: Bool
@@ -151,11 +161,27 @@ actor WatchFeed {
         case (.down(let before), .down(let after)): isOther = before.code != after.code
         case (.up, .down), (.down, .up): isOther = true
         }
+        if case .down = state { _ = hasNotAnswered() }
         self.state = state
+        hasAnswered()
         stateIsKnown()
         guard isOther else { return }
-        let block = ServerSentEvent.block("state", state.json.line)
+        let block = stateBlock
         for reader in readers.values { reader.queue.offer(block) }
+    }
+
+    /// The event that says whether the watch can be reached.
+    private var stateBlock: ByteBuffer {
+        var members: [String: JSON]
+        switch state {
+        case .up(let version):
+            members = ["state": "up"]
+            members["version"] = version.map { .text($0) }
+        case .down(let error):
+            members = ["state": "down", "error": error.json]
+            members["since"] = downSince.map { .number($0) }
+        }
+        return ServerSentEvent.block("state", JSON.object(members).line)
     }
 
     private func stateIsKnown() {
@@ -193,7 +219,7 @@ actor WatchFeed {
         let queue = StreamQueue(.all)
         lastID += 1
         let id = lastID
-        queue.offer(ServerSentEvent.block("state", state.json.line))
+        queue.offer(stateBlock, isFirst: true)
         readers[id] = Reader(queue: queue, names: names, held: sequence == nil ? nil : [])
         if let sequence {
             readers[id]?.seen = await offerHistory(after: sequence, names, to: queue)
@@ -225,7 +251,7 @@ actor WatchFeed {
         for (head, line) in blocks ?? [] {
             last = max(last, head.sequence ?? 0)
             guard let name = head.event, names?.contains(name) ?? true else { continue }
-            queue.offer(ServerSentEvent.block(name, line, id: head.sequence))
+            queue.offer(ServerSentEvent.block(name, line, id: head.sequence), isFirst: true)
         }
         // Of a watch that was started again, no number of before means anything.
         return blocks?.isEmpty ?? true ? 0 : last

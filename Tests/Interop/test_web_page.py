@@ -3,20 +3,28 @@ everybody can read and use it. Each view is kept in `.build/test-results/picture
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import http.server
 import io
 import json
+import queue
 import random
+import re
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from PIL import Image
+from PIL import Image, ImageDraw
 from rig import accessibility, cairn
+from rig.phone import Phone
+from rig.security import IoCapability, Person, pairing
 from rig.vectors import REPOSITORY
 from rig.watchapps import AppBundle
-from rig.web import PATIENCE, Bench, Page, ask, browser, screenshot
+from rig.web import PATIENCE, REBOUND, Bench, Page, RoundWatch, ask, browser, screenshot
 from selenium.webdriver import Chrome
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
@@ -102,6 +110,68 @@ def test_the_page_shows_the_watchs_picture(
     assert seen[0] != seen[1]
     page.says(".held", "Sports")
     assert page.find(".picture").get_attribute("alt") == "The screen, with Sports"
+
+
+RED, GREEN, BLUE = (255, 0, 0), (0, 255, 0), (0, 0, 255)
+
+
+def test_a_round_screen_is_round(bench: Bench, open_page: Callable[..., Page], tmp_path: Path) -> None:
+    """Its corners are not shown, its pixels are whole at every width, and its buttons are the watch's."""
+    watch = bench.watch("Bench")
+    bench.ready(watch)
+    proxy = RoundWatch(watch, tmp_path / "Round")
+    try:
+        proxy.picture = Image.new("RGB", (180, 180), RED)
+        draw = ImageDraw.Draw(proxy.picture)
+        # The circle, with lines of one pixel across it.
+        draw.ellipse((0, 0, 179, 179), fill=BLUE)
+        draw.line((90, 20, 90, 160), fill=GREEN)
+        draw.line((20, 90, 160, 90), fill=GREEN)
+        page = open_page({"Bench": tmp_path / "Round"})
+        # On its card it is not stretched to the shape of other screens.
+        page.until("the picture", lambda: page.find(".thumb img").get_attribute("naturalWidth") == "180")
+        card = Image.open(io.BytesIO(page.find(".thumb").screenshot_as_png)).convert("RGB")
+        columns, rows = ([x for x in range(length) if card.getpixel(at(x)) != (0, 0, 0)] for length, at in (
+            (card.width, lambda x: (x, card.height // 2)),
+            (card.height, lambda y: (card.width // 2, y)),
+        ))
+        assert abs(len(columns) - len(rows)) <= 2, (len(columns), len(rows))
+
+        page.show("Bench")
+        inside = (
+            "const [device, panel] = ['.device', '.panel.screen'].map((each) => document.querySelector(each));"
+            "const { left, right } = panel.getBoundingClientRect();"
+            "const places = [...device.querySelectorAll('button')].map((each) => each.getBoundingClientRect());"
+            "return places.every((each) => each.left >= left && each.right <= right)"
+        )
+        for width, scale in ((3000, 3), (1440, 2), (800, 2), (500, 2), (360, 1), (320, 1)):
+            page.size(width, 900)
+            page.until("the picture", lambda scale=scale: page.find(".picture").size == {"width": 180 * scale, "height": 180 * scale})
+            assert page.driver.execute_script("return document.documentElement.scrollWidth") <= width
+            assert page.driver.execute_script(inside), f"buttons are outside at {width}"
+            shown = Image.open(io.BytesIO(page.find(".picture").screenshot_as_png)).convert("RGB")
+            for x, y in ((3, 3), (176, 3), (3, 176), (176, 176), (20, 20), (159, 159)):
+                assert shown.getpixel((x * scale, y * scale)) not in (RED, BLUE), f"the corner {x},{y} is shown"
+            wanted = proxy.picture.resize(shown.size, Image.Resampling.NEAREST)
+            # The edge of the circle is smooth; this is within it.
+            inner = tuple(part * scale for part in (30, 30, 150, 150))
+            assert shown.crop(inner).tobytes() == wanted.crop(inner).tobytes(), f"pixels are not whole at {width}"
+        page.size(1440, 900)
+        keep(page, "round-watch-light")
+
+        ImageDraw.Draw(proxy.picture).ellipse((40, 40, 140, 140), fill=GREEN)
+
+        def middle() -> tuple[int, ...]:
+            shown = Image.open(io.BytesIO(page.find(".picture").screenshot_as_png)).convert("RGB")
+            return shown.getpixel((120, 120))
+
+        page.until("the next picture", lambda: middle() == GREEN)
+        since = ask(watch, "status")["sequence"]
+        page.button("Down", ".device").click()
+        assert ask(watch, "wait", **{"for": "button"}, since=since, seconds=PATIENCE)["event"]["button"] == "down"
+        assert accessibility.all_of(page.driver) == []
+    finally:
+        proxy.close()
 
 
 def test_a_click_on_select_reaches_a_watchapp(bench: Bench, open_page: Callable[..., Page]) -> None:
@@ -212,7 +282,107 @@ def test_a_pairing_is_compared_in_the_page(bench: Bench, open_page: Callable[...
     assert ask(watch, "status")["status"]["phones"] == []
 
 
+def test_a_passkey_is_shown_in_the_page(bench: Bench, open_page: Callable[..., Page]) -> None:
+    """A phone with a keyboard, which is Bumble, has it typed there; the page has nothing to accept, and can refuse."""
+    watch = bench.watch("Bench", "--pairing", "button", "--io-capability", "display-only", "--air-port", "0")
+    bench.ready(watch)
+    status = ask(watch, "status")["status"]
+    page = open_page({"Bench": watch})
+    page.show("Bench")
+    typed: queue.Queue[int] = queue.Queue()
+
+    async def pair() -> bool:
+        person = Person(IoCapability.KEYBOARD_INPUT_ONLY)
+        async with Phone.on(status["ports"]["air"], pairs=pairing(person)) as phone:
+            link = await phone.connect(status["address"])
+            attempt = asyncio.create_task(link.pair(PATIENCE))
+            person.watch_shows(await asyncio.to_thread(typed.get, timeout=PATIENCE))
+            await attempt
+            keys = await phone.bond_with(status["address"])
+            return keys is not None and keys.ltk is not None and keys.ltk.authenticated
+
+    with ThreadPoolExecutor(1) as threads:
+        pairs = threads.submit(asyncio.run, pair())
+        page.says("dialog.pairing[open]", "Type this number on the phone.")
+        number = page.find("output.number").text.replace(" ", "")
+        (waiting,) = ask(watch, "status")["status"]["pairing"]["waiting"]
+        assert (waiting["question"], waiting["number"]) == ("show", number) and len(number) == 6
+        offered = [each.text for each in page.all("dialog.pairing button") if each.is_displayed()]
+        assert offered == ["Later", "Refuse"]
+        assert not [each for each in page.all("dialog.pairing input") if each.is_displayed()]
+        assert accessibility.all_of(page.driver) == []
+        typed.put(int(number))
+        assert pairs.result(PATIENCE)
+    page.until("the dialog's end", lambda: not page.all("dialog.pairing[open]"))
+    (known,) = ask(watch, "status")["status"]["phones"]
+    page.says(".phones .item", known["phone"])
+
+
+@pytest.mark.parametrize("answer", ["typed", "mistyped", "refused"])
+def test_a_passkey_is_typed_in_the_page(bench: Bench, open_page: Callable[..., Page], answer: str) -> None:
+    """That of the phone makes a bond, another one none; what is no passkey is not sent."""
+    watch = bench.watch("Bench", "--pairing", "button", "--io-capability", "keyboard-only")
+    bench.ready(watch)
+    page = open_page({"Bench": watch})
+    page.show("Bench")
+    phone = bench.phone(watch)
+    bench.cairn("phone", "connect", "--state", str(phone))
+    shown = bench.cairn("phone", "pair", "--confirm", "ask", "--state", str(phone))
+    number = re.sub(r"\s", "", re.search(r"\b(\d{3} ?\d{3})\b", shown)[1])
+    page.says("dialog.pairing[open]", "Which number does the phone show?")
+    digits = page.find("dialog.pairing input")
+    assert digits.accessible_name == "Six digits"
+    assert not [each for each in page.all("output.number") if each.is_displayed()]
+    assert accessibility.all_of(page.driver) == []
+    digits.send_keys("12a")
+    page.button("Pair", "dialog.pairing").click()
+    assert page.find("dialog.pairing[open]") and ask(watch, "status")["status"]["pairing"]["waiting"]
+    digits.clear()
+    # In its lowest digit alone.
+    digits.send_keys(number if answer == "typed" else number[:-1] + str((int(number[-1]) + 1) % 10))
+    page.button("Refuse" if answer == "refused" else "Pair", "dialog.pairing").click()
+    page.until("the dialog's end", lambda: not page.all("dialog.pairing[open]"))
+    if answer == "typed":
+        bench.cairn("phone", "wait", "paired", "--state", str(phone))
+        (known,) = ask(watch, "status")["status"]["phones"]
+        page.says(".phones .item", known["phone"])
+    else:
+        ask(watch, "wait", **{"for": "pairing-failed"}, since=0, seconds=PATIENCE)
+        assert ask(watch, "status")["status"]["phones"] == []
+        page.says(".phones", "remembers no phone")
+
+
 # MARK: Watches that go and come
+
+
+@contextlib.contextmanager
+def an_hour_ahead(page: Page) -> Iterator[None]:
+    """Until the end of the block, what is opened takes the time to be an hour later."""
+    script = "const now = Date.now.bind(Date); Date.now = () => now() + 3600000"
+    made = page.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": script})
+    try:
+        yield
+    finally:
+        page.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", made)
+
+
+def test_a_watch_is_down_since_it_went(bench: Bench, open_page: Callable[..., Page]) -> None:
+    """And not since the page was opened: on its card, and in its view."""
+    watch = bench.watch("Bench")
+    bench.ready(watch)
+    page = open_page({"Bench": watch})
+    page.says(".summary", "1 watch · 1 up")
+    bench.kill("Bench")
+    page.says(".card.down", "down since")
+    said = "return import('/assets/format.js').then(async ({ clock }) => clock("
+    said += "(await (await fetch('/api/watches/Bench')).json()).since * 1000))"
+    time = page.driver.execute_script(said)
+    page.says(".card.down", f"down since {time}")
+    with an_hour_ahead(page):
+        page.driver.refresh()
+        page.says(".card.down", f"down since {time}, 1 h")
+        page.show("Bench")
+        page.says("main > .notice", f"Down since {time}, 1 h")
 
 
 def test_a_killed_watch_turns_grey_and_comes_back(bench: Bench, open_page: Callable[..., Page]) -> None:
@@ -441,6 +611,129 @@ def test_a_browser_that_is_not_let_in_is_told_what_to_do(bench: Bench, open_page
     page.says(".summary", "1 watch")
     page.driver.delete_all_cookies()
     page.says("#problem", "Open the address that cairn-web prints")
+
+
+# MARK: Pages of others
+
+
+#: All that a page can have a browser send to another server, and what it learns of the answers.
+ATTACK = """
+const [server, done] = arguments;
+const press = `${server}/api/watches/Bench/commands/press`;
+const body = JSON.stringify({ button: "up" });
+const learned = {};
+async function attempt(name, work) {
+  try {
+    learned[name] = await work();
+  } catch (error) {
+    learned[name] = error.name ?? "error";
+  }
+}
+const shown = (element, attribute, address) => new Promise((resolve) => {
+  element.onload = () => resolve("loaded");
+  element.onerror = () => resolve("error");
+  element[attribute] = address;
+  document.body.append(element);
+});
+(async () => {
+  const json = { method: "POST", body, headers: { "Content-Type": "application/json" }, credentials: "include" };
+  await attempt("json", async () => (await fetch(press, json)).status);
+  await attempt("plain", async () => (await fetch(press, { ...json, headers: {}, mode: "no-cors" })).type);
+  await attempt("read", async () => (await fetch(`${server}/api/watches`, { credentials: "include" })).text());
+  await attempt("picture", () => shown(new Image(), "src", `${server}/api/watches/Bench/screen.png`));
+  await attempt("script", () => shown(document.createElement("script"), "src", `${server}/assets/format.js`));
+  await attempt("module", async () => typeof (await import(`${server}/assets/format.js`)));
+  await attempt("events", () => new Promise((resolve) => {
+    const source = new EventSource(`${server}/api/watches/Bench/events`, { withCredentials: true });
+    source.onmessage = source.onopen = () => resolve("open");
+    source.onerror = () => (source.close(), resolve("error"));
+  }));
+  await attempt("frame", () => {
+    const frame = document.createElement("iframe");
+    return shown(frame, "src", `${server}/`).then(() => frame.contentDocument?.title ?? "closed");
+  });
+  await attempt("form", async () => {
+    const target = document.createElement("iframe");
+    target.name = "target";
+    const form = document.createElement("form");
+    Object.assign(form, { method: "POST", action: press, target: "target", enctype: "text/plain" });
+    const field = document.createElement("input");
+    Object.assign(field, { name: '{"button":"up","x":"', value: '"}' });
+    form.append(field);
+    document.body.append(target, form);
+    const isLoaded = new Promise((resolve) => (target.onload = () => resolve("sent")));
+    form.submit();
+    return isLoaded;
+  });
+  done(learned);
+})();
+"""
+
+
+class OtherPage(http.server.BaseHTTPRequestHandler):
+    """A page without rules of its own."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(b"<!doctype html><title>Other</title><body></body>")
+
+    def log_message(self, *words: object) -> None:
+        pass
+
+
+def test_a_page_of_another_origin_reaches_nothing(bench: Bench, open_page: Callable[..., Page]) -> None:
+    """It is of the same host, so that the browser sends the cookie along: it presses no button and reads no answer."""
+    watch = bench.watch("Bench")
+    bench.ready(watch)
+    page = open_page({"Bench": watch})
+    page.show("Bench")
+    page.button("Down", ".device").click()
+    page.says(".events", "button")
+    server = page.driver.execute_script("return location.origin")
+    before = ask(watch, "status")["status"]["events"]["counts"]["button"]
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), OtherPage) as other:
+        threading.Thread(target=other.serve_forever, daemon=True).start()
+        try:
+            page.driver.get(f"http://127.0.0.1:{other.server_port}/")
+            learned = page.driver.execute_async_script(ATTACK, server)
+        finally:
+            page.driver.get("about:blank")
+            other.shutdown()
+    assert learned == {
+        "json": "TypeError",
+        "plain": "TypeError",
+        "read": "TypeError",
+        "picture": "error",
+        "script": "error",
+        "module": "TypeError",
+        "events": "error",
+        "frame": "closed",
+        "form": "sent",
+    }
+    assert ask(watch, "status")["status"]["events"]["counts"]["button"] == before
+    page.driver.get(f"{server}/#/watches/Bench")
+    page.button("Up", ".device").click()
+    page.until("the button", lambda: ask(watch, "status")["status"]["events"]["counts"]["button"] > before)
+    page.faults()
+
+
+def test_a_name_that_was_bound_to_the_server_is_refused(bench: Bench, open_page: Callable[..., Page]) -> None:
+    """The browser takes it for a site of its own: without the cookie, and refused before anything else is looked at."""
+    watch = bench.watch("Bench")
+    bench.ready(watch)
+    page = open_page({"Bench": watch})
+    page.says(".summary", "1 watch")
+    port = page.driver.execute_script("return location.port")
+    for path in ("/", "/api/watches", "/assets/main.js", "/api/session"):
+        page.driver.get(f"http://{REBOUND}:{port}{path}")
+        text = page.driver.find_element(By.TAG_NAME, "body").text
+        assert json.loads(text)["error"]["code"] == "bad-host", path
+    fetched = "return fetch('/api/watches', { headers: { Authorization: 'Bearer x' } }).then((answer) => answer.status)"
+    assert page.driver.execute_script(fetched) == 403
+    page.driver.get(f"http://127.0.0.1:{port}/")
+    page.says(".summary", "1 watch")
 
 
 # MARK: Everybody

@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import re
 import subprocess
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 from rig.process import Program
@@ -86,8 +86,8 @@ def from_boot_partition(image: str, pattern: str, folder: Path) -> Path:
 
 
 @contextlib.asynccontextmanager
-async def machine(image: str, controller_port: int, folder: Path) -> AsyncIterator[Machine]:
-    """Starts it. Its serial ports lead to a controller on a TCP port, and to a shell."""
+async def machine(image: str, controller_port: int, folder: Path, files: Sequence[Path] = ()) -> AsyncIterator[Machine]:
+    """Starts it. Its serial ports lead to a controller on a TCP port, and to a shell; the files are its second disk and further."""
     parameters = [
         "console=ttyAMA0 root=LABEL=cairn-root rw",
         # The environment of every service; it comes before the board file.
@@ -106,6 +106,7 @@ async def machine(image: str, controller_port: int, folder: Path) -> AsyncIterat
         *("-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-serial", "stdio"),
         *("-kernel", str(kernel), "-initrd", str(initrd), "-append", " ".join(parameters)),
         *("-drive", f"file={image},format=raw,if=virtio,snapshot=on", "-device", "virtio-rng-pci"),
+        *(word for path in files for word in ("-drive", f"file={path},format=raw,if=virtio,readonly=on")),
         *("-chardev", f"socket,id=controller,host=127.0.0.1,port={controller_port}"),
         *("-chardev", f"socket,id=shell,host=127.0.0.1,port={shell_port}"),
         *("-device", "pci-serial-2x,chardev1=controller,chardev2=shell"),

@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
@@ -20,11 +21,14 @@ from rig.phone import Phone, WatchLink
 from rig.security import IoCapability, Person, pairing
 
 IMAGE = os.environ.get("CAIRN_IMAGE")
+WEB_PACKAGE = Path(os.environ["CAIRN_WEB_PACKAGE"])
 
 #: CAP_NET_ADMIN and CAP_NET_RAW.
 CAPABILITIES = 1 << 12 | 1 << 13
 #: The most that the service may be exposed, by `systemd-analyze security`.
 EXPOSURE = 2.0
+#: The same for its web server.
+WEB_EXPOSURE = 1.5
 #: Connectivity Status, first byte: bonded to this phone, and encrypted.
 BONDED_AND_ENCRYPTED = 0x1F
 #: Remote Device Terminated Connection due to Power Off (Core 5.4, Vol 1, Part F, 1.3).
@@ -55,11 +59,19 @@ async def scene(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Scene
     assert IMAGE is not None
     person = Person(IoCapability.DISPLAY_OUTPUT_AND_YES_NO_INPUT)
     folder = tmp_path_factory.mktemp("machine")
-    async with controllers() as room, machine(IMAGE, room.watch.port, folder) as started:
+    async with controllers() as room, machine(IMAGE, room.watch.port, folder, [padded(WEB_PACKAGE, folder)]) as started:
         async with Phone.on(room.phone.port, pairs=pairing(person)) as phone:
             yield Scene(started, phone, room)
         assert room.faults == []
         assert room.watch.controller.refused == []
+
+
+def padded(file: Path, folder: Path) -> Path:
+    """A copy with whole sectors, as disks have them."""
+    copy = folder / file.name
+    data = file.read_bytes()
+    copy.write_bytes(data + bytes(-len(data) % 512))
+    return copy
 
 
 async def connectivity(watch: WatchLink) -> int:
@@ -116,6 +128,43 @@ async def test_killed_it_is_started_again_and_the_phone_returns(scene: Scene) ->
     assert await scene.machine.property("NRestarts") == "1"
     assert await scene.machine.property("MainPID") not in (before, "0")
     await watch.disconnect()
+
+
+async def answer(scene: Scene, path: str, token: str | None) -> int:
+    """The status of an answer of the machine's web server, asked from within."""
+    lines = [f"GET {path} HTTP/1.0", "Host: localhost:8080", *([f"Authorization: Bearer {token}"] if token else [])]
+    request = "".join(line + r"\r\n" for line in [*lines, ""])
+    command = f"exec 3<>/dev/tcp/127.0.0.1/8080; printf '{request}' >&3; head -n 1 <&3"
+    return int((await scene.machine.shell.run(f'bash -c "{command}"')).split()[1])
+
+
+async def test_its_web_server_is_a_service_of_its_own(scene: Scene) -> None:
+    """Installed, it waits; enabled, it runs as a user of its own and wants its token; purged, it leaves nothing."""
+    shell = scene.machine.shell
+    size = WEB_PACKAGE.stat().st_size
+    await shell.run(f"head --bytes={size} /dev/vdb >/root/cairn-web.deb && dpkg --install /root/cairn-web.deb", START_SECONDS)
+    assert await shell.run("systemctl is-enabled cairn-web.service || true") == "disabled"
+    assert await shell.run("systemctl is-active cairn-web.service || true") == "inactive"
+    await shell.run("systemctl enable --now cairn-web.service", START_SECONDS)
+    await scene.machine.console.wait_for_line(r"cairn-web: http://127\.0\.0\.1:8080/\?token=", START_SECONDS)
+    process = await shell.run("systemctl show --value --property=MainPID cairn-web.service")
+    status = dict(line.split(":\t") for line in (await shell.run(f"cat /proc/{process}/status")).splitlines())
+    assert int(status["CapEff"], 16) == int(status["CapBnd"], 16) == 0
+    assert (status["NoNewPrivs"], status["Seccomp"]) == ("1", "2")
+    # One of those that systemd keeps for such services (systemd.exec(5), DynamicUser=).
+    assert 61184 <= int(await shell.run(f"stat --format %u /proc/{process}")) <= 65519
+    token = await shell.run("cat /var/lib/private/cairn-web/token")
+    assert await answer(scene, "/api/watches/cairn/status", None) == 401
+    assert await answer(scene, "/api/watches/cairn/status", token) == 200
+    # The group may use the watch; its keys are its user's alone.
+    assert await answer(scene, "/api/watches/cairn/capture", token) == 409
+    security = await shell.run("systemd-analyze security cairn-web.service | tail -n 1")
+    exposure = re.search(r"exposure level .*: ([\d.]+)", security)
+    assert exposure is not None and float(exposure[1]) <= WEB_EXPOSURE, security
+    await shell.run("dpkg --purge cairn-web", START_SECONDS)
+    assert await shell.run(f"ls -d /proc/{process} 2>/dev/null || true") == ""
+    assert await shell.run("ls -d /var/lib/private/cairn-web /var/lib/cairn-web 2>/dev/null || true") == ""
+    assert await scene.machine.property("ActiveState") == "active"
 
 
 async def test_stopped_it_says_goodbye(scene: Scene) -> None:

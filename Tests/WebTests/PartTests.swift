@@ -149,6 +149,22 @@ import Testing
         guard case .finished = await newest.next() else { return #expect(Bool(false)) }
     }
 
+    @Test func whatAReaderBeginsWithDoesNotMakeItASlowOne() async throws {
+        let queue = StreamQueue(.all)
+        for _ in 0...StreamQueue.countLimit { queue.offer(ByteBuffer(string: "x"), isFirst: true) }
+        for _ in 0..<StreamQueue.countLimit { queue.offer(ByteBuffer(string: "y")) }
+        guard case .pieces(let pieces) = await queue.next() else { return #expect(Bool(false)) }
+        #expect(pieces.count == 2 * StreamQueue.countLimit + 1)
+        // Once that is read, the limit is that of all.
+        for _ in 0...StreamQueue.countLimit { queue.offer(ByteBuffer(string: "z")) }
+        guard case .overrun = await queue.next() else { return #expect(Bool(false)) }
+        // The limit of bytes is for all pieces.
+        let large = StreamQueue(.all)
+        let half = ByteBuffer(repeating: 0, count: StreamQueue.byteLimit / 2 + 1)
+        for _ in 0..<2 { large.offer(half, isFirst: true) }
+        guard case .overrun(lost: 2) = await large.next() else { return #expect(Bool(false)) }
+    }
+
     @Test func aCounterOfLinksDoesNotGoBack() throws {
         func link(_ handle: Int, _ packets: Int) -> JSON {
             let traffic: JSON = [

@@ -87,6 +87,74 @@ import Testing
         }
     }
 
+    @Test func aFullHistoryReachesItsReader() async throws {
+        let last = StreamQueue.countLimit
+        let fixture = try await ServerFixture { request in
+            guard request["command"] == "events", request["since"] != nil else { return FakeWatch.usual(request) }
+            return .lines([#"{"ok":true}"#] + (1...last).map { Self.event("button", $0) })
+        }
+        try await fixture.run { caller in
+            let text = try await caller.stream("/api/watches/bench/events?since=0") {
+                $0.contains("id: \(last)\n") || $0.contains("event: overrun")
+            }
+            let numbers = text.matches(of: /id: ([0-9]+)\n/).map { Int($0.output.1) }
+            #expect(numbers == Array(1...last) && !text.contains("event: overrun"))
+        }
+    }
+
+    @Test func sinceWhenAWatchIsDownIsSaid() async throws {
+        let fixture = try await ServerFixture()
+        try await fixture.run { caller in
+            try await caller.open("/api/watches/bench/events") { reader in
+                _ = try await reader.read { $0.contains(#"{"state":"up""#) }
+                let before = Date().timeIntervalSince1970
+                try await fixture.watch.kill()
+                let text = try await reader.read { $0.contains(#""state":"down""#) }
+                let after = Date().timeIntervalSince1970
+                let said = try #require(text.firstMatch(of: /"since":([0-9.]+)/).flatMap { Double($0.output.1) })
+                // It is given in milliseconds.
+                #expect((before - 0.001...after + 0.001).contains(said))
+                let down = try await caller.send(.get, "/api/watches/bench").json
+                #expect(down?["since"]?.number == said)
+                try await fixture.watch.start()
+                _ = try await reader.read { $0.components(separatedBy: #""state":"up""#).count == 3 }
+                let up = try await caller.send(.get, "/api/watches/bench").json
+                #expect(up?["state"] == "up" && up?["since"] == nil)
+            }
+        }
+    }
+
+    @Test func aWatchThatHangsIsDownSinceItWasFirstAsked() async throws {
+        let fixture = try await ServerFixture(isQuick: true)
+        try await fixture.run { caller in
+            _ = try await caller.stream("/api/watches/bench/events") { $0.contains(#"{"state":"up""#) }
+            fixture.watch.answer { _ in .silence }
+            let first = try await caller.send(.get, "/api/watches/bench").json
+            #expect(first?["error"]?["code"] == "watch-hangs")
+            let since = try #require(first?["since"]?.number)
+            let second = try await caller.send(.get, "/api/watches/bench").json
+            #expect(second?["since"]?.number == since)
+            fixture.watch.answer(FakeWatch.usual)
+            // What it had not answered comes at last.
+            fixture.watch.say(#"{"ok":true,"sequence":1}"#)
+            try await until("its return") {
+                let entry = try await caller.send(.get, "/api/watches/bench").json
+                return entry?["state"] == "up" && entry?["since"] == nil
+            }
+        }
+    }
+
+    @Test func ofAWatchThatWasNeverReachedThereIsNoSince() async throws {
+        let fixture = try await ServerFixture()
+        try await fixture.watch.kill()
+        try await fixture.run { caller in
+            let entry = try await caller.send(.get, "/api/watches/bench").json
+            #expect(entry?["state"] == "down" && entry?["since"] == nil)
+            let text = try await caller.stream("/api/watches/bench/events") { $0.contains(#""state":"down""#) }
+            #expect(text.contains(#""state":"down""#) && !text.contains(#""since""#))
+        }
+    }
+
     @Test func aReaderThatDoesNotReadIsCutOffAndHoldsNothingUp() async throws {
         let fixture = try await ServerFixture()
         try await fixture.run { caller in

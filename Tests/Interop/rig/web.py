@@ -30,6 +30,8 @@ from . import cairn
 
 T = TypeVar("T")
 
+#: A name that the browser takes for this machine, and that is not the server's.
+REBOUND = "rebound.example"
 #: How long the page may take for anything, in seconds, on a machine that is full of other tests.
 PATIENCE = 30
 
@@ -58,6 +60,57 @@ def ask(state: Path, command: str, **fields: Any) -> dict[str, Any]:
 def screenshot(state: Path) -> Image.Image:
     """What the watch shows, by its own account."""
     return Image.open(io.BytesIO(bytes.fromhex(ask(state, "screenshot")["screen"]["data"]))).convert("RGB")
+
+
+class RoundWatch:
+    """A control socket in front of a watch's, whose pictures are round: no model here has such a screen."""
+
+    def __init__(self, watch: Path, folder: Path) -> None:
+        folder.mkdir()
+        #: What `screenshot` is answered with.
+        self.picture = Image.new("RGB", (180, 180))
+        self._watch = watch
+        self._listener = socket.socket(socket.AF_UNIX)
+        self._listener.bind(str(folder / "control.sock"))
+        self._listener.listen(16)
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def close(self) -> None:
+        # Ends what waits for a program, which closing does not.
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                end, _ = self._listener.accept()
+                threading.Thread(target=self._serve, args=(end,), daemon=True).start()
+
+    def _serve(self, end: socket.socket) -> None:
+        with contextlib.suppress(OSError), end, end.makefile("rb") as lines, socket.socket(socket.AF_UNIX) as watch:
+            watch.connect(str(self._watch / "control.sock"))
+            threading.Thread(target=self._copy, args=(watch, end), daemon=True).start()
+            for line in lines:
+                if json.loads(line)["command"] == "screenshot":
+                    end.sendall(self._screenshot())
+                else:
+                    watch.sendall(line)
+            # What the watch still says has a reader no more.
+            watch.shutdown(socket.SHUT_RDWR)
+
+    @staticmethod
+    def _copy(watch: socket.socket, end: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while piece := watch.recv(1 << 16):
+                end.sendall(piece)
+            end.shutdown(socket.SHUT_RDWR)
+
+    def _screenshot(self) -> bytes:
+        data = io.BytesIO()
+        self.picture.save(data, "PNG")
+        screen = {"width": self.picture.width, "height": self.picture.height, "isRound": True, "hasColor": True}
+        screen |= {"format": "png", "data": data.getvalue().hex()}
+        return json.dumps({"ok": True, "sequence": 0, "screen": screen}).encode() + b"\n"
 
 
 class Bench:
@@ -232,6 +285,8 @@ def browser(folder: Path) -> Iterator[Chrome]:
         "--force-color-profile=srgb",
         "--force-device-scale-factor=1",
         f"--user-data-dir={folder / 'browser'}",
+        # A name of somebody else's, bound to this machine.
+        f"--host-resolver-rules=MAP {REBOUND} 127.0.0.1",
     ):
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})

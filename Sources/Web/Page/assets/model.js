@@ -123,9 +123,10 @@ export class WatchModel {
     const before = this.state;
     this.state = state;
     this.error = error;
+    // The answer to a request may say that it is down before the stream says since when.
+    if (state === "down") this.since = (error?.since ?? 0) * 1000 || (before === state ? this.since : Date.now());
     if (before === state) return;
     if (state === "down") {
-      this.since = (error?.since ?? 0) * 1000 || Date.now();
       this.links = [];
       if (before === "up") announce(`${this.name} is down.`);
     } else if (before === "down") {

@@ -136,6 +136,7 @@ export function screenPanel(model) {
     if (name !== "frame") return;
     set(picture, "width", frame.width);
     set(picture, "height", frame.height);
+    device.closest(".grid")?.style.setProperty("--columns", frame.width);
     device.classList.toggle("round", frame.shape === "round");
     picture.src = `data:image/png;base64,${frame.png}`;
   }
