@@ -71,9 +71,15 @@ let package = Package(
         ),
         .target(name: "PebbleProtocol", dependencies: ["ByteCoding", collections], swiftSettings: core),
         .target(
+            name: "Faults",
+            dependencies: ["ByteCoding", "SeededRandomness", "BluetoothHCI", "BluetoothHost"],
+            swiftSettings: core
+        ),
+        .target(
             name: "PebbleWatch",
             dependencies: [
-                "ByteCoding", "BluetoothHCI", "BluetoothHost", "BluetoothPeripheral", "PebbleProtocol", collections,
+                "ByteCoding", "BluetoothHCI", "BluetoothHost", "BluetoothPeripheral", "Faults", "PebbleProtocol",
+                collections,
             ],
             swiftSettings: core
         ),
