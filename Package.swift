@@ -176,8 +176,16 @@ let package = Package(
                 "HCIRuntime",
                 "BluetoothHCI", "BluetoothHost", "BluetoothCryptography", "PebbleProtocol", "PebbleWatch",
                 "WatchStorage", "LinuxBluetooth", "AirSimulator", "Board", "Bundles", "Control", "PrivateFiles",
-                "CLinux", "PebblePhone", "ByteCoding",
+                "CLinux", "PebblePhone", "ByteCoding", "Scenarios", "Faults", "SeededRandomness",
                 logging,
+            ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "Scenarios",
+            dependencies: [
+                "Control", "Faults", "PebblePhone", "Settings", collections,
+                .product(name: "Yams", package: "Yams"),
             ],
             swiftSettings: strict
         ),
@@ -197,7 +205,7 @@ let package = Package(
                 "Settings", "Board", "Daemon", "HCIRuntime", "Control", "AirSimulator", "BluetoothHCI",
                 "BluetoothHost",
                 "BluetoothCryptography", "Bundles", "LinuxBluetooth", "PrivateFiles",
-                "PebblePhone", "PebbleProtocol", "PebbleWatch", "Progress", "Timeline", logging,
+                "PebblePhone", "PebbleProtocol", "PebbleWatch", "Progress", "Scenarios", "Faults", "Timeline", logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             exclude: ["Settings/generate"],
@@ -354,6 +362,14 @@ let package = Package(
         .testTarget(
             name: "PrivateFilesTests",
             dependencies: ["PrivateFiles", "SystemTestSupport"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "ScenariosTests",
+            dependencies: [
+                "Scenarios", "Daemon", "HCIRuntime", "Control", "Faults", "PebblePhone", "PebbleWatch", "BluetoothHCI",
+                "cairn",
+            ],
             swiftSettings: strict
         ),
         .target(name: "SystemTestSupport", path: "Tests/SystemTestSupport", swiftSettings: strict),

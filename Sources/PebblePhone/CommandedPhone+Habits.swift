@@ -75,7 +75,8 @@ extension CommandedPhone {
 
     private var mayPair: Bool {
         guard let habits, let link = phone.linkState, phone.configuration.pairing != .never else { return false }
-        guard link.isExplored, !link.security.isEncrypted, !habits.leaves, phone.pairingQuestion == nil else { return false }
+        guard link.isExplored, !link.security.isEncrypted, !habits.leaves, phone.pairingQuestion == nil
+        else { return false }
         let isUnderway = requests.underway.contains { $0.purpose.isPairing }
         let isKnown = bonds.contains { $0.identity == link.watch }
         return habits.wantsLink && !isUnderway && habits.pairs(isKnown: isKnown)

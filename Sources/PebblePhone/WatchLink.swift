@@ -118,7 +118,12 @@ extension WatchLink {
     /// What carries the Pebble Protocol is open.
     mutating func openSession(_ core: inout PhoneCore, at now: Duration) {
         let configuration = core.configuration
-        session = PhoneSession(of: configuration.version, by: configuration.clock, with: configuration.defects, from: now)
+        session = PhoneSession(
+            of: configuration.version,
+            by: configuration.clock,
+            with: configuration.defects,
+            from: now
+        )
         hadSession = true
         core.hadSession = true
     }
