@@ -1,7 +1,7 @@
+import BluetoothHCI
+
 /// The names of parameters, as they are typed in front of `=`.
 public enum FaultKey: String, Hashable, Sendable, CaseIterable {
-    case address
-    case app
     case button
     case by
     case bytes
@@ -33,6 +33,16 @@ public enum FaultKey: String, Hashable, Sendable, CaseIterable {
     case to
     case told
     case version
+
+    // The options of every fault.
+    case after
+    case count
+    case every
+    case `for`
+    case phone
+    case probability
+    case seed
+    case skip
 }
 
 /// The value of a parameter.
@@ -43,6 +53,10 @@ public enum FaultValue: Hashable, Sendable {
     case time(Duration)
     /// One of the parameter's words.
     case word(String)
+    /// A probability, in millionths.
+    case fraction(Int)
+    /// A device address.
+    case address(DeviceAddress)
 }
 
 /// A parameter of a fault: its name, its values and what it means.
@@ -55,6 +69,10 @@ public struct FaultParameter: Sendable {
         case time(ClosedRange<Duration>)
         /// One of these.
         case word([String])
+        /// A probability above 0 and up to 1, with at most six digits behind the point.
+        case fraction
+        /// A device address, as `C0:DE:00:00:12:34`.
+        case address
     }
 
     /// Its name.
@@ -84,9 +102,9 @@ public struct FaultParameter: Sendable {
     static func time(
         _ key: FaultKey,
         _ range: ClosedRange<Duration>,
-        default fallback: Duration,
+        default fallback: Duration? = nil,
         _ help: String
-    ) -> Self { Self(key, .time(range), .time(fallback), help) }
+    ) -> Self { Self(key, .time(range), fallback.map(FaultValue.time), help) }
 
     static func word(_ key: FaultKey, _ words: [String], default fallback: String? = nil, _ help: String) -> Self {
         Self(key, .word(words), fallback.map(FaultValue.word), help)
