@@ -191,16 +191,25 @@ public struct ControlClient: ~Copyable {
         throw ProgramError(.refused, failure.message, advice: failure.advice(from: address.listener))
     }
 
-    private mutating func askForLine(
-        _ request: [UInt8],
-        within patience: Duration
-    ) throws(ProgramError) -> (answer: ControlAnswer, line: [UInt8]) {
+    /// Sends a request, a JSON object, without waiting for its answer: `nextLine(within:)` has that.
+    package mutating func send(_ request: String) throws(ProgramError) {
+        try send(Array(request.utf8) + [UInt8(ascii: "\n")])
+    }
+
+    private mutating func send(_ request: [UInt8]) throws(ProgramError) {
         do throws(SystemError) {
             try connection.write(request)
         } catch {
             // A watch that takes no more programs says so before it hangs up.
             guard error.code == EPIPE || error.code == ECONNRESET else { throw address.explain(error) }
         }
+    }
+
+    private mutating func askForLine(
+        _ request: [UInt8],
+        within patience: Duration
+    ) throws(ProgramError) -> (answer: ControlAnswer, line: [UInt8]) {
+        try send(request)
         while true {
             switch try nextLine(within: patience) {
             case .line(let line):

@@ -1,4 +1,5 @@
 import Control
+import Foundation
 
 /// Something that happened on a side, as its control vocabulary has it.
 package struct ScenarioEvent: Sendable, Equatable {
@@ -18,6 +19,12 @@ package struct ScenarioEvent: Sendable, Equatable {
         for key in ["event", "at", "sequence", "text"] { fields[key] = nil }
         self.fields = fields
         if case .text(let text)? = values["text"] { self.text = text } else { text = name }
+    }
+
+    /// An event by its line; nil for a line that is none.
+    package init?(_ side: ScenarioSide, parsing line: some Sequence<UInt8>) {
+        guard let values = try? JSONDecoder().decode([String: ControlValue].self, from: Data(line)) else { return nil }
+        self.init(side, values)
     }
 
     /// For the transcript: `watch connected {"connection":64}`.
