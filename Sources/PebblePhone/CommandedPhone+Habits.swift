@@ -47,12 +47,14 @@ extension CommandedPhone {
 
     /// A link that is of no use is left; a new one may be.
     private mutating func leave(at now: Duration) -> Bool {
-        guard let habits, phone.linkState != nil else { return false }
-        let isOverdue = habits.sessionDueAt.map { $0 <= now } ?? false
-        guard habits.leaves || isOverdue else { return false }
-        self.habits?.sessionIsOverdue()
-        self.habits?.linkIsLeft()
-        if habits.leaves || habits.minds { phone.disconnect(at: now) }
+        guard let link = phone.linkState else { return false }
+        if link.isExplored, habits?.refuses(mtu: link.mtu) == true {
+            phone.disconnect(at: now)
+            return true
+        }
+        guard let due = habits?.sessionDueAt, due <= now else { return false }
+        habits?.sessionIsOverdue()
+        if habits?.minds == true { phone.disconnect(at: now) }
         return true
     }
 
@@ -75,7 +77,7 @@ extension CommandedPhone {
 
     private var mayPair: Bool {
         guard let habits, let link = phone.linkState, phone.configuration.pairing != .never else { return false }
-        guard link.isExplored, !link.security.isEncrypted, !habits.leaves, phone.pairingQuestion == nil
+        guard link.isExplored, !link.security.isEncrypted, phone.pairingQuestion == nil
         else { return false }
         let isUnderway = requests.underway.contains { $0.purpose.isPairing }
         let isKnown = bonds.contains { $0.identity == link.watch }

@@ -58,8 +58,6 @@ struct CompanionHabits: Sendable {
     /// When the link is left if it has no session by then.
     private(set) var sessionDueAt: Duration?
     private(set) var pingsAt: Duration?
-    /// Whether the link is to be left now.
-    private(set) var leaves = false
     /// In the order in which they came.
     private(set) var wishes: [Wish] = []
     private(set) var deeds: [PhoneRequestID: Deed] = [:]
@@ -121,17 +119,12 @@ struct CompanionHabits: Sendable {
             comesBackAt = nil
             pairingCount = 0
             pairsAt = nil
-            leaves = false
         case .disconnected:
             linkEnded()
             if defects.contains(.staysAway) { wantsLink = false }
         case .dropped, .controllerLost:
             linkEnded()
             if defects.contains(.staysOff) { wantsLink = false }
-        case .mtuAgreed(let mtu):
-            guard mtu <= ATT.defaultMTU, defects.contains(.needsLargeMTU) else { return }
-            wantsLink = false
-            leaves = true
         case .paired: hasPaired = true
         case .securityChanged(let security):
             if security.isEncrypted { sessionDueAt = now + Self.sessionTime }
@@ -153,7 +146,6 @@ struct CompanionHabits: Sendable {
         sessionDueAt = nil
         pingsAt = nil
         pairsAt = nil
-        leaves = false
     }
 
     // MARK: What the phone does now
@@ -195,8 +187,12 @@ struct CompanionHabits: Sendable {
     /// No session has come in time, or the session is dead.
     mutating func sessionIsOverdue() { sessionDueAt = nil }
 
-    /// The link has been left.
-    mutating func linkIsLeft() { leaves = false }
+    /// Whether a link on which so much fits into a packet is left, and not come back to.
+    mutating func refuses(mtu: Int) -> Bool {
+        guard wantsLink, mtu <= ATT.defaultMTU, defects.contains(.needsLargeMTU) else { return false }
+        wantsLink = false
+        return true
+    }
 
     /// Whether it finds out that a session does not come.
     var minds: Bool { !defects.contains(.waitsForSession) }
