@@ -110,7 +110,8 @@ let package = Package(
         .target(
             name: "Control",
             dependencies: [
-                "ByteCoding", "BluetoothHCI", "BluetoothHost", "PebbleProtocol", "PebbleWatch", "PebblePhone", "CZlib",
+                "Faults", "ByteCoding", "BluetoothHCI", "BluetoothHost", "PebbleProtocol", "PebbleWatch", "PebblePhone",
+                "CZlib",
             ],
             swiftSettings: strict
         ),
@@ -141,7 +142,7 @@ let package = Package(
         .target(
             name: "HCIRuntime",
             dependencies: [
-                "ByteCoding", "BluetoothHCI", "BluetoothHost", "BluetoothCryptography", "BluetoothCentral",
+                "Faults", "ByteCoding", "BluetoothHCI", "BluetoothHost", "BluetoothCryptography", "BluetoothCentral",
                 "BluetoothPeripheral", "LinuxBluetooth", "AirSimulator", "PrivateFiles", "CLinux", logging,
             ],
             swiftSettings: strict
@@ -173,7 +174,7 @@ let package = Package(
         .target(
             name: "Daemon",
             dependencies: [
-                "HCIRuntime",
+                "Faults", "HCIRuntime",
                 "BluetoothHCI", "BluetoothHost", "BluetoothCryptography", "PebbleProtocol", "PebbleWatch",
                 "WatchStorage", "LinuxBluetooth", "AirSimulator", "Board", "Bundles", "Control", "PrivateFiles",
                 "CLinux", "PebblePhone", "ByteCoding", "Scenarios", "Faults", "SeededRandomness",
@@ -202,7 +203,7 @@ let package = Package(
         .executableTarget(
             name: "cairn",
             dependencies: [
-                "Settings", "Board", "Daemon", "HCIRuntime", "Control", "AirSimulator", "BluetoothHCI",
+                "Faults", "Settings", "Board", "Daemon", "HCIRuntime", "Control", "AirSimulator", "BluetoothHCI",
                 "BluetoothHost",
                 "BluetoothCryptography", "Bundles", "LinuxBluetooth", "PrivateFiles",
                 "PebblePhone", "PebbleProtocol", "PebbleWatch", "Progress", "Scenarios", "Faults", "Timeline", logging,
@@ -241,6 +242,14 @@ let package = Package(
                 "PebbleProtocol", "PebbleWatch", "AirSimulator", "PebblePhone", "Daemon", "HCIRuntime",
                 "LinuxBluetooth", "Progress", logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "FaultsTests",
+            dependencies: [
+                "Faults", "AirSimulator", "BluetoothHCI", "BluetoothHost", "BluetoothCryptography", "ByteCoding",
+                "PebbleProtocol", "PebbleWatch", "PebblePhone", "SeededRandomness",
             ],
             swiftSettings: strict
         ),

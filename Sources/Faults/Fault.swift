@@ -116,7 +116,9 @@ public struct Fault: Hashable, Sendable {
         }
         let isOfAllPhones =
             switch kind {
-            case .radio, .ppogatt, .message: false
+            case .ppogatt: false
+            // The air is spoilt for all, and a message belongs to a session, which may be a tool's.
+            case .radio, .message: true
             case .hci(let fault): fault.isOfAllPhones
             case .watch(let fault): fault.isOfAllPhones
             }

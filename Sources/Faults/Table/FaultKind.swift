@@ -29,7 +29,6 @@ public enum RadioFault: String, Hashable, Sendable, CaseIterable {
     case burst = "radio.burst"
     case fade = "radio.fade"
     case deaf = "radio.deaf"
-    case drift = "radio.drift"
 }
 
 /// Faults at the HCI boundary. ``FaultDefinition/all`` says what each does.

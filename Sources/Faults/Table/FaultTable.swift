@@ -49,13 +49,6 @@ extension FaultDefinition {
             [.word(.direction, ["watch", "phone"], default: "watch", "who hears nothing")]
         ),
         FaultDefinition(
-            .radio(.drift),
-            "The watch's sleep clock drifts: connection events of a sleeping watch are missed.",
-            .standing,
-            needs: .virtualAir,
-            [.number(.ppm, 1...5000, unit: "ppm", default: 500, "how much faster than a true clock it runs")]
-        ),
-        FaultDefinition(
             .hci(.linkLost),
             "The link is lost silently: neither side hears the other until both supervision timeouts are over.",
             .once,
