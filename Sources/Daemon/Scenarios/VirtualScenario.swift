@@ -3,32 +3,51 @@ import BluetoothHCI
 import BluetoothHost
 import Bundles
 import Control
+import Faults
 import HCIRuntime
 import LinuxBluetooth
+import Logging
 import PebblePhone
 import PebbleProtocol
 import PebbleWatch
 import Scenarios
 import SeededRandomness
 
-/// Runs a scenario in virtual time: the watch and the phone are in this process, on a simulated air. Everything follows from
-/// the scenario and the seed.
-public struct VirtualScenario {
+/// Runs a scenario in virtual time: the watch and the phone are in this process, on a virtual air, which gets the time from
+/// here and not from a clock. Everything follows from the scenario and the seed.
+package final class VirtualScenario {
     /// How long an order may take before the scenario is given up.
     private static let patience: Duration = .seconds(3600)
+    /// How often the air may have something to do at one moment: beyond it, watch and phone exchange packets without end.
+    private static let turnsPerMoment = 20_000
     /// 1 January 2025, 00:00 UTC: what the clocks show in the beginning.
     private static let startTime: UInt32 = 1_735_689_600
     private static let watchAddress = DeviceAddress(0xC011_2233_4455)
     private static let phoneAddress = DeviceAddress(0xC0FF_EE00_0001)
 
+    /// What the two have told, in the order in which they did.
+    private final class Inbox {
+        enum Told {
+            case watch(WatchEvent)
+            case phone(PhoneHost.Event)
+        }
+
+        var told: [Told] = []
+    }
+
     private let scenario: Scenario
     private let seed: UInt64
     private var machine: ScenarioMachine
-    private var simulation: Simulation
-    private let watch: Simulation.HostID<WatchHost>
-    private let phone: Simulation.HostID<PhoneHost>?
-    private var watchHistory = EventHistory()
+    private let air: VirtualAir
+    private let watch: HostRunner<WatchHost>
+    private let phone: HostRunner<PhoneHost>?
+    private let inbox: Inbox
     private let packets = PacketTail()
+    private var watchHistory = EventHistory()
+    private var now: Duration = .zero
+    private var lastFault = 0
+    /// The faults that were added, by their numbers.
+    private var faults: [FaultID: Fault] = [:]
 
     /// Prepares a run.
     /// - Parameters:
@@ -52,42 +71,69 @@ public struct VirtualScenario {
         self.scenario = scenario
         self.seed = seed
         machine = ScenarioMachine(scenario)
-        simulation = Simulation(seed: seed)
         var configuration = makeWatch(.random(Self.watchAddress))
         configuration.startTime = Self.startTime
         configuration.wallClock = .seconds(Int64(Self.startTime))
+        let log = Logger(label: "scenario") { _ in SwiftLogNoOpLogHandler() }
+        let inbox = Inbox()
+        self.inbox = inbox
+        air = VirtualAir(Air(seed: seed), log: log)
+        let firmware: Watch
+        var companion: CommandedPhone?
         do throws(GATTDatabaseError) {
-            let firmware = try Watch(
+            firmware = try Watch(
                 configuration,
                 cryptography: .swiftCrypto,
                 randomness: RandomSource(state: seed &+ 1, SplitMix64.draw)
             )
-            watch = simulation.add(WatchHost(firmware, store: nil))
-            guard scenario.phone.kind == .cairn else {
-                phone = nil
-                return
+            if scenario.phone.kind == .cairn {
+                companion = try CommandedPhone(
+                    PhoneConfiguration(
+                        scenario.phone,
+                        defects: defects,
+                        address: Self.phoneAddress,
+                        at: Self.startTime
+                    ),
+                    randomness: RandomSource(state: seed &+ 2, SplitMix64.draw)
+                )
             }
-            let companion = try CommandedPhone(
-                PhoneConfiguration(scenario.phone, defects: defects, address: Self.phoneAddress, at: Self.startTime),
-                randomness: RandomSource(state: seed &+ 2, SplitMix64.draw)
-            )
-            phone = simulation.add(PhoneHost(companion, store: nil))
         } catch {
             throw ProgramError(.usage, "the scenario cannot begin: \(error)", advice: "choose other names")
+        }
+        watch = HostRunner(WatchHost(firmware, store: nil), log: log) { event, _ in
+            if !event.isForLogOnly { inbox.told.append(.watch(event)) }
+        }
+        phone = companion.map { companion in
+            HostRunner(PhoneHost(companion, store: nil), log: log) { event, _ in inbox.told.append(.phone(event)) }
+        }
+        air.attach(watch, to: .modern)
+        if let phone { air.attach(phone, to: .modern) }
+        watch.packetListener = { [packets] packet, direction, now in packets.note(packet, direction, at: now) }
+        watch.handleFiring = { firing, _ in inbox.told.append(.watch(.fault(firing))) }
+        air.handleFiring = { firing, _ in inbox.told.append(.watch(.fault(firing))) }
+        watch.handleFaultAction = { [air] action, _ in
+            switch action {
+            case .silence(let handle, let length): air.silence(handle, for: length)
+            }
         }
     }
 
     /// Runs to the end.
     /// - Parameter command: what runs it again in the same way, for a person.
-    package mutating func run(command: String) -> ScenarioResult {
-        simulation.observer = { [packets, watch] packet in
-            if packet.controller == watch.controller { packets.note(packet) }
-        }
-        machine.start(at: simulation.now)
+    package func run(command: String) -> ScenarioResult {
+        air.start(at: now)
+        machine.start(at: now)
+        var turns = 0
         while machine.outcome == nil {
             while let order = machine.nextOrder() { carryOut(order) }
-            guard machine.outcome == nil else { break }
+            settle()
+            guard machine.outcome == nil, !machine.hasOrders else { continue }
+            let moment = now
             pass()
+            turns = now == moment ? turns + 1 : 0
+            if turns > Self.turnsPerMoment {
+                machine.abort("watch and phone exchange packets without end: one of them has a defect", at: now)
+            }
         }
         var outcome = machine.outcome ?? .passed
         if case .failed(var failure) = outcome {
@@ -98,41 +144,48 @@ public struct VirtualScenario {
             scenario,
             outcome,
             seed: seed,
-            duration: simulation.now,
+            duration: now,
             transcript: machine.transcript,
             command: command
         )
     }
 
-    /// Lets time pass until something has happened, or something is due.
-    private mutating func pass() {
-        let due = machine.nextDeadline
-        let end = due ?? simulation.now + Self.patience
-        var told = Told()
-        let ending = simulation.run(until: end) { [watch, phone] simulation in
-            told.collect(&simulation, watch, phone)
-            return !told.isEmpty
-        }
-        let now = simulation.now
-        for event in told.watch {
-            let text = event.storyLine.text
-            if let event = watchHistory.record(event, text: text, at: now).flatMap({ ScenarioEvent(.watch, $0.values) })
-            {
-                machine.receive(event, at: now)
+    /// Moves what is to be moved at this moment, and tells the machine what has come of it.
+    private func settle() {
+        while air.moveOutput(at: now) {}
+        while !inbox.told.isEmpty {
+            let told = inbox.told
+            inbox.told = []
+            for event in told {
+                switch event {
+                case .watch(let event): takeWatchEvent(event)
+                case .phone(let event): takePhoneEvent(event)
+                }
             }
         }
-        for event in told.phone { takePhoneEvent(event, at: now) }
-        switch ending {
-        case .conditionMet: break
-        case .timeIsUp where due == nil:
+    }
+
+    /// Lets time pass until the next thing is due.
+    private func pass() {
+        let due = machine.nextDeadline
+        let limit = due ?? now + Self.patience
+        now = max(now, min(air.nextDeadline ?? limit, limit))
+        air.advance(to: now)
+        settle()
+        if due == nil, now >= limit {
             machine.abort("nothing has ended for \(Self.patience.scenarioWords)", at: now)
-        case .timeIsUp: break
-        case .livelock: machine.abort("watch and phone exchange packets without end: one of them has a defect", at: now)
         }
         machine.advance(to: now)
     }
 
-    private mutating func takePhoneEvent(_ event: PhoneHost.Event, at now: Duration) {
+    private func takeWatchEvent(_ event: WatchEvent) {
+        let text = event.storyLine.text
+        guard let told = watchHistory.record(event, text: text, at: now), let event = ScenarioEvent(.watch, told.values)
+        else { return }
+        machine.receive(event, at: now)
+    }
+
+    private func takePhoneEvent(_ event: PhoneHost.Event) {
         switch event {
         case .story(let event):
             guard let told = PhoneControlEvent(event, text: event.storyLine.text, at: now),
@@ -152,57 +205,86 @@ public struct VirtualScenario {
 
     // MARK: Orders
 
-    private mutating func carryOut(_ order: ScenarioMachine.Order) {
-        let now = simulation.now
+    private func carryOut(_ order: ScenarioMachine.Order) {
         switch order {
         case .give(let command, let id):
             switch command.side {
-            case .watch: machine.finish(id, ScenarioMachine.Answer(askWatch(command.line, at: now)), at: now)
+            case .watch: machine.finish(id, ScenarioMachine.Answer(askWatch(command.line)), at: now)
             case .phone:
-                if let answer = askPhone(command.line, id: id, at: now) {
+                if let answer = askPhone(command.line, id: id) {
                     machine.finish(id, ScenarioMachine.Answer(answer), at: now)
                 }
             }
-        case .fault(_, let id), .clear(_, let id):
-            guard let request = order.faultRequest else { return }
-            machine.finish(id, ScenarioMachine.Answer(askWatch(request, at: now)), at: now)
+        case .fault(let fault, let id): machine.finish(id, begin(fault), at: now)
+        case .clear(let name, let id):
+            clear(name)
+            machine.finish(id, .done([:]), at: now)
         case .tell(_, let id): machine.finish(id, .done([:]), at: now)
         }
     }
 
-    private mutating func askWatch(_ line: String, at now: Duration) -> ControlAnswer {
+    /// Begins a fault where it belongs.
+    private func begin(_ fault: Fault) -> ScenarioMachine.Answer {
+        lastFault += 1
+        let id = FaultID(rawValue: lastFault)
+        do {
+            switch fault.kind {
+            case .radio: try air.add(fault, as: id)
+            case .hci: try watch.add(fault, as: id, basis: { $0.watch.faultBasis }, at: now)
+            case .ppogatt, .message, .watch:
+                try watch.withWatch(at: now) { watch throws(WatchCommandError) in
+                    _ = try watch.perform(.addFault(fault, id), at: now)
+                }
+            }
+            faults[id] = fault
+            return .done([:])
+        } catch {
+            return .refused(code: "fault", "\(error)")
+        }
+    }
+
+    /// Ends the faults of a name, or all.
+    private func clear(_ name: String?) {
+        for (id, fault) in faults.sorted(by: { $0.key < $1.key }) where name == nil || fault.name == name {
+            faults[id] = nil
+            switch fault.kind {
+            case .radio: _ = air.clearFault(id)
+            case .hci: _ = watch.clearFault(id, at: now)
+            case .ppogatt, .message, .watch:
+                // One that is over is not there any more.
+                watch.withWatch(at: now) { watch in _ = try? watch.perform(.clearFaults(id), at: now) }
+            }
+        }
+    }
+
+    private func askWatch(_ line: String) -> ControlAnswer {
         let request: ControlRequest
         do throws(ControlRequest.Invalid) {
             request = try ControlRequest(parsing: line.utf8)
         } catch {
             return ControlAnswer(failure: .badRequest, error.description)
         }
-        let history = watchHistory
-        let answer = simulation.withHost(watch) { host -> ControlAnswer in
-            switch request {
-            case .perform(let command):
-                do throws(WatchCommandError) {
-                    let result = try host.withWatch(at: now) { watch throws(WatchCommandError) in
-                        try watch.perform(command, at: now)
-                    }
-                    return ControlAnswer(result, at: now)
-                } catch {
-                    return ControlAnswer(error)
+        switch request {
+        case .perform(let command):
+            do throws(WatchCommandError) {
+                let result = try watch.withWatch(at: now) { watch throws(WatchCommandError) in
+                    try watch.perform(command, at: now)
                 }
-            case .status: return ControlAnswer(host.watch.status, at: now)
-            case .look(let look): return ControlAnswer(look, of: host.watch, at: now)
-            case .screenshot(let format): return ControlAnswer(host.watch.frame, as: format)
-            case .messages(let direction, let app, let sequence):
-                return ControlAnswer(direction, app: app, after: sequence, from: history)
-            default:
-                return ControlAnswer(failure: .notPermitted, "there is no process that could do that on a virtual air")
+                return ControlAnswer(result, at: now)
+            } catch {
+                return ControlAnswer(error)
             }
+        case .status: return ControlAnswer(watch.look { $0.watch.status }, at: now)
+        case .look(let look): return watch.look { ControlAnswer(look, of: $0.watch, at: now) }
+        case .screenshot(let format): return ControlAnswer(watch.look { $0.watch.frame }, as: format)
+        case .messages(let direction, let app, let sequence):
+            return ControlAnswer(direction, app: app, after: sequence, from: watchHistory)
+        default: return ControlAnswer(failure: .notPermitted, "there is no process that could do that on a virtual air")
         }
-        return answer ?? ControlAnswer(failure: .notPermitted, "there is no watch")
     }
 
     /// - Returns: nil if the answer comes later.
-    private mutating func askPhone(_ line: String, id: Int, at now: Duration) -> ControlAnswer? {
+    private func askPhone(_ line: String, id: Int) -> ControlAnswer? {
         guard let phone else { return ControlAnswer(phoneFailure: .notReady, "the scenario has no phone") }
         let request: PhoneControlRequest
         do throws(ControlRequest.Invalid) {
@@ -211,63 +293,31 @@ public struct VirtualScenario {
             return ControlAnswer(phoneFailure: .badRequest, error.description)
         }
         switch request {
-        case .perform(let command): return begin(command, id, on: phone, at: now)
+        case .perform(let command): return begin(command, id, on: phone)
         case .upload(let path, let name):
             do throws(SystemError) {
                 let bytes = try FileReading.bytes(of: path, limit: PhoneSocket.fileLimit)
-                return begin(.upload(bytes, name: name), id, on: phone, at: now)
+                return begin(.upload(bytes, name: name), id, on: phone)
             } catch {
                 return ControlAnswer(phoneFailure: .badFile, "\(path) is not uploaded: \(error)")
             }
         case .install(let path):
-            let platform = simulation.withHost(watch) { $0.watch.configuration.identity.hardware.appPlatform } ?? nil
+            let platform = watch.look { $0.watch.configuration.identity.hardware.appPlatform }
             do throws(BundleError) {
                 let package = try AppBundle.package(atPath: path, for: platform ?? .aplite)
-                return begin(.install(PhoneApp(package)), id, on: phone, at: now)
+                return begin(.install(PhoneApp(package)), id, on: phone)
             } catch {
                 return ControlAnswer(phoneFailure: .badFile, "\(path) is not installed: \(error)")
             }
-        case .status:
-            let status = simulation.withHost(phone) { $0.phone.status }
-            guard let status else { return ControlAnswer(phoneFailure: .notReady, "there is no phone") }
-            return ControlAnswer(status)
+        case .status: return ControlAnswer(phone.look { $0.phone.status })
         case .events: return ControlAnswer(phoneFailure: .badRequest, "a scenario has the events already")
         }
     }
 
-    private mutating func begin(
-        _ command: PhoneCommand,
-        _ id: Int,
-        on phone: Simulation.HostID<PhoneHost>,
-        at now: Duration
-    ) -> ControlAnswer? {
-        simulation.withHost(phone) { $0.begin(command, as: PhoneRequestID(rawValue: UInt64(id)), at: now) }
+    /// - Returns: nil, because the answer comes later.
+    private func begin(_ command: PhoneCommand, _ id: Int, on phone: HostRunner<PhoneHost>) -> ControlAnswer? {
+        phone.update(at: now) { $0.begin(command, as: PhoneRequestID(rawValue: UInt64(id)), at: now) }
         return nil
-    }
-}
-
-/// What the two have told at one moment.
-private struct Told {
-    var watch: [WatchEvent] = []
-    var phone: [PhoneHost.Event] = []
-
-    /// Whether nothing was told that a scenario could be about.
-    var isEmpty: Bool { watch.isEmpty && phone.isEmpty }
-
-    mutating func collect(
-        _ simulation: inout Simulation,
-        _ watchID: Simulation.HostID<WatchHost>,
-        _ phoneID: Simulation.HostID<PhoneHost>?
-    ) {
-        simulation.withHost(watchID) { host in
-            while let event = host.nextEvent() {
-                if !event.isForLogOnly { watch.append(event) }
-            }
-        }
-        guard let phoneID else { return }
-        simulation.withHost(phoneID) { host in
-            while let event = host.nextEvent() { phone.append(event) }
-        }
     }
 }
 
@@ -276,24 +326,21 @@ private final class PacketTail {
     private static let limit = 12
     /// How many octets of a packet are shown.
     private static let shown = 24
-    private var packets: [Simulation.Packet] = []
+    private var packets: [(bytes: [UInt8], direction: Btsnoop.Direction, time: Duration)] = []
 
-    func note(_ packet: Simulation.Packet) {
+    func note(_ packet: ArraySlice<UInt8>, _ direction: Btsnoop.Direction, at now: Duration) {
         if packets.count >= Self.limit { packets.removeFirst() }
-        var packet = packet
-        // The slice is of a buffer that is used again.
-        packet.bytes = Array(packet.bytes)[...]
-        packets.append(packet)
+        packets.append((Array(packet), direction, now))
     }
 
     var lines: [String] {
         packets.map { packet in
-            let bytes = packet.bytes.prefix(Self.shown).map {
+            let octets = packet.bytes.prefix(Self.shown).map {
                 $0 < 16 ? "0" + String($0, radix: 16) : String($0, radix: 16)
             }
             let rest = packet.bytes.count > Self.shown ? " … \(packet.bytes.count) octets" : ""
-            return
-                "\(packet.time.scenarioWords) \(packet.isFromHost ? "→" : "←") \(bytes.joined(separator: " "))\(rest)"
+            let arrow = packet.direction == .sent ? "→" : "←"
+            return "\(packet.time.scenarioWords) \(arrow) \(octets.joined(separator: " "))\(rest)"
         }
     }
 }

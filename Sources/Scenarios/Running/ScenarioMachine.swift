@@ -89,6 +89,9 @@ package struct ScenarioMachine: Sendable {
         proceed(at: now)
     }
 
+    /// Whether there is something to be done.
+    package var hasOrders: Bool { !orders.isEmpty }
+
     /// The next thing to be done.
     package mutating func nextOrder() -> Order? { orders.popFirst() }
 

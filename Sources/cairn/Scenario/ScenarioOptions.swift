@@ -139,7 +139,7 @@ struct ScenarioOptions: ParsableArguments {
     func run(_ scenario: Scenario) throws(ProgramError) -> ScenarioResult {
         guard let watch else {
             let plan = try RunPlan(of: scenario)
-            var run = try VirtualScenario(scenario, seed: seed, defects: Set(defects)) { plan.watch(at: $0) }
+            let run = try VirtualScenario(scenario, seed: seed, defects: Set(defects)) { plan.watch(at: $0) }
             return run.run(command: command(for: scenario))
         }
         let isReal = scenario.phone.kind == .real
