@@ -188,6 +188,7 @@ let package = Package(
                 "Control", "Faults", "PebblePhone", "Settings", collections,
                 .product(name: "Yams", package: "Yams"),
             ],
+            exclude: ["generate"],
             swiftSettings: strict
         ),
         .target(name: "Board", dependencies: ["CLinux", "LinuxBluetooth"], swiftSettings: strict),
