@@ -57,7 +57,7 @@ struct CairnCommand: ParsableCommand {
                     LaunchCommand.self, SendCommand.self, InboxCommand.self, OutboxCommand.self,
                     NotificationsCommand.self, SettingsCommand.self, TimeCommand.self, LinksCommand.self,
                 ] + ControlCommands.subcommands(in: .watch) + [
-                    CaptureCommand.self, BackupCommand.self, AskCommand.self,
+                    CaptureCommand.self, FaultCommand.self, BackupCommand.self, AskCommand.self,
                 ]
             ),
             CommandGroup(

@@ -317,6 +317,9 @@ extension ControlFailureCode? {
         case .badLogLevel?: "write them as in info,att=debug"
         case .appIsBuiltIn?: "cairn apps shows which apps can be removed"
         case .unknownApp?: "cairn apps lists the apps there are"
+        case .faultNotTaken?: "cairn fault names NAME says what a fault takes and needs"
+        case .faultsNotAllowed?: "start the watch with --faults-allowed, if it is yours to break"
+        case .unknownFault?: "cairn fault list has the faults that are there"
         case .badRequest?, .notPermitted?, .noPackage?, .screenshotFailed?, .noCapture?, .installsAlready?,
             .nothingIsKept?, .noBackup?, .backupFailed?, .runsAlready?,
             .nothingToStop?, .databaseIsFixed?, .badWindow?, .noSecrets?, .noPhones?, .notConnected?,

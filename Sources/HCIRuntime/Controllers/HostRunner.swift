@@ -200,6 +200,9 @@ public final class HostRunner<Host: LoopHost>: HostRunning {
         return wasThere
     }
 
+    /// Hands on an event that is none of the host's, as if it were.
+    package func tell(_ event: Host.Event, at now: Duration) { handleEvent(event, now) }
+
     /// Notes in the captures what a fault has done, as a packet that no controller has sent.
     package func note(_ firing: FaultFiring, at now: Duration) { note(firing.packet[...], .received, at: now) }
 
