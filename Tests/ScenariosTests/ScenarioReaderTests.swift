@@ -127,7 +127,7 @@ import Testing
 
     /// A file, where it is wrong, and a part of what is said about it.
     static let wrong: [(text: String, line: Int, column: Int, problem: String)] = [
-        ("steps: [", 1, 9, "this is not YAML"),
+        ("steps: [", 2, 1, "this is not YAML"),
         ("- a", 0, 0, "a scenario is a mapping"),
         ("name: mine", 0, 0, "“steps” is missing"),
         ("name: other\nsteps: []", 1, 7, "called as its file is: mine"),

@@ -186,6 +186,11 @@ public struct ControlClient: ~Copyable {
         try askForLine(command.line, within: Self.patience + patience).answer
     }
 
+    /// Sends a request, a JSON object, and returns what is said to it, a refusal as well.
+    package mutating func answer(toLine request: String) throws(ProgramError) -> ControlAnswer {
+        try askForLine(Array(request.utf8) + [UInt8(ascii: "\n")], within: Self.patience).answer
+    }
+
     private func throwRefusal(_ answer: ControlAnswer) throws(ProgramError) {
         guard let failure = answer.error else { return }
         throw ProgramError(.refused, failure.message, advice: failure.advice(from: address.listener))

@@ -1,4 +1,5 @@
 import Control
+import Faults
 import HCIRuntime
 import Scenarios
 
@@ -35,6 +36,10 @@ package struct LiveScenario {
     private var machine: ScenarioMachine
     private var listeners: [(side: ScenarioSide, line: Line)] = []
     private var pending: [Pending] = []
+    /// The faults whose beginning is not answered yet, by their orders.
+    private var begun: [Int: String] = [:]
+    /// The numbers of the faults that have begun, by their names.
+    private var numbers: [String: [Int64]] = [:]
     private let began = ContinuousClock.now
 
     /// Prepares a run.
@@ -83,6 +88,7 @@ package struct LiveScenario {
             }
             machine.advance(to: now)
         }
+        clearFaults()
         return ScenarioResult(
             scenario,
             machine.outcome ?? .passed,
@@ -91,6 +97,15 @@ package struct LiveScenario {
             transcript: machine.transcript,
             command: command
         )
+    }
+
+    /// The next scenario finds no faults of this one's.
+    private func clearFaults() {
+        guard !numbers.isEmpty, var client = try? ControlClient(watch) else { return }
+        for number in numbers.values.joined().sorted() {
+            // One that is over is not there any more, and a watch that has ended has none.
+            _ = try? client.answer(toLine: Fault.endingRequest(number))
+        }
     }
 
     /// Has a side say what happens from now on.
@@ -116,8 +131,17 @@ package struct LiveScenario {
                 return machine.finish(id, .refused(code: "not-ready", "there is no phone"), at: now)
             }
             try ask(command.line, at: address, id)
-        case .fault(_, let id), .clear(_, let id):
-            if let request = order.faultRequest { try ask(request, at: watch, id) }
+        case .fault(let fault, let id):
+            begun[id] = fault.name
+            try ask(fault.beginningRequest, at: watch, id)
+        case .clear(nil, let id): try ask(Fault.endingRequest(nil), at: watch, id)
+        case .clear(let name?, let id):
+            // Those that are over already are not there any more, and are refused.
+            for number in numbers.removeValue(forKey: name) ?? [] {
+                var line = try ControlClient(watch)
+                _ = try line.answer(toLine: Fault.endingRequest(number))
+            }
+            machine.finish(id, .done([:]), at: now)
         case .tell(let words, let id):
             tell(words)
             machine.finish(id, .done([:]), at: now)
@@ -143,6 +167,9 @@ package struct LiveScenario {
                 let answer = ControlAnswer(parsing: line)
             else { continue }
             pending.removeAll { $0.id == waiting.id }
+            if let name = begun.removeValue(forKey: waiting.id), case .integer(let number)? = answer.values["number"] {
+                numbers[name, default: []].append(number)
+            }
             machine.finish(waiting.id, ScenarioMachine.Answer(answer), at: now)
         }
     }

@@ -45,7 +45,7 @@ package final class VirtualScenario {
     private let packets = PacketTail()
     private var watchHistory = EventHistory()
     private var now: Duration = .zero
-    private var lastFault = 0
+    private let desk: FaultDesk
     /// The faults that were added, by their numbers.
     private var faults: [FaultID: Fault] = [:]
 
@@ -106,6 +106,8 @@ package final class VirtualScenario {
         phone = companion.map { companion in
             HostRunner(PhoneHost(companion, store: nil), log: log) { event, _ in inbox.told.append(.phone(event)) }
         }
+        desk = FaultDesk(watch: watch, hasStore: false, isAllowed: true)
+        desk.air = air
         air.attach(watch, to: .modern)
         if let phone { air.attach(phone, to: .modern) }
         watch.packetListener = { [packets] packet, direction, now in packets.note(packet, direction, at: now) }
@@ -121,7 +123,7 @@ package final class VirtualScenario {
     /// Runs to the end.
     /// - Parameter command: what runs it again in the same way, for a person.
     package func run(command: String) -> ScenarioResult {
-        air.start(at: now)
+        start()
         machine.start(at: now)
         var turns = 0
         while machine.outcome == nil {
@@ -149,6 +151,20 @@ package final class VirtualScenario {
             command: command
         )
     }
+
+    /// Starts the controllers. The scenario begins when they are ready, as it does with a watch and a phone that run.
+    private func start() {
+        air.start(at: now)
+        while air.moveOutput(at: now) {}
+        while !isReady, let due = air.nextDeadline, due <= .seconds(10) {
+            now = max(now, due)
+            air.advance(to: now)
+            while air.moveOutput(at: now) {}
+        }
+        inbox.told = []
+    }
+
+    private var isReady: Bool { watch.isReady && phone?.isReady ?? true }
 
     /// Moves what is to be moved at this moment, and tells the machine what has come of it.
     private func settle() {
@@ -223,23 +239,12 @@ package final class VirtualScenario {
         }
     }
 
-    /// Begins a fault where it belongs.
     private func begin(_ fault: Fault) -> ScenarioMachine.Answer {
-        lastFault += 1
-        let id = FaultID(rawValue: lastFault)
-        do {
-            switch fault.kind {
-            case .radio: try air.add(fault, as: id)
-            case .hci: try watch.add(fault, as: id, basis: { $0.watch.faultBasis }, at: now)
-            case .ppogatt, .message, .watch:
-                try watch.withWatch(at: now) { watch throws(WatchCommandError) in
-                    _ = try watch.perform(.addFault(fault, id), at: now)
-                }
-            }
-            faults[id] = fault
+        do throws(WatchCommandError) {
+            faults[try desk.add(fault, at: now)] = fault
             return .done([:])
         } catch {
-            return .refused(code: "fault", "\(error)")
+            return ScenarioMachine.Answer(ControlAnswer(error))
         }
     }
 
@@ -247,13 +252,8 @@ package final class VirtualScenario {
     private func clear(_ name: String?) {
         for (id, fault) in faults.sorted(by: { $0.key < $1.key }) where name == nil || fault.name == name {
             faults[id] = nil
-            switch fault.kind {
-            case .radio: _ = air.clearFault(id)
-            case .hci: _ = watch.clearFault(id, at: now)
-            case .ppogatt, .message, .watch:
-                // One that is over is not there any more.
-                watch.withWatch(at: now) { watch in _ = try? watch.perform(.clearFaults(id), at: now) }
-            }
+            // One that is over is not there any more.
+            try? desk.clear(id, at: now)
         }
     }
 

@@ -123,6 +123,8 @@ package struct ScenarioStep: Sendable, Equatable {
         case done(ScenarioMatch)
         /// It is refused, for this reason if there is one: a code of the vocabulary.
         case refused(String?)
+        /// It is done or refused, and the steps go on then.
+        case either
         /// The steps go on at once, and it may end in any way.
         case any
     }

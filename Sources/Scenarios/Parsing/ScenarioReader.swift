@@ -374,12 +374,13 @@ package struct ScenarioReader {
         switch text(fails) {
         case "true"?: return .refused(nil)
         case "false"?: return .done(.fields([:]))
+        case "maybe"?: return .either
         case let code?:
             let codes = ControlFailureCode.allCases.map(\.rawValue) + PhoneControlFailureCode.allCases.map(\.rawValue)
             guard codes.contains(code) else {
                 refuse(
                     fails,
-                    "no command fails with “\(code)”\(hint(code, codes)): say true, or a code of the vocabulary"
+                    "no command fails with “\(code)”\(hint(code, codes)): say true, maybe, or a code of the vocabulary"
                 )
                 return nil
             }
@@ -683,6 +684,7 @@ extension ScenarioCommand {
     fileprivate static let unusable: Set<String> = [
         "events", "packets", "wait", "install-part", "backup", "backup-part", "capture-start", "capture-stop",
         "log-level",
+        "fault-add", "fault-list", "fault-names", "fault-clear",
     ]
 
     /// Whether it changes nothing.

@@ -4,12 +4,13 @@ import Control
 package enum ScenarioReports {
     /// A report in JUnit's XML, as CI systems read it.
     package static func junit(_ results: [ScenarioResult]) -> String {
-        let failures = results.count { !$0.outcome.isPassed }
+        let failures = results.count(where: \.outcome.isFailed)
+        let skipped = results.count { if case .skipped = $0.outcome { true } else { false } }
         let total = results.reduce(Duration.zero) { $0 + $1.duration }
         var lines = [
             #"<?xml version="1.0" encoding="UTF-8"?>"#,
             #"<testsuites><testsuite name="cairn scenarios" tests="\#(results.count)" failures="\#(failures)" errors="0" "#
-                + #"skipped="0" time="\#(seconds(total))">"#,
+                + #"skipped="\#(skipped)" time="\#(seconds(total))">"#,
         ]
         for result in results {
             let head =
@@ -21,6 +22,9 @@ package enum ScenarioReports {
                 let story = failure.story(runAgain: result.command).joined(separator: "\n")
                 let message = "expected \(failure.expected); \(failure.instead)"
                 lines.append(#"<failure message="\#(message.escaped)">\#(story.escaped)</failure>"#)
+            }
+            if case .skipped(let reason) = result.outcome {
+                lines.append(#"<skipped message="\#(reason.escaped)"/>"#)
             }
             lines.append("<system-out>\(result.transcript.joined(separator: "\n").escaped)</system-out>")
             lines.append("</testcase>")
@@ -34,9 +38,9 @@ package enum ScenarioReports {
         var lines: [String] = []
         for result in results {
             let name = result.scenario.name + String(repeating: " ", count: width - result.scenario.name.count)
-            lines.append("\(result.outcome.isPassed ? "passed" : "FAILED")  \(name)  \(result.scenario.description)")
-            if !result.outcome.isPassed, !result.scenario.goodCompanion.isEmpty {
-                lines.append("        a good companion: \(result.scenario.goodCompanion)")
+            lines.append("\(padded(result.outcome.word))  \(name)  \(result.scenario.description)")
+            if result.outcome.isFailed, !result.scenario.goodCompanion.isEmpty {
+                lines.append("         a good companion: \(result.scenario.goodCompanion)")
             }
         }
         let passed = results.count(where: \.outcome.isPassed)
@@ -54,6 +58,7 @@ package enum ScenarioReports {
                 "goodCompanion": .text(result.scenario.goodCompanion),
                 "description": .text(result.scenario.description),
             ]
+            if case .skipped(let reason) = result.outcome { values["skipped"] = .text(reason) }
             if case .failed(let failure) = result.outcome {
                 values["failure"] = .object([
                     "place": .text(failure.place.description), "expected": .text(failure.expected),
@@ -67,6 +72,10 @@ package enum ScenarioReports {
             "passed": .integer(Int64(passed)), "count": .integer(Int64(results.count)), "scenarios": .list(scenarios),
         ]
         return ControlValue.object(card).json
+    }
+
+    private static func padded(_ word: String) -> String {
+        word + String(repeating: " ", count: max(0, 7 - word.count))
     }
 
     private static func seconds(_ duration: Duration) -> String { duration.stamp }

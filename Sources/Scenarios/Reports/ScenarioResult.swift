@@ -29,6 +29,7 @@ package struct ScenarioResult: Sendable, Equatable {
     package var story: [String]? {
         switch outcome {
         case .passed: nil
+        case .skipped(let reason): ["it is left out: \(reason)"]
         case .failed(let failure): failure.story(runAgain: command)
         }
     }

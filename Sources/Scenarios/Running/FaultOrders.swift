@@ -1,18 +1,21 @@
 import Control
 import Faults
 
-// How faults begin and end at a watch: as commands of its control vocabulary, on a simulated air and at a socket alike.
+// How faults begin and end at a watch that runs: as commands of its control vocabulary.
 
-extension ScenarioMachine.Order {
-    /// The request that the watch gets; nil for what is not for the watch.
-    package var faultRequest: String? {
-        switch self {
-        case .fault(let fault, _):
-            ControlValue.object(["command": .text("fault-add"), "fault": .text("\(fault)")]).json
-        case .clear(let name?, _):
-            ControlValue.object(["command": .text("fault-clear"), "name": .text(name)]).json
-        case .clear(nil, _): ControlValue.object(["command": .text("fault-clear")]).json
-        case .give, .tell: nil
-        }
+extension Fault {
+    /// The request that begins it.
+    package var beginningRequest: String {
+        let arguments = Dictionary(arguments.map { ($0.key, ControlValue.text($0.value)) }) { first, _ in first }
+        return ControlValue.object([
+            "command": .text(ControlCommands.FaultAdd.name), "name": .text(name), "arguments": .object(arguments),
+        ]).json
+    }
+
+    /// The request that ends the one of a number, or all.
+    package static func endingRequest(_ number: Int64?) -> String {
+        var request: [String: ControlValue] = ["command": .text(ControlCommands.FaultClear.name)]
+        request["number"] = number.map { .integer($0) }
+        return ControlValue.object(request).json
     }
 }

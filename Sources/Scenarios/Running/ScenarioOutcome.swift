@@ -2,9 +2,23 @@
 package enum ScenarioOutcome: Sendable, Equatable {
     case passed
     case failed(ScenarioFailure)
+    /// It needs a fault that this watch does not take, and why.
+    case skipped(String)
 
     /// Whether it passed.
     package var isPassed: Bool { self == .passed }
+
+    /// Whether it failed.
+    package var isFailed: Bool { if case .failed = self { true } else { false } }
+
+    /// In one word, for people.
+    package var word: String {
+        switch self {
+        case .passed: "passed"
+        case .failed: "FAILED"
+        case .skipped: "skipped"
+        }
+    }
 }
 
 /// What did not go as it was to.

@@ -67,7 +67,7 @@ struct ScenarioRunCommand: ParsableCommand {
                 results.append(result)
             }
             try options.write(results)
-            return results.allSatisfy(\.outcome.isPassed) ? .success : .demonstrationFailed
+            return results.contains(where: \.outcome.isFailed) ? .demonstrationFailed : .success
         }
     }
 }
@@ -141,7 +141,7 @@ struct ScenarioSuiteCommand: ParsableCommand {
             } else {
                 for line in ScenarioReports.scoreCard(results) { Console.print(line) }
             }
-            return results.allSatisfy(\.outcome.isPassed) ? .success : .demonstrationFailed
+            return results.contains(where: \.outcome.isFailed) ? .demonstrationFailed : .success
         }
     }
 }

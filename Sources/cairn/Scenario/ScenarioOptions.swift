@@ -77,6 +77,13 @@ struct ScenarioOptions: ParsableArguments {
     )
     var transcript: String?
 
+    @Flag(
+        help: """
+            At a watch that runs: run scenarios as well that are about a watch with certain settings, which you have started it with.
+            """
+    )
+    var asItRuns = false
+
     /// A parameter that was typed.
     struct Pair: Sendable {
         let name: String
@@ -142,6 +149,7 @@ struct ScenarioOptions: ParsableArguments {
             let run = try VirtualScenario(scenario, seed: seed, defects: Set(defects)) { plan.watch(at: $0) }
             return run.run(command: command(for: scenario))
         }
+        guard asItRuns || scenario.watch.isEmpty else { return leftOut(scenario) }
         let isReal = scenario.phone.kind == .real
         var run = try LiveScenario(
             scenario,
@@ -151,6 +159,23 @@ struct ScenarioOptions: ParsableArguments {
             tell: Self.tell
         )
         return try run.run(command: command(for: scenario))
+    }
+
+    /// A scenario about settings that the watch which runs may not have.
+    private func leftOut(_ scenario: Scenario) -> ScenarioResult {
+        let settings = scenario.watch.sorted { $0.key < $1.key }.map {
+            "\($0.key): \($0.value.joined(separator: ", "))"
+        }
+        let reason =
+            "it is about a watch with \(settings.joined(separator: "; ")); start the watch so, and say --as-it-runs"
+        return ScenarioResult(
+            scenario,
+            .skipped(reason),
+            seed: seed,
+            duration: .zero,
+            transcript: [],
+            command: command(for: scenario)
+        )
     }
 
     /// Tells a person what to do, and waits until they have.
@@ -187,8 +212,9 @@ struct ScenarioOptions: ParsableArguments {
 
     /// Says how a scenario ended.
     func tell(_ result: ScenarioResult) {
-        let word = result.outcome.isPassed ? "passed" : "FAILED"
-        Console.printError("\(word)  \(result.scenario.name)  (\(result.duration.scenarioWords), seed \(result.seed))")
+        Console.printError(
+            "\(result.outcome.word)  \(result.scenario.name)  (\(result.duration.scenarioWords), seed \(result.seed))"
+        )
         for line in result.story ?? [] { Console.printError("  " + line.printable) }
     }
 }

@@ -18,7 +18,7 @@ struct ScenarioTool: ParsableCommand {
               cairn scenario run --defect keeps-lost-bond bond-lost-by-watch
               cairn scenario suite --state ~/.cairn --phone real
 
-            The status is 0 when every scenario passed, 70 when one failed, 78 when a file is wrong, and 69 when there is no watch or \
+            The status is 0 when no scenario failed, 70 when one did, 78 when a file is wrong, and 69 when there is no watch or \
             no phone.
             """,
         subcommands: [
