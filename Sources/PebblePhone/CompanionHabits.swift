@@ -53,6 +53,8 @@ struct CompanionHabits: Sendable {
     private var vainAttempts = 0
     private var hasPaired = false
     private var pairingCount = 0
+    /// Whether a pairing has failed since the owner wanted the link.
+    private var wasRefused = false
     /// When it pairs; nil for at once.
     private(set) var pairsAt: Duration?
     /// When the link is left if it has no session by then.
@@ -72,6 +74,7 @@ struct CompanionHabits: Sendable {
         switch command {
         case .connect:
             wantsLink = true
+            wasRefused = false
             vainAttempts = 0
             comesBackAt = nil
         case .disconnect: wantsLink = false
@@ -174,7 +177,7 @@ struct CompanionHabits: Sendable {
     func pairs(isKnown: Bool) -> Bool {
         if isKnown, defects.contains(.keepsLostBond) { return false }
         if !isKnown, hasPaired, defects.contains(.neverPairsAgain) { return false }
-        if pairingCount > 0, defects.contains(.onePairingAttempt) { return false }
+        if wasRefused, defects.contains(.onePairingAttempt) { return false }
         return pairingCount < Self.pairingLimit
     }
 
@@ -250,7 +253,10 @@ struct CompanionHabits: Sendable {
             }
             return .over
         case .pair?:
-            if case .failure = result { pairsAt = now + Self.pairingDelay }
+            if case .failure = result {
+                pairsAt = now + Self.pairingDelay
+                wasRefused = true
+            }
             return .over
         case .ping?:
             if case .failure(.timedOut) = result { return .sessionIsDead }
