@@ -288,7 +288,9 @@ let package = Package(
         ),
         .testTarget(
             name: "HCIRuntimeTests",
-            dependencies: ["HCIRuntime", "BluetoothCentral", "BluetoothPeripheral", "BluetoothHost"],
+            dependencies: [
+                "HCIRuntime", "AirSimulator", "BluetoothCentral", "BluetoothPeripheral", "BluetoothHost", "Faults",
+            ],
             swiftSettings: strict
         ),
         .testTarget(name: "ByteCodingTests", dependencies: ["ByteCoding"], swiftSettings: strict),
