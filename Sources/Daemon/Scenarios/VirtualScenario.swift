@@ -45,6 +45,8 @@ package final class VirtualScenario {
     private let packets = PacketTail()
     private var watchHistory = EventHistory()
     private var now: Duration = .zero
+    /// When something was to be done last.
+    private var lastOrder: Duration = .zero
     private let desk: FaultDesk
     /// The faults that were added, by their numbers.
     private var faults: [FaultID: Fault] = [:]
@@ -184,7 +186,7 @@ package final class VirtualScenario {
     /// Lets time pass until the next thing is due.
     private func pass() {
         let due = machine.nextDeadline
-        let limit = due ?? now + Self.patience
+        let limit = due ?? lastOrder + Self.patience
         now = max(now, min(air.nextDeadline ?? limit, limit))
         air.advance(to: now)
         settle()
@@ -222,6 +224,7 @@ package final class VirtualScenario {
     // MARK: Orders
 
     private func carryOut(_ order: ScenarioMachine.Order) {
+        lastOrder = now
         switch order {
         case .give(let command, let id):
             switch command.side {

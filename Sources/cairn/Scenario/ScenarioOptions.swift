@@ -212,8 +212,10 @@ struct ScenarioOptions: ParsableArguments {
 
     /// Says how a scenario ended.
     func tell(_ result: ScenarioResult) {
+        // The radio of a watch that runs has no seed.
+        let chance = watch == nil ? ", seed \(result.seed)" : ""
         Console.printError(
-            "\(result.outcome.word)  \(result.scenario.name)  (\(result.duration.scenarioWords), seed \(result.seed))"
+            "\(result.outcome.word)  \(result.scenario.name)  (\(result.duration.scenarioWords)\(chance))"
         )
         for line in result.story ?? [] { Console.printError("  " + line.printable) }
     }
