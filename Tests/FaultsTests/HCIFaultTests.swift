@@ -255,7 +255,9 @@ import Testing
     private func wrongHash() throws {
         let rig = try FaultRig.connected()
         let hash = { (rig: FaultRig) throws -> [UInt8]? in
-            guard case .success(.values(let values))? = try rig.perform(.readOneByUUID(.databaseHash)) else { return nil }
+            guard case .success(.values(let values))? = try rig.perform(.readOneByUUID(.databaseHash)) else {
+                return nil
+            }
             return values.first.map { Array($0.value) }
         }
         let right = try #require(try hash(rig))
