@@ -22,7 +22,7 @@ let package = Package(
         .library(name: "BluetoothCentral", targets: ["BluetoothHCI", "BluetoothHost", "BluetoothCentral"]),
         .library(name: "HCIRuntime", targets: ["HCIRuntime"]),
         .library(name: "PebbleProtocol", targets: ["PebbleProtocol"]),
-        .library(name: "PebbleWatch", targets: ["PebbleWatch"]),
+        .library(name: "PebbleWatch", targets: ["PebbleWatch", "Faults"]),
         .library(name: "AirSimulator", targets: ["AirSimulator"]),
     ],
     dependencies: [
@@ -239,7 +239,7 @@ let package = Package(
             name: "cairn-bench",
             dependencies: [
                 "CAllocationCounter",
-                "ByteCoding", "SeededRandomness", "BluetoothHCI", "BluetoothHost", "BluetoothCryptography",
+                "ByteCoding", "SeededRandomness", "BluetoothHCI", "BluetoothHost", "BluetoothCryptography", "Faults",
                 "PebbleProtocol", "PebbleWatch", "AirSimulator", "PebblePhone", "Daemon", "HCIRuntime",
                 "LinuxBluetooth", "Progress", logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -388,7 +388,7 @@ let package = Package(
         .testTarget(
             name: "DaemonTests",
             dependencies: [
-                "Daemon", "HCIRuntime", "AirSimulator", "LinuxBluetooth", "BluetoothHCI", "BluetoothHost",
+                "Daemon", "Faults", "HCIRuntime", "AirSimulator", "LinuxBluetooth", "BluetoothHCI", "BluetoothHost",
                 "PebbleProtocol",
                 "PebbleWatch",
                 "Control", "SystemTestSupport", "cairn", logging,

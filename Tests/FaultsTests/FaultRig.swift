@@ -293,7 +293,7 @@ final class FaultRig {
         }
     }
 
-    static let deviceName = GATTProcedure.readByUUID(.uuid16(0x2A00))
+    static let deviceName = GATTProcedure.readOneByUUID(.uuid16(0x2A00))
 
     /// Whether the phone gets the watch's name in two seconds.
     func readsName() throws -> Bool {

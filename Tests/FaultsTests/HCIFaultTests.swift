@@ -200,7 +200,7 @@ import Testing
         let rig = try FaultRig.connected()
         let before = rig.tap.heard(.attribute, ATTOpcode.readByTypeResponse.rawValue).count
         try rig.add("att.twice opcode=8 count=1")
-        #expect(try rig.readsName())
+        _ = try rig.perform(FaultRig.deviceName)
         #expect(rig.tap.heard(.attribute, ATTOpcode.readByTypeResponse.rawValue).count - before >= 2)
     }
 
@@ -255,7 +255,9 @@ import Testing
     private func wrongHash() throws {
         let rig = try FaultRig.connected()
         let hash = { (rig: FaultRig) throws -> [UInt8]? in
-            guard case .success(.values(let values))? = try rig.perform(.readByUUID(.databaseHash)) else { return nil }
+            guard case .success(.values(let values))? = try rig.perform(.readOneByUUID(.databaseHash)) else {
+                return nil
+            }
             return values.first.map { Array($0.value) }
         }
         let right = try #require(try hash(rig))
@@ -329,6 +331,7 @@ import Testing
         let rig = try FaultRig()
         try rig.add("l2cap.parameters-refused")
         try #require(rig.connect())
+        rig.pair()
         rig.run(60)
         #expect(rig.firings("l2cap.parameters-refused") >= 1)
         let connection = rig.phone { phone in phone.connection.flatMap { phone.host.connection($0) } }
@@ -349,7 +352,9 @@ import Testing
             let rig = try FaultRig.connected()
             try rig.add("smp.stalled step=\(step)")
             rig.pair(for: 31)
-            #expect(rig.phone { $0.pairingFailures } == [.timedOut], "\(step)")
+            // The one that loses patience first: the phone, or the watch with a link that earns no place.
+            let failures = rig.phone { $0.pairingFailures }
+            #expect(failures == [.timedOut] || failures == [.disconnected], "\(step): \(failures)")
         }
     }
 
