@@ -24,7 +24,7 @@ let package = Package(
         .library(name: "BluetoothCentral", targets: ["BluetoothHCI", "BluetoothHost", "BluetoothCentral"]),
         .library(name: "HCIRuntime", targets: ["HCIRuntime"]),
         .library(name: "PebbleProtocol", targets: ["PebbleProtocol"]),
-        .library(name: "PebbleWatch", targets: ["PebbleWatch"]),
+        .library(name: "PebbleWatch", targets: ["PebbleWatch", "Faults"]),
         .library(name: "AirSimulator", targets: ["AirSimulator"]),
     ],
     dependencies: [
@@ -73,9 +73,15 @@ let package = Package(
         ),
         .target(name: "PebbleProtocol", dependencies: ["ByteCoding", collections], swiftSettings: core),
         .target(
+            name: "Faults",
+            dependencies: ["ByteCoding", "SeededRandomness", "BluetoothHCI", "BluetoothHost"],
+            swiftSettings: core
+        ),
+        .target(
             name: "PebbleWatch",
             dependencies: [
-                "ByteCoding", "BluetoothHCI", "BluetoothHost", "BluetoothPeripheral", "PebbleProtocol", collections,
+                "ByteCoding", "BluetoothHCI", "BluetoothHost", "BluetoothPeripheral", "Faults", "PebbleProtocol",
+                collections,
             ],
             swiftSettings: core
         ),
@@ -106,7 +112,8 @@ let package = Package(
         .target(
             name: "Control",
             dependencies: [
-                "ByteCoding", "BluetoothHCI", "BluetoothHost", "PebbleProtocol", "PebbleWatch", "PebblePhone", "CZlib",
+                "Faults", "ByteCoding", "BluetoothHCI", "BluetoothHost", "PebbleProtocol", "PebbleWatch", "PebblePhone",
+                "CZlib",
             ],
             swiftSettings: strict
         ),
@@ -137,7 +144,7 @@ let package = Package(
         .target(
             name: "HCIRuntime",
             dependencies: [
-                "ByteCoding", "BluetoothHCI", "BluetoothHost", "BluetoothCryptography", "BluetoothCentral",
+                "Faults", "ByteCoding", "BluetoothHCI", "BluetoothHost", "BluetoothCryptography", "BluetoothCentral",
                 "BluetoothPeripheral", "LinuxBluetooth", "AirSimulator", "PrivateFiles", "CLinux", logging,
             ],
             swiftSettings: strict
@@ -169,12 +176,21 @@ let package = Package(
         .target(
             name: "Daemon",
             dependencies: [
-                "HCIRuntime",
+                "Faults", "HCIRuntime",
                 "BluetoothHCI", "BluetoothHost", "BluetoothCryptography", "PebbleProtocol", "PebbleWatch",
                 "WatchStorage", "LinuxBluetooth", "AirSimulator", "Board", "Bundles", "Control", "PrivateFiles",
-                "CLinux", "PebblePhone", "ByteCoding",
+                "CLinux", "PebblePhone", "ByteCoding", "Scenarios", "Faults", "SeededRandomness",
                 logging,
             ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "Scenarios",
+            dependencies: [
+                "Control", "Faults", "PebblePhone", "Settings", collections,
+                .product(name: "Yams", package: "Yams"),
+            ],
+            exclude: ["Shipped", "generate"],
             swiftSettings: strict
         ),
         .target(name: "Board", dependencies: ["CLinux", "LinuxBluetooth"], swiftSettings: strict),
@@ -190,10 +206,10 @@ let package = Package(
         .executableTarget(
             name: "cairn",
             dependencies: [
-                "Settings", "Board", "Daemon", "HCIRuntime", "Control", "AirSimulator", "BluetoothHCI",
+                "Faults", "Settings", "Board", "Daemon", "HCIRuntime", "Control", "AirSimulator", "BluetoothHCI",
                 "BluetoothHost",
                 "BluetoothCryptography", "Bundles", "LinuxBluetooth", "PrivateFiles",
-                "PebblePhone", "PebbleProtocol", "PebbleWatch", "Progress", "Timeline", logging,
+                "PebblePhone", "PebbleProtocol", "PebbleWatch", "Progress", "Scenarios", "Faults", "Timeline", logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             exclude: ["Settings/generate"],
@@ -225,10 +241,18 @@ let package = Package(
             name: "cairn-bench",
             dependencies: [
                 "CAllocationCounter",
-                "ByteCoding", "SeededRandomness", "BluetoothHCI", "BluetoothHost", "BluetoothCryptography",
+                "ByteCoding", "SeededRandomness", "BluetoothHCI", "BluetoothHost", "BluetoothCryptography", "Faults",
                 "PebbleProtocol", "PebbleWatch", "AirSimulator", "PebblePhone", "Daemon", "HCIRuntime",
                 "LinuxBluetooth", "Progress", logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "FaultsTests",
+            dependencies: [
+                "Faults", "AirSimulator", "BluetoothHCI", "BluetoothHost", "BluetoothCryptography", "ByteCoding",
+                "PebbleProtocol", "PebbleWatch", "PebblePhone", "SeededRandomness",
             ],
             swiftSettings: strict
         ),
@@ -266,7 +290,9 @@ let package = Package(
         ),
         .testTarget(
             name: "HCIRuntimeTests",
-            dependencies: ["HCIRuntime", "BluetoothCentral", "BluetoothPeripheral", "BluetoothHost"],
+            dependencies: [
+                "HCIRuntime", "AirSimulator", "BluetoothCentral", "BluetoothPeripheral", "BluetoothHost", "Faults",
+            ],
             swiftSettings: strict
         ),
         .testTarget(name: "ByteCodingTests", dependencies: ["ByteCoding"], swiftSettings: strict),
@@ -352,11 +378,19 @@ let package = Package(
             dependencies: ["PrivateFiles", "SystemTestSupport"],
             swiftSettings: strict
         ),
+        .testTarget(
+            name: "ScenariosTests",
+            dependencies: [
+                "Scenarios", "Daemon", "HCIRuntime", "Control", "Faults", "PebblePhone", "PebbleWatch", "BluetoothHCI",
+                "cairn",
+            ],
+            swiftSettings: strict
+        ),
         .target(name: "SystemTestSupport", path: "Tests/SystemTestSupport", swiftSettings: strict),
         .testTarget(
             name: "DaemonTests",
             dependencies: [
-                "Daemon", "HCIRuntime", "AirSimulator", "LinuxBluetooth", "BluetoothHCI", "BluetoothHost",
+                "Daemon", "Faults", "HCIRuntime", "AirSimulator", "LinuxBluetooth", "BluetoothHCI", "BluetoothHost",
                 "PebbleProtocol",
                 "PebbleWatch",
                 "Control", "SystemTestSupport", "cairn", logging,

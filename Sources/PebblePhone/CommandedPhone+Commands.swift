@@ -14,6 +14,10 @@ extension CommandedPhone {
     package mutating func begin(_ command: PhoneCommand, as id: PhoneRequestID, at now: Duration) {
         do throws(PhoneCommandError) {
             guard !requests.isFull else { throw .queueFull }
+            habits?.see(command)
+            if let isTaken = try habits?.takes(command, as: id, hasSession: phone.isNegotiated, at: now), isTaken {
+                return settle(at: now)
+            }
             try start(command, id, at: now)
         } catch {
             requests.end(id, .failure(error))
@@ -21,7 +25,7 @@ extension CommandedPhone {
         settle(at: now)
     }
 
-    private mutating func start(
+    mutating func start(
         _ command: PhoneCommand,
         _ id: PhoneRequestID,
         at now: Duration

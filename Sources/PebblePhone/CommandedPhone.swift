@@ -4,7 +4,8 @@ import BluetoothHost
 import DequeModule
 import PebbleProtocol
 
-/// A companion phone that does what its owner asks, command by command, and nothing by itself.
+/// A companion phone that does what its owner asks, command by command, and nothing by itself, unless it is to behave as a
+/// companion app: then it has ``CompanionHabits``.
 ///
 /// Each command has a name that the owner chooses, and one end: ``nextResult()`` gives it, within the command's time. What
 /// happens besides is in ``nextEvent()``.
@@ -29,6 +30,8 @@ package struct CommandedPhone: HCIHost, Sendable {
     /// What the pairing came to, until its bond is there.
     var summary: PairingSummary?
     var lastCookie: UInt32 = 0
+    /// What it does by itself; nil for nothing.
+    var habits: CompanionHabits?
     private var events: Deque<PhoneEvent> = []
 
     /// A phone that has not been started.
@@ -48,6 +51,7 @@ package struct CommandedPhone: HCIHost, Sendable {
         configuration.searchesByItself = false
         configuration.reconnectDelay = nil
         if configuration.pairing == .automatic { configuration.pairing = .whenTold }
+        if configuration.isCompanion { habits = CompanionHabits(defects: configuration.defects) }
         // What goes on the air must not be among what keys are made of.
         var randomness = randomness
         databases = WatchDatabaseWriter(itemFamily: randomness.next())
@@ -99,6 +103,7 @@ extension CommandedPhone {
         var deadline = phone.nextDeadline
         if let due = requests.nextDeadline { deadline = deadline.map { min($0, due) } ?? due }
         if let due = uploads.nextDeadline { deadline = deadline.map { min($0, due) } ?? due }
+        if let due = nextHabit { deadline = deadline.map { min($0, due) } ?? due }
         return deadline
     }
 
@@ -106,6 +111,7 @@ extension CommandedPhone {
 
     /// Takes leave: ends the link, and every command.
     package mutating func beginShutdown(at now: Duration) {
+        habits = nil
         requests.failAll(.cancelled)
         phone.disconnect(at: now)
         settle(at: now)
@@ -116,12 +122,15 @@ extension CommandedPhone {
 
     /// Takes what the phone has to tell, and ends what has come to its end.
     mutating func settle(at now: Duration) {
-        while let event = phone.nextEvent() {
-            if events.count >= Self.eventLimit { events.removeFirst() }
-            events.append(event)
-            follow(event, at: now)
-        }
-        endConnecting()
+        repeat {
+            while let event = phone.nextEvent() {
+                if events.count >= Self.eventLimit { events.removeFirst() }
+                events.append(event)
+                follow(event, at: now)
+                habits?.see(event, at: now)
+            }
+            endConnecting()
+        } while keepHabits(at: now)
     }
 }
 
@@ -130,7 +139,7 @@ extension CommandedPhone {
 extension CommandedPhone {
     /// Gives a command up, because its owner is gone. What it began is ended, as far as that can be.
     package mutating func cancel(_ id: PhoneRequestID, at now: Duration) {
-        guard let request = requests.remove(id) else { return }
+        guard let request = requests.remove(habits?.giveUp(id) ?? id) else { return }
         abandon(request, at: now)
         settle(at: now)
     }

@@ -36,9 +36,10 @@ package struct Negotiation: Sendable {
     package private(set) var state = State.awaiting(.phoneVersionRequest)
     private let deadline: Duration
     private let phone: PhoneVersion
-    private let clock: PhoneClock
+    /// What the watch's clock is set by; nil leaves it as it is.
+    private let clock: PhoneClock?
 
-    init(of phone: PhoneVersion, by clock: PhoneClock, from now: Duration) {
+    init(of phone: PhoneVersion, by clock: PhoneClock?, from now: Duration) {
         self.phone = phone
         self.clock = clock
         deadline = now + Self.timeLimit
@@ -112,10 +113,11 @@ package struct Negotiation: Sendable {
         }
         var reader = ByteReader(value)
         let number: UInt32 = try reader.readBigEndian("factory_registry.mfg_color")
-        let time = clock.time(at: now)
         output.events.append(.watchColor(WatchColor(rawValue: number)))
-        output.events.append(.timeSet(time))
-        output.messages.append(PebbleMessage(TimeMessage.setUTC(time)))
+        if let time = clock?.time(at: now) {
+            output.events.append(.timeSet(time))
+            output.messages.append(PebbleMessage(TimeMessage.setUTC(time)))
+        }
         output.messages.append(PebbleMessage(AppRunStateMessage.request))
         state = .awaiting(.runningApp)
     }

@@ -112,11 +112,17 @@ package struct PairingReport: Hashable, Sendable {
     package var isOpen = false
 }
 
-/// Names a request of the owner's: the owner chooses it, and no two that are under way have the same.
+/// Names a request of the owner's: the owner chooses it, below 2⁶³, and no two that are under way have the same.
 package struct PhoneRequestID: RawRepresentable, Hashable, Sendable {
     package let rawValue: UInt64
 
     package init(rawValue: UInt64) { self.rawValue = rawValue }
+
+    /// The name of a request that the phone makes by itself.
+    static func own(_ number: UInt64) -> Self { Self(rawValue: 1 << 63 | number) }
+
+    /// Whether the phone has made it by itself.
+    var isOwn: Bool { rawValue >> 63 == 1 }
 }
 
 /// Why a command was refused, or came to nothing.

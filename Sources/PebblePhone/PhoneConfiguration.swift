@@ -94,6 +94,11 @@ package struct PhoneConfiguration: Sendable {
     /// Whether it keeps what it has found out of a bonded watch from one connection to the next, as phones' systems do. Apps
     /// that look again all the same find it at once; this phone asks the watch, which shows what the watch has to say.
     package var remembersWatch = false
+    /// Whether a ``CommandedPhone`` also does by itself what a companion app does: it comes back, pairs with a watch that has
+    /// forgotten it, and tries again what the watch has not taken.
+    package var isCompanion = false
+    /// What it does wrong, to see what a watch, and a scenario, make of it.
+    package var defects: Set<PhoneDefect> = []
 
     /// A phone with an address and a clock; the rest is usual.
     package init(address: DeviceAddress, clock: PhoneClock) {

@@ -15,6 +15,8 @@ struct PhoneCore: Sendable {
     let transportData: AttributeHandle?
     /// What was found out of the watch, to be used if it is bonded.
     var knownWatch: DiscoveredWatch?
+    /// Whether there was ever a session.
+    var hadSession = false
     private var events: Deque<PhoneEvent> = []
 
     init(_ configuration: PhoneConfiguration, host: LEHost, transportData: AttributeHandle?) {
@@ -22,6 +24,9 @@ struct PhoneCore: Sendable {
         self.host = host
         self.transportData = transportData
     }
+
+    /// Whether the phone does something wrong.
+    func has(_ defect: PhoneDefect) -> Bool { configuration.defects.contains(defect) }
 
     mutating func nextEvent() -> PhoneEvent? { events.popFirst() }
 

@@ -47,6 +47,12 @@ struct PhoneRequests: Sendable {
         results.popFirst()
     }
 
+    /// Takes the next end out of a command that the phone has given itself.
+    mutating func nextOwnResult() -> (PhoneRequestID, Result<PhoneCommandResult, PhoneCommandError>)? {
+        guard let index = results.firstIndex(where: { $0.0.isOwn }) else { return nil }
+        return results.remove(at: index)
+    }
+
     /// The command of this name; nil if it is not under way.
     subscript(id: PhoneRequestID) -> PhoneRequest? { underway.first { $0.id == id } }
 

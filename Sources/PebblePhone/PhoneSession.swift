@@ -20,6 +20,8 @@ struct PhoneSession: Sendable {
     }
 
     private(set) var negotiation: Negotiation
+    /// Whether dictionaries from the watch are acknowledged.
+    private let acknowledges: Bool
     private var deframer = MessageDeframer()
     private var outbound: [UInt8] = []
     private var outboundStart = 0
@@ -29,8 +31,9 @@ struct PhoneSession: Sendable {
     private var nextTransaction: AppMessageTransactionID = 1
     private var events: Deque<PhoneEvent> = []
 
-    init(of phone: PhoneVersion, by clock: PhoneClock, from now: Duration) {
-        negotiation = Negotiation(of: phone, by: clock, from: now)
+    init(of phone: PhoneVersion, by clock: PhoneClock, with defects: Set<PhoneDefect> = [], from now: Duration) {
+        negotiation = Negotiation(of: phone, by: defects.contains(.neverSetsTime) ? nil : clock, from: now)
+        acknowledges = !defects.contains(.neverAcknowledges)
     }
 
     /// The next event.
@@ -132,7 +135,7 @@ extension PhoneSession {
     private mutating func receive(_ message: AppMessage, at now: Duration) {
         switch message {
         case .push(let push):
-            reply(PebbleMessage(AppMessage.acknowledgement(push.transaction)))
+            if acknowledges { reply(PebbleMessage(AppMessage.acknowledgement(push.transaction))) }
             events.append(.appMessageReceived(push))
         case .acknowledgement(let id):
             end(id, .acknowledged, at: now)

@@ -41,6 +41,16 @@ struct PhoneUploads: Sendable {
         apps.append(app)
     }
 
+    private static func upload(
+        _ bytes: [UInt8],
+        kind: PutBytesObject.Kind,
+        target: PutBytesObject.Target,
+        _ phone: CompanionPhone
+    ) -> PutBytesUpload {
+        let isWrong = phone.core.has(.wrongChecksum)
+        return PutBytesUpload(bytes, kind: kind, target: target, hasWrongChecksum: isWrong)
+    }
+
     /// Begins to upload a file.
     mutating func begin(
         _ bytes: [UInt8],
@@ -49,7 +59,7 @@ struct PhoneUploads: Sendable {
         _ phone: inout CompanionPhone,
         at now: Duration
     ) throws(PhoneCommandError) {
-        let upload = PutBytesUpload(bytes, kind: .file, target: .bank(0, fileName: name))
+        let upload = Self.upload(bytes, kind: .file, target: .bank(0, fileName: name), phone)
         try phone.send(PebbleMessage(upload.beginning), at: now)
         transfer = Transfer(upload: upload, rest: [], purpose: .request(id), deadline: now + Self.patience)
     }
@@ -61,12 +71,13 @@ struct PhoneUploads: Sendable {
         _ requests: inout PhoneRequests,
         at now: Duration
     ) {
+        guard !phone.core.has(.neverServesApps) else { return }
         let app = apps.last { $0.metadata.uuid == request.application }
         let answer: AppFetchResponse = if isBusy { .busy } else if app == nil { .invalidUUID } else { .starting }
         do throws(PhoneCommandError) {
             try phone.send(PebbleMessage(answer), at: now)
             guard answer == .starting, let app, let first = app.parts.first else { return }
-            let upload = PutBytesUpload(first.bytes, kind: first.kind, target: .app(request.appID))
+            let upload = Self.upload(first.bytes, kind: first.kind, target: .app(request.appID), phone)
             try phone.send(PebbleMessage(upload.beginning), at: now)
             transfer = Transfer(
                 upload: upload,
@@ -99,7 +110,7 @@ struct PhoneUploads: Sendable {
                     return end(transfer, &requests, at: now)
                 }
                 transfer.rest.removeFirst()
-                transfer.upload = PutBytesUpload(next.bytes, kind: next.kind, target: .app(id))
+                transfer.upload = Self.upload(next.bytes, kind: next.kind, target: .app(id), phone)
                 try phone.send(PebbleMessage(transfer.upload.beginning), at: now)
             }
             transfer.deadline = now + Self.patience

@@ -24,14 +24,22 @@ struct PutBytesUpload: Sendable {
     let bytes: [UInt8]
     private let kind: PutBytesObject.Kind
     private let target: PutBytesObject.Target
+    /// Whether it ends with a checksum that is not that of its bytes.
+    private let hasWrongChecksum: Bool
     private(set) var step = Step.begin
     private(set) var token: PutBytesToken?
     /// How many bytes have been sent.
     private(set) var sent = 0
 
     /// An upload that has not begun. An object has at least one byte.
-    init(_ bytes: [UInt8], kind: PutBytesObject.Kind, target: PutBytesObject.Target) {
+    init(
+        _ bytes: [UInt8],
+        kind: PutBytesObject.Kind,
+        target: PutBytesObject.Target,
+        hasWrongChecksum: Bool = false
+    ) {
         self.bytes = bytes
+        self.hasWrongChecksum = hasWrongChecksum
         self.kind = kind
         self.target = target
     }
@@ -53,7 +61,8 @@ struct PutBytesUpload: Sendable {
             guard let token else { return .refused(step) }
             guard sent == bytes.count else { return .send(nextPiece(of: token)) }
             step = .commit
-            return .send(.commit(token, crc: LegacyChecksum.checksum(of: bytes)))
+            let checksum = LegacyChecksum.checksum(of: bytes)
+            return .send(.commit(token, crc: hasWrongChecksum ? ~checksum : checksum))
         case .commit:
             guard let token else { return .refused(step) }
             step = .install

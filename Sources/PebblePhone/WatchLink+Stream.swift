@@ -52,7 +52,7 @@ extension WatchLink {
             // The first bytes of an empty channel always find room.
             _ = core.host.channels.write(introduction[...], to: channel.id, at: now)
             stream = .open(channel.id)
-            openSession(core, at: now)
+            openSession(&core, at: now)
             core.emit(.streamOpened(channel.spsm))
         case .readable(let id) where stream == .open(id):
             var bytes: [UInt8] = []

@@ -29,7 +29,7 @@ extension WatchLink {
 
     /// Reversed: subscribes to the watch's service.
     private mutating func openReversedTransport(_ core: inout PhoneCore, at now: Duration) {
-        guard ppogatt.carrier == nil else { return }
+        guard ppogatt.carrier == nil, !(core.hadSession && core.has(.subscribesOnce)) else { return }
         let data = watch.characteristic(.uuid128(PebbleAttribute.reversedData))
         let write = watch.characteristic(.uuid128(PebbleAttribute.reversedDataWrite))
         guard let data, let write, let configuration = data.clientConfiguration else {
@@ -85,7 +85,7 @@ extension WatchLink {
             moved = true
             switch event {
             case .opened(let opened):
-                openSession(core, at: now)
+                openSession(&core, at: now)
                 core.emit(.transportOpened(core.configuration.transport, opened))
             case .received(let bytes):
                 session?.receive(bytes, at: now)

@@ -68,7 +68,7 @@ extension WatchLink {
         switch value.handle {
         case ppogatt.inboundData: ppogatt.machine?.receive(value.value, at: now)
         case explorer.connectivityStatus: explorer.receiveConnectivity(value.value)
-        case explorer.serviceChanged: explorer.restart()
+        case explorer.serviceChanged: if !core.has(.ignoresServiceChanged) { explorer.restart() }
         default: core.log(.info, .gatt, "a value of \(value.handle) came that nobody asked for")
         }
     }
@@ -116,9 +116,16 @@ extension WatchLink {
 
 extension WatchLink {
     /// What carries the Pebble Protocol is open.
-    mutating func openSession(_ core: PhoneCore, at now: Duration) {
-        session = PhoneSession(of: core.configuration.version, by: core.configuration.clock, from: now)
+    mutating func openSession(_ core: inout PhoneCore, at now: Duration) {
+        let configuration = core.configuration
+        session = PhoneSession(
+            of: configuration.version,
+            by: configuration.clock,
+            with: configuration.defects,
+            from: now
+        )
         hadSession = true
+        core.hadSession = true
     }
 
     mutating func closeSession(reason: String, _ core: inout PhoneCore, at now: Duration) {
@@ -176,7 +183,7 @@ extension WatchLink {
         }
         while let event = session?.nextEvent() {
             core.emit(event)
-            if case .negotiationFailed(let failure) = event {
+            if case .negotiationFailed(let failure) = event, !core.has(.waitsForSession) {
                 core.giveUp(handle, .session, "\(failure)", at: now)
             }
         }

@@ -60,6 +60,8 @@ extension Watch {
                 TimeService.set(seconds, offsetMinutes: offsetMinutes, zone: zone, in: &context)
             }
         case .service(let command): try core.system.perform(command, at: now)
+        case .addFault(let fault, let id): try add(fault, as: id, at: now)
+        case .clearFaults(let id): try clearFault(id, at: now)
         }
         return .done
     }
@@ -100,7 +102,7 @@ extension Watch {
 
     // MARK: Senses
 
-    private mutating func take(_ reading: SensorReading, at now: Duration) throws(WatchCommandError) {
+    mutating func take(_ reading: SensorReading, at now: Duration) throws(WatchCommandError) {
         let wasCharging = controls.sensors.isCharging
         try controls.sensors.take(reading)
         core.emit(.sensed(reading))

@@ -99,6 +99,7 @@ extension Watch {
         link.servicesLost(&core, at: now)
         links[handle] = nil
         core.phones.prompts[handle] = nil
+        core.transportFaults?.remove(handle)
         profiles.disconnected(handle, &core.host, at: now)
         database.changes.disconnected(handle)
         presence.updatePairability(&core, at: now)
@@ -171,11 +172,11 @@ extension Watch {
             tell(.mtu, on: connection, at: now)
         case .written(let write)
         where write.handle == core.handles.reversedDataWrite || write.handle == core.handles.reversedData:
-            links[write.connection]?.transports.receive(write.value, over: .reversed, at: now)
+            links[write.connection]?.receiveTransportPacket(write.value, over: .reversed, &core, at: now)
         case .written(let write) where write.handle == core.handles.clientSupportedFeatures:
             links[write.connection]?.rememberClient(&core, database)
         case .valueReceived(let value):
-            links[value.connection]?.received(value, at: now)
+            links[value.connection]?.received(value, &core, at: now)
         case .subscriptionChanged(let change):
             if change.handle == core.handles.serviceChanged, change.current.contains(.indications) {
                 database.changes.subscribed(change.connection, at: now)

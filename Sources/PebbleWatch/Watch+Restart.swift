@@ -101,6 +101,10 @@ extension Watch {
         reborn.core.system.continueLog(of: core.system)
         reborn.history.follow(history)
         reborn.controls = controls
+        // Faults are done to the watch, and not remembered by it.
+        reborn.faults = faults
+        reborn.core.transportFaults = core.transportFaults
+        reborn.core.system.faults = core.system.faults
         self = reborn
         start(at: now)
         // Its tools are still connected, and get new sessions.

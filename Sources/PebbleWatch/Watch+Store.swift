@@ -5,7 +5,13 @@ import BluetoothHost
 extension Watch {
     /// The next change for the store. Report how it went with `memoryChangeFinished(_:failure:at:)`.
     public mutating func nextMemoryChange() -> (id: MemoryChangeID, change: MemoryChange)? {
-        core.store.next(from: &core.system)
+        while let next = core.store.next(from: &core.system) {
+            guard faults != nil, let failure = faults?.refusal(of: next.change), let now = faults?.now else {
+                return next
+            }
+            finish(next.id, failure: failure, at: now)
+        }
+        return nil
     }
 
     /// Takes all changes as carried out: a watch without a store, which remembers only until its process ends.
@@ -18,6 +24,15 @@ extension Watch {
     /// A store that fails costs a phone's bond nothing while the watch runs: the bond counts, and the log says that it
     /// will be forgotten. What a service could not keep, it refuses.
     public mutating func memoryChangeFinished(_ id: MemoryChangeID, failure: WatchStoreError?, at now: Duration) {
+        if faults != nil {
+            faults?.note(now)
+            if faults?.holds(id, failure) == true { return settle(at: now) }
+        }
+        finish(id, failure: failure, at: now)
+    }
+
+    /// The same, whatever faults say.
+    mutating func finish(_ id: MemoryChangeID, failure: WatchStoreError?, at now: Duration) {
         core.host.advance(to: now)
         let subject = core.store.finished(id)
         switch subject {

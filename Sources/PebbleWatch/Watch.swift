@@ -25,6 +25,8 @@ public struct Watch: HCIHost, Sendable {
     var controls: WatchControls
     /// Starts and restarts.
     var life: WatchLife
+    /// What is done to the watch itself on purpose; nil while nothing is.
+    var faults: WatchFaults?
     /// When a part of the watch besides the host has something to do.
     private(set) var ownDeadline: Duration?
 
@@ -190,6 +192,7 @@ extension Watch {
         database.indicateChanges(to: &links, &core, at: now)
         if let end = core.phones.windowEnd, end <= now { presence.updatePairability(&core, at: now) }
         presence.advanceAddress(to: now, &core)
+        if hasFaults { advanceFaults(to: now) }
         settle(at: now)
     }
 
@@ -206,6 +209,7 @@ extension Watch {
         next.lower(to: core.phones.windowEnd)
         next.lower(to: life.nextDeadline)
         next.lower(to: controls.nextDeadline)
+        if hasFaults { next.lower(to: faultDeadline) }
         return next
     }
 
@@ -219,7 +223,7 @@ extension Watch {
                 links.noteNeed(for: event, at: now)
                 core.emit(event)
             }
-        } while links.pump(&core, at: now)
+        } while links.pump(&core, at: now) || hasFaults && settleFaults(at: now)
         if core.system.sessions.systemSessionsHaveEnded() { links.wake(because: .sessionEnded, &core, at: now) }
         presence.supervise(&core, at: now) { links[$0]?.end(because: .tenure($1), &$2.host, at: now) }
         if let cause = core.system.takeRestart() { beginRestart(cause, at: now) }

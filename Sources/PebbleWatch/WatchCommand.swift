@@ -1,5 +1,6 @@
 import BluetoothHCI
 import BluetoothHost
+import Faults
 import PebbleProtocol
 
 /// Everything that a person can do to the watch, and what its surroundings can: `Watch.perform(_:at:)` carries it out.
@@ -72,6 +73,14 @@ public enum WatchCommand: Sendable, Equatable {
     case setTime(seconds: UInt32, offsetMinutes: Int?, zone: String?)
     /// Something with music, calls, notifications, settings, data or the watch as a whole.
     case service(ServiceCommand)
+
+    // MARK: Faults
+
+    /// Adds a fault of PPoGATT, of messages or of the watch itself, which goes by this number. Those of the radio and of the HCI
+    /// boundary are not the watch's.
+    case addFault(Fault, FaultID)
+    /// Takes one of the watch's faults away, or all of them.
+    case clearFaults(FaultID? = nil)
 }
 
 extension WatchCommand {
@@ -157,6 +166,8 @@ public enum WatchCommandError: Error, Sendable, Equatable, CustomStringConvertib
     case noRoomForData
     /// The app could not send its dictionary, and why.
     case appMessageNotSent(AppMessageResult)
+    /// A fault is not taken, and why.
+    case fault(FaultError)
 
     public var description: String {
         switch self {
@@ -192,6 +203,7 @@ public enum WatchCommandError: Error, Sendable, Equatable, CustomStringConvertib
         case .appMessageNotSent(.invalidState): "nothing was sent: what runs has no outbox for AppMessages"
         case .appMessageNotSent(.bufferOverflow): "nothing was sent: the dictionary does not fit into the app's outbox"
         case .appMessageNotSent(let result): "nothing was sent: \(result)"
+        case .fault(let error): "\(error)"
         }
     }
 }

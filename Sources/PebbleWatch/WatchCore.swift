@@ -17,6 +17,8 @@ struct WatchCore: Sendable {
     var outbox = EventQueue(limit: 4096)
     /// How PPoGATT links have ended, on any connection: it decides whether a transport that fails disconnects once more.
     var transportHistory = PPoGATTDisconnectHistory()
+    /// What is done to PPoGATT packets on purpose; nil while nothing is.
+    var transportFaults: PPoGATTFaultLine?
 
     mutating func emit(_ event: WatchEvent) { outbox.emit(event) }
 

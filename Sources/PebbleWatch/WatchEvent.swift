@@ -1,5 +1,6 @@
 import BluetoothHCI
 import BluetoothHost
+import Faults
 import PebbleProtocol
 
 /// What happened on the watch, for logs, transcripts and the programs that control it.
@@ -68,6 +69,8 @@ public enum WatchEvent: Sendable {
     case buttonPressed(WatchButton, ButtonPress)
     /// A sensor had something to say.
     case sensed(SensorReading)
+    /// A fault that was added on purpose has done something.
+    case fault(FaultFiring)
     /// Something that only matters to the reader of the log.
     case diagnostic(Diagnostic)
 }

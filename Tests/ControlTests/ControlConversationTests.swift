@@ -62,7 +62,8 @@ import Testing
                 } catch {
                     return [ControlAnswer(error)]
                 }
-            case .wait, .installPart, .install, .startCapture, .stopCapture, .setLogLevels:
+            case .wait, .installPart, .install, .startCapture, .stopCapture, .setLogLevels, .addFault, .faults,
+                .faultNames, .clearFaults:
                 return [ControlAnswer(failure: .notPermitted, "the process that runs the watch does that")]
             }
         }

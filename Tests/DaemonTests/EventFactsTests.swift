@@ -1,3 +1,4 @@
+import Faults
 import Foundation
 import Testing
 
@@ -216,6 +217,13 @@ import Testing
             .appMessageSent(app, dictionary, .ok), .appMessageSent(app, dictionary, .sendTimeout), .clockSet(clock),
             .clockSet(WatchClock(seconds: 5, at: .zero)), .buttonPressed(.up, .short), .buttonPressed(.up, .long),
             .diagnostic(Diagnostic(severity: .warning, layer: .gap, message: "for the log only")),
+            .fault(
+                FaultFiring(
+                    RunningFault(FaultID(rawValue: 7), Fault(.hci(.attNever)), at: .zero),
+                    on: link,
+                    "no answer"
+                )
+            ),
         ]
         let causes: [RestartCause] = [.reboot, .coreDump, .factoryReset, .recovery, .firmwareUpdate]
         let levels: [LogLevel] = [.error, .warning, .info, .debug]

@@ -18,7 +18,7 @@ LIBRARIES = ["InternalCollectionsUtilities", "ContainersPreview", "DequeModule"]
 #: The rooms that compile as Embedded Swift, each after those that it imports.
 ROOMS = ["ByteCoding", "BluetoothHCI", "BluetoothHost", "BluetoothPeripheral", "BluetoothCentral", "PebbleProtocol"]
 #: The rooms whose switches over enums of their own have no `default:`.
-CORE = [*ROOMS, "PebbleWatch"]
+CORE = [*ROOMS, "Faults", "PebbleWatch"]
 
 
 def test_the_generated_hci_commands_are_those_that_are_declared():

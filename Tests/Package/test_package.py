@@ -63,6 +63,8 @@ def test_what_is_in_it() -> None:
         "./usr/share/man/man1/cairn.1.gz",
         "./usr/share/man/man1/cairn-run.1.gz",
         "./usr/share/cairn/boards/virtual/board.yaml",
+        "./usr/share/cairn/scenarios/watch-restarts.yaml",
+        "./usr/share/cairn/scenarios/common/set-up.yaml",
         "./usr/share/doc/cairn/copyright",
         "./usr/lib/systemd/system/cairn.service",
         "./usr/lib/sysusers.d/cairn.conf",

@@ -42,6 +42,34 @@ extension Air {
         setLinkQuality(.outOfRange, between: one, and: other)
     }
 
+    /// What two controllers are to each other: how well they hear each other now.
+    package func linkQuality(between one: ControllerID, and other: ControllerID) -> LinkQuality {
+        guard let first = slot(of: one), let second = slot(of: other) else { return defaultQuality }
+        return quality(first, second)
+    }
+
+    /// Makes one controller deaf to another on their connections, as they are now, or lets it hear again.
+    package mutating func setDeafness(of deaf: ControllerID, to other: ControllerID, _ isDeaf: Bool) {
+        guard let listener = slot(of: deaf), let speaker = slot(of: other), listener != speaker else { return }
+        for index in links.indices where links[index].isInUse {
+            let ends = links[index].ends
+            for role in LinkRole.allCases where ends[role] == listener && ends[role.peer] == speaker {
+                guard (links[index].machine.deafRole == role) != isDeaf else { continue }
+                links[index].machine.setDeafRole(isDeaf ? role : nil, at: now)
+                finishLinkChange(index)
+            }
+        }
+    }
+
+    /// The controller at the other end of a connection; nil if there is no such connection, or no controller.
+    package func peer(of controller: ControllerID, on handle: ConnectionHandle) -> ControllerID? {
+        guard let slot = slot(of: controller),
+            let connection = controllers[slot].connections.first(where: { $0.handle == handle }),
+            let other = links[connection.link].ends[connection.role.peer]
+        else { return nil }
+        return controllers[other].id
+    }
+
     /// What two controllers are to each other.
     func quality(_ one: Int, _ other: Int) -> LinkQuality { pairs[PairKey(one, other)]?.quality ?? defaultQuality }
 

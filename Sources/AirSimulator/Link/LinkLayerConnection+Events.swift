@@ -70,7 +70,7 @@ extension LinkLayerConnection {
         phase = .betweenEvents
         sides[role].radio.transmit += onAir
         let listens = sides[receiver].isPresent && (role == .peripheral || current.peripheralAttends)
-        let arrives = listens && !isDesynchronized && !loss.losesPacket(at: end)
+        let arrives = listens && receiver != deafRole && !isDesynchronized && !loss.losesPacket(at: end)
         if isRecording {
             sentPackets.append(SentPacket(packet, role, phys[role], end, onAir, current.counter, arrives))
         }

@@ -60,6 +60,8 @@ struct LinkLayerConnection: Sendable {
 
     // What may go wrong.
     var loss: LossProcess
+    /// The end that hears nothing of the other, which still hears it; nil for neither.
+    var deafRole: LinkRole?
     // What a sniffer hears; nothing unless it is recorded.
     var isRecording: Bool
     var sentPackets: Deque<SentPacket> = []
@@ -134,7 +136,7 @@ struct LinkLayerConnection: Sendable {
     /// Whether anything can happen on the next connection event.
     private var requiresEvents: Bool {
         guard !isSevered else { return false }
-        if isRecording || loss.model.isPossible || !changes.isEmpty || !sides.central.hasHeard
+        if isRecording || loss.model.isPossible || deafRole != nil || !changes.isEmpty || !sides.central.hasHeard
             || !sides.peripheral.hasHeard
         {
             return true
@@ -221,6 +223,12 @@ struct LinkLayerConnection: Sendable {
     mutating func setLoss(_ model: LossModel, at now: Microseconds) {
         synchronize(to: now)
         loss.setModel(model, at: now)
+    }
+
+    /// Makes one end deaf from `now` on, or neither.
+    mutating func setDeafRole(_ role: LinkRole?, at now: Microseconds) {
+        synchronize(to: now)
+        deafRole = role
     }
 
     mutating func reseed(_ random: SeededRandom, at now: Microseconds) {

@@ -100,7 +100,7 @@ package enum ATTOpcode: UInt8, Sendable {
     static let commandFlag: UInt8 = 0x40
 
     /// What the sender of a PDU expects to happen next.
-    enum Role {
+    package enum Role {
         /// Sent by a client, answered by exactly one response.
         case request
         /// Sent by a client, answered by nothing.
@@ -115,7 +115,7 @@ package enum ATTOpcode: UInt8, Sendable {
         case confirmation
     }
 
-    var role: Role {
+    package var role: Role {
         switch self {
         case .exchangeMTURequest, .findInformationRequest, .findByTypeValueRequest, .readByTypeRequest, .readRequest,
             .readBlobRequest, .readMultipleRequest, .readByGroupTypeRequest, .writeRequest, .prepareWriteRequest,

@@ -4,7 +4,7 @@ import ByteCoding
 /// The codes of the commands about credit-based channels.
 ///
 /// Source: Core 5.4, Vol 3, Part A, 4, table 4.2.
-enum CreditBasedCode: UInt8, Hashable, Sendable, CaseIterable {
+package enum CreditBasedCode: UInt8, Hashable, Sendable, CaseIterable {
     case connectionRequest = 0x14
     case connectionResponse = 0x15
     case flowControlCredit = 0x16

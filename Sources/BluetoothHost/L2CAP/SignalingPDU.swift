@@ -17,7 +17,7 @@ enum CommandRejectReason: Hashable, Sendable {
 /// Layout: code (1), identifier (1), length (2), data.
 ///
 /// Source: Core 5.4, Vol 3, Part A, 4.
-struct SignalingPDU: Hashable, Sendable {
+package struct SignalingPDU: Hashable, Sendable {
     /// What is said.
     enum Command: Hashable, Sendable {
         case reject(CommandRejectReason)
@@ -44,10 +44,10 @@ struct SignalingPDU: Hashable, Sendable {
     static let mtu = 23
 
     private static let rejectCode: UInt8 = 0x01
-    private static let disconnectionRequestCode: UInt8 = 0x06
-    private static let disconnectionResponseCode: UInt8 = 0x07
-    private static let updateRequestCode: UInt8 = 0x12
-    private static let updateResponseCode: UInt8 = 0x13
+    package static let disconnectionRequestCode: UInt8 = 0x06
+    package static let disconnectionResponseCode: UInt8 = 0x07
+    package static let updateRequestCode: UInt8 = 0x12
+    package static let updateResponseCode: UInt8 = 0x13
 
     /// Whether a code is that of a response, which must not be answered, however wrong it is.
     static func isResponse(code: UInt8) -> Bool {

@@ -4,7 +4,7 @@ import ByteCoding
 /// The first octet of a Security Manager command.
 ///
 /// Source: Core 5.4, Vol 3, Part H, 3.3.
-enum SMPCode: UInt8, Hashable, Sendable, CaseIterable {
+package enum SMPCode: UInt8, Hashable, Sendable, CaseIterable {
     case pairingRequest = 0x01
     case pairingResponse = 0x02
     case pairingConfirm = 0x03

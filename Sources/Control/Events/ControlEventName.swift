@@ -40,6 +40,8 @@ package enum ControlEventName: String, ControlEventNaming {
     case appLogged = "app-logged"
     // The watch in the hand.
     case button, sensed
+    /// What was done to the watch on purpose.
+    case fault
     /// Events that the program did not take in time.
     case lost
 
@@ -94,6 +96,7 @@ package enum ControlEventName: String, ControlEventNaming {
         case .appLogged: .init(ControlEvents.AppLogged.self, "The running app has logged a line.")
         case .button: .init(ControlEvents.Button.self, "A button was pressed.")
         case .sensed: .init(ControlSensor.self, "A sensor had something to say.")
+        case .fault: .init(ControlEvents.Fault.self, "A fault that was added on purpose has done something.")
         case .lost: .init(ControlEvents.Count.self, "Events were lost, because the program did not read them in time.")
         }
     }

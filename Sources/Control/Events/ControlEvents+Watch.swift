@@ -1,3 +1,4 @@
+import Faults
 import PebbleWatch
 
 // What events of the watch as a whole, of its controller, and of pairing have beside `event`, `sequence`, `at` and `text`.
@@ -8,6 +9,24 @@ package enum ControlEvents {
     package struct Nothing: ControlObject {
         package static var blank: Self { Self() }
         package mutating func declare<Visitor: FieldVisitor>(_ fields: inout Visitor) {}
+    }
+
+    /// `fault`
+    package struct Fault: ControlObject {
+        package var number = 0
+        package var name = ""
+        package var effect = ""
+        package var firings = 0
+        package var connection: Int?
+
+        package static var blank: Self { Self() }
+        package mutating func declare<Visitor: FieldVisitor>(_ fields: inout Visitor) throws(Visitor.Failure) {
+            try fields.required("number", &number, .count, "the number that the fault goes by")
+            try fields.required("name", &name, .text, "its name")
+            try fields.required("effect", &effect, .text, "what it did")
+            try fields.required("firings", &firings, .count, "how often it has fired, with this time")
+            try fields.optional("connection", &connection, .integer, "the handle of the link that it is about")
+        }
     }
 
     /// A phone by its address.
@@ -277,5 +296,16 @@ extension FieldVisitor {
     /// The app that an event is about.
     mutating func app(_ value: inout String) throws(Failure) {
         try required("app", &value, .uuid, "the app's UUID")
+    }
+}
+
+extension ControlEvents.Fault {
+    init(_ firing: FaultFiring) {
+        self = .blank
+        number = firing.id.rawValue
+        name = firing.name
+        effect = firing.effect
+        firings = firing.number
+        connection = firing.connection.map { Int($0.rawValue) }
     }
 }

@@ -90,6 +90,7 @@ extension WatchEvent {
         case .buttonPressed(let button, let press):
             .init(.button, ControlEvents.Button(button: button, isLong: press == .long))
         case .sensed(let reading): reading.control
+        case .fault(let firing): .init(.fault, ControlEvents.Fault(firing))
         case .diagnostic: nil
         }
     }

@@ -249,6 +249,11 @@ extension ControlAnswer {
         self.init(answer, after: history.last)
     }
 
+    /// How a phone is doing that is no process of its own.
+    package init(_ status: PhoneStatus) {
+        self.init(PhoneControlAnswers.Status { $0.status = PhoneControlStatus(status) })
+    }
+
     /// A phone's command was refused, or came to nothing.
     package init(_ error: PhoneCommandError) {
         self.init(phoneFailure: PhoneControlFailureCode(error), "\(error)")

@@ -10,7 +10,7 @@ package struct ControlAnswer: Sendable, Equatable {
     /// The number of the last event before what was carried out. Its results have higher numbers.
     package let sequence: UInt64?
     /// What the answer has beside that, which the command's `Answer` declares.
-    let values: [String: ControlValue]
+    package let values: [String: ControlValue]
 
     /// Whether it was done.
     package var ok: Bool { error == nil }

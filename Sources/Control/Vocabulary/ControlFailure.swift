@@ -82,6 +82,10 @@ package enum ControlFailureCode: String, CaseIterable, Sendable {
     case noSuchSetting = "no-such-setting"
     case noRoomForData = "no-room-for-data"
     case notSent = "not-sent"
+    // Faults.
+    case faultNotTaken = "fault-not-taken"
+    case faultsNotAllowed = "faults-not-allowed"
+    case unknownFault = "unknown-fault"
 
     init(_ error: WatchCommandError) {
         self =
@@ -110,6 +114,9 @@ package enum ControlFailureCode: String, CaseIterable, Sendable {
             case .noSuchSetting: .noSuchSetting
             case .noRoomForData: .noRoomForData
             case .appMessageNotSent: .notSent
+            case .fault(.notAllowed): .faultsNotAllowed
+            case .fault(.unknownNumber): .unknownFault
+            case .fault: .faultNotTaken
             }
     }
 }

@@ -1,3 +1,4 @@
+import Faults
 import Foundation
 import PebbleProtocol
 import PebbleWatch
@@ -35,6 +36,14 @@ package enum ControlRequest: Sendable, Equatable {
     case packets
     /// Other levels of the log, as `--log-level` has them.
     case setLogLevels(String)
+    /// A fault that is to be there.
+    case addFault(Fault)
+    /// The faults that are there.
+    case faults
+    /// The faults that can be added.
+    case faultNames
+    /// The end of a fault, or of all.
+    case clearFaults(FaultID?)
     /// Everything that happens from now on, line by line, and before that what has happened after a number.
     case events(after: UInt64? = nil)
 

@@ -186,21 +186,35 @@ public struct ControlClient: ~Copyable {
         try askForLine(command.line, within: Self.patience + patience).answer
     }
 
+    /// Sends a request, a JSON object, and returns what is said to it, a refusal as well.
+    package mutating func answer(toLine request: String) throws(ProgramError) -> ControlAnswer {
+        try askForLine(Array(request.utf8) + [UInt8(ascii: "\n")], within: Self.patience).answer
+    }
+
     private func throwRefusal(_ answer: ControlAnswer) throws(ProgramError) {
         guard let failure = answer.error else { return }
         throw ProgramError(.refused, failure.message, advice: failure.advice(from: address.listener))
     }
 
-    private mutating func askForLine(
-        _ request: [UInt8],
-        within patience: Duration
-    ) throws(ProgramError) -> (answer: ControlAnswer, line: [UInt8]) {
+    /// Sends a request, a JSON object, without waiting for its answer: `nextLine(within:)` has that.
+    package mutating func send(_ request: String) throws(ProgramError) {
+        try send(Array(request.utf8) + [UInt8(ascii: "\n")])
+    }
+
+    private mutating func send(_ request: [UInt8]) throws(ProgramError) {
         do throws(SystemError) {
             try connection.write(request)
         } catch {
             // A watch that takes no more programs says so before it hangs up.
             guard error.code == EPIPE || error.code == ECONNRESET else { throw address.explain(error) }
         }
+    }
+
+    private mutating func askForLine(
+        _ request: [UInt8],
+        within patience: Duration
+    ) throws(ProgramError) -> (answer: ControlAnswer, line: [UInt8]) {
+        try send(request)
         while true {
             switch try nextLine(within: patience) {
             case .line(let line):
@@ -308,6 +322,9 @@ extension ControlFailureCode? {
         case .badLogLevel?: "write them as in info,att=debug"
         case .appIsBuiltIn?: "cairn apps shows which apps can be removed"
         case .unknownApp?: "cairn apps lists the apps there are"
+        case .faultNotTaken?: "cairn fault names NAME says what a fault takes and needs"
+        case .faultsNotAllowed?: "start the watch with --faults-allowed, if it is yours to break"
+        case .unknownFault?: "cairn fault list has the faults that are there"
         case .badRequest?, .notPermitted?, .noPackage?, .screenshotFailed?, .noCapture?, .installsAlready?,
             .nothingIsKept?, .noBackup?, .backupFailed?, .runsAlready?,
             .nothingToStop?, .databaseIsFixed?, .badWindow?, .noSecrets?, .noPhones?, .notConnected?,

@@ -28,10 +28,13 @@ public final class ControlSocket: LoopMember {
     private var history = EventHistory()
     /// What programs get to know of this process.
     var program: ControlProgram
+    /// Where faults are added.
+    private let faults: FaultDesk
 
     /// Listens from now on, so that an error of the path shows at once.
     /// - Parameters:
     ///   - store: what a backup is a copy of; nil for a watch that keeps nothing.
+    ///   - faults: where faults are added; nil for a desk of its own, without an air.
     ///   - logLevels: what the loggers log.
     ///   - clock: the loop's.
     package init(
@@ -40,11 +43,13 @@ public final class ControlSocket: LoopMember {
         watch: HostRunner<WatchHost>,
         store: SQLiteStore?,
         program: ControlProgram,
+        faults: FaultDesk? = nil,
         loggers: Loggers,
         logLevels: LogLevels,
         clock: MonotonicClock
     ) throws(ProgramError) {
         self.program = program
+        self.faults = faults ?? FaultDesk(watch: watch, hasStore: store != nil, isAllowed: true)
         self.loggers = loggers
         self.logLevels = logLevels
         self.clock = clock
@@ -151,6 +156,7 @@ public final class ControlSocket: LoopMember {
         case .stopCapture: return changeCapture(for: client) { capture.stop() }.line
         case .packets: return beginPackets(for: client).line
         case .setLogLevels(let text): return setLogLevels(text).line
+        case .addFault, .faults, .faultNames, .clearFaults: return answer(toFaults: request, at: now).line
         case .events(let sequence): return ControlAnswer.events(after: sequence, from: history.events, at: now)
         case .perform(let command):
             let last = history.last
@@ -162,6 +168,29 @@ public final class ControlSocket: LoopMember {
             } catch {
                 return ControlAnswer(error).line
             }
+        }
+    }
+
+    // MARK: Faults
+
+    private func answer(toFaults request: ControlRequest, at now: Duration) -> ControlAnswer {
+        let last = history.last
+        do throws(WatchCommandError) {
+            switch request {
+            case .addFault(let fault):
+                let id = try faults.add(fault, at: now)
+                log.notice("fault \(id.rawValue) is there: \(fault)")
+                return ControlAnswer(ControlAnswers.FaultNumber { $0.number = id.rawValue }, after: last)
+            case .clearFaults(let id):
+                try faults.clear(id, at: now)
+                return ControlAnswer(ControlAnswers.Done.blank, after: last)
+            case .faultNames: return ControlAnswer(ControlAnswers.FaultNames.all, after: last)
+            default:
+                let running = faults.running.map { ControlFault($0, at: now) }
+                return ControlAnswer(ControlAnswers.Faults { $0.faults = running }, after: last)
+            }
+        } catch {
+            return ControlAnswer(error)
         }
     }
 

@@ -48,6 +48,10 @@ public struct PhoneDaemonConfiguration: Sendable {
     public var usesStream = false
     /// Whether it can pair.
     public var pairs = true
+    /// Whether it behaves as a companion app does.
+    public var isCompanion = false
+    /// What it does wrong.
+    package var defects: Set<PhoneDefect> = []
     /// Civil time in seconds since 1970, UTC, and the minutes that local time is ahead of it.
     public var clock: (seconds: UInt32, offsetMinutes: Int16) = (0, 0)
 
@@ -183,6 +187,8 @@ extension PhoneConfiguration {
         name = configuration.name
         self.bonds = bonds
         pairing = configuration.pairs ? .whenTold : .never
+        isCompanion = configuration.isCompanion
+        defects = configuration.defects
         switch configuration.platform {
         case .android:
             system = .android

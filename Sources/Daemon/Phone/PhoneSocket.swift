@@ -13,7 +13,7 @@ import PebbleWatch
 /// program is gone is given up.
 final class PhoneSocket: LoopMember {
     /// The largest file that is uploaded, in bytes: what the watch has room for.
-    private static let fileLimit = 2 * 1024 * 1024
+    static let fileLimit = 2 * 1024 * 1024
 
     private struct Dialogue {
         var conversation = PhoneConversation()
@@ -169,7 +169,7 @@ final class PhoneSocket: LoopMember {
 
 extension PhoneApp {
     /// An app that was read from a bundle. What it does not have is not uploaded.
-    fileprivate init(_ package: AppPackage) {
+    init(_ package: AppPackage) {
         var parts: [(kind: PutBytesObject.Kind, bytes: [UInt8])] = [(.appBinary, package.binary)]
         if let resources = package.resources { parts.append((.appResources, resources)) }
         if let worker = package.worker { parts.append((.appWorker, worker)) }

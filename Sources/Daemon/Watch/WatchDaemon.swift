@@ -4,6 +4,7 @@ import BluetoothCryptography
 import BluetoothHCI
 import BluetoothHost
 import Control
+import Faults
 import HCIRuntime
 import LinuxBluetooth
 import Logging
@@ -40,6 +41,8 @@ public struct WatchDaemonConfiguration: Sendable {
     public var board = BoardHardware()
     /// What is logged.
     public var logLevels = LogLevels()
+    /// Whether faults can be added; nil to allow them where the controller is a virtual one only.
+    public var allowsFaults: Bool?
     /// Cairn's version, for programs that ask.
     public var version = ""
     /// The watch's static random address; nil for the one that the state directory remembers, or else a new one.
@@ -101,11 +104,13 @@ public final class WatchDaemon {
         var control: ControlSocket?
         var service: ServiceReporter?
         var led: BoardLED?
+        var note: (FaultFiring, Duration) -> Void = { _, _ in }
         let watch = HostRunner(
             WatchHost(try Self.makeWatch(configuration, store, randomness), store: store),
             capture: capture,
             log: loggers[.hci]
         ) { [loggers] event, now in
+            if case .fault(let firing) = event { note(firing, now) }
             let line = event.storyLine
             loggers.log(line)
             // Programs are not told what is only for the log: its words are made if they are logged.
@@ -114,6 +119,13 @@ public final class WatchDaemon {
             led?.deliver(event)
             handleEvent(event, now)
         }
+        watch.handleFiring = { [unowned watch] firing, now in watch.tell(.fault(firing), at: now) }
+        note = { [unowned watch] firing, now in watch.note(firing, at: now) }
+        let faults = FaultDesk(
+            watch: watch,
+            hasStore: store != nil,
+            isAllowed: configuration.allowsFaults ?? (configuration.controller == .virtual)
+        )
         if let path = configuration.controlPath
             ?? configuration.stateDirectory.map({ $0 + "/" + ControlAddress.fileName })
         {
@@ -123,6 +135,7 @@ public final class WatchDaemon {
                 watch: watch,
                 store: store,
                 program: ControlProgram(configuration, controlPath: path),
+                faults: faults,
                 loggers: loggers,
                 logLevels: configuration.logLevels,
                 clock: clock
@@ -138,6 +151,13 @@ public final class WatchDaemon {
             airPort = if let port = configuration.airPort { try air.listen(on: port) } else { nil }
             if let path = configuration.airSocketPath { try air.listen(at: path) }
             loop.add(air)
+            faults.air = air
+            air.handleFiring = { [unowned watch] firing, now in watch.tell(.fault(firing), at: now) }
+            watch.handleFaultAction = { [weak air] action, _ in
+                switch action {
+                case .silence(let handle, let length): air?.silence(handle, for: length)
+                }
+            }
             self.air = air
         case .tcp, .unix, .serial, .adapter:
             loop.add(

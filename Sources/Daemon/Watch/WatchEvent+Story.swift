@@ -92,6 +92,7 @@ extension WatchEvent {
             handle
         case .pairingPrompt(let prompt): prompt.id.connection
         case .diagnostic(let diagnostic): diagnostic.connection
+        case .fault(let firing): firing.connection
         case .started, .failed, .advertising, .recovery, .pairable, .forgotten, .streamPublished, .sessionOpened,
             .sessionMoved, .sessionClosed, .message, .appLaunched, .appMessageReceived, .appMessageSent, .appLogged,
             .clockSet, .service, .restarting, .buttonPressed, .sensed:
@@ -108,7 +109,8 @@ extension WatchEvent {
         case .started, .failed, .advertising, .connected, .disconnected, .recovery, .pairable, .pairingPrompt,
             .paired, .keyReplaced, .pairingRefused, .pairingFailed, .forgotten, .securityChanged, .link,
             .phoneService, .streamPublished, .streamOpened, .streamClosed, .appLaunched, .appMessageReceived,
-            .appMessageSent, .appLogged, .clockSet, .service, .restarting, .buttonPressed, .sensed, .diagnostic:
+            .appMessageSent, .appLogged, .clockSet, .service, .restarting, .buttonPressed, .sensed, .fault,
+            .diagnostic:
             nil
         }
     }
@@ -210,6 +212,8 @@ extension WatchEvent {
             return StoryLine(.watch, .info, "\(button.rawValue) pressed\(press == .long ? " long" : "")")
         case .sensed(let reading):
             return StoryLine(.watch, .debug, "sensed \(reading)")
+        case .fault(let firing):
+            return StoryLine(.watch, .notice, "fault \(firing.id.rawValue), \(firing.name): \(firing.effect)")
         case .diagnostic(let diagnostic):
             return StoryLine(diagnostic)
         }

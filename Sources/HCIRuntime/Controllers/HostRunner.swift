@@ -1,6 +1,7 @@
 import BluetoothHCI
 import BluetoothHost
 import ByteCoding
+import Faults
 import LinuxBluetooth
 import Logging
 
@@ -66,6 +67,12 @@ public final class HostRunner<Host: LoopHost>: HostRunning {
     private let log: Logger
     private var transcript = PacketTranscript()
     private let handleEvent: (Host.Event, Duration) -> Void
+    /// What stands between the controller and the host on purpose; nil while nothing does.
+    private var faultLine: HCIFaultLine?
+    /// Is told what the faults there have done.
+    package var handleFiring: (FaultFiring, Duration) -> Void = { _, _ in }
+    /// Does what those faults want of others.
+    package var handleFaultAction: (HCIFaultLine.Action, Duration) -> Void = { _, _ in }
 
     /// - Parameters:
     ///   - host: a host that has not been started.
@@ -87,11 +94,13 @@ public final class HostRunner<Host: LoopHost>: HostRunning {
     public func start(at now: Duration) {
         // What was meant for a controller that is gone means nothing to the next one.
         while host.nextPacket(into: &unsent) {}
+        faultLine?.controllerLost()
         host.start(at: now)
         handOnEvents(at: now)
     }
 
     public func controllerLost(at now: Duration) {
+        faultLine?.controllerLost()
         host.controllerLost(at: now)
         handOnEvents(at: now)
     }
@@ -114,11 +123,12 @@ public final class HostRunner<Host: LoopHost>: HostRunning {
         // A packet that brings the process down is the one that is looked for in the capture.
         capture?.flush()
         laterCapture?.flush()
-        host.receive(packet, at: now)
+        if faultLine == nil { host.receive(packet, at: now) } else { receiveThroughFaults(packet, at: now) }
         handOnEvents(at: now)
     }
 
     public func advance(to now: Duration) {
+        if faultLine != nil { advanceFaults(to: now) }
         host.advance(to: now)
         handOnEvents(at: now)
     }
@@ -135,10 +145,16 @@ public final class HostRunner<Host: LoopHost>: HostRunning {
         return try change(&host)
     }
 
-    public var nextDeadline: Duration? { look { $0.nextDeadline } }
+    public var nextDeadline: Duration? {
+        let deadline = look { $0.nextDeadline }
+        guard let faults = faultLine?.nextDeadline else { return deadline }
+        return min(deadline ?? faults, faults)
+    }
 
     public func nextPacket(into buffer: inout [UInt8], at now: Duration) -> Bool {
-        guard host.nextPacket(into: &buffer) else { return false }
+        guard faultLine == nil ? host.nextPacket(into: &buffer) : nextPacketThroughFaults(into: &buffer, at: now) else {
+            return false
+        }
         note(buffer[...], .sent, at: now)
         return true
     }
@@ -156,6 +172,70 @@ public final class HostRunner<Host: LoopHost>: HostRunning {
 
     /// Looks at the host where it stands: as a property that is read, all of it would be copied first, each turn of the loop.
     package func look<Result>(_ body: (inout Host) -> Result) -> Result { body(&host) }
+
+    // MARK: Faults
+
+    /// The faults between the controller and the host.
+    package var runningFaults: [RunningFault] { faultLine?.running ?? [] }
+
+    /// Adds a fault between the controller and the host.
+    /// - Parameter basis: what the line has to know of the host, if it is not there yet.
+    package func add(
+        _ fault: Fault,
+        as id: FaultID,
+        basis: (inout Host) -> HCIFaultLine.Basis,
+        at now: Duration
+    ) throws(FaultError) {
+        var line = faultLine ?? HCIFaultLine(look(basis))
+        try line.add(fault, as: id, at: now)
+        faultLine = line
+        drainFaults(at: now)
+    }
+
+    /// Takes a fault between the controller and the host away, or all of them.
+    /// - Returns: whether it was there.
+    package func clearFault(_ id: FaultID?, at now: Duration) -> Bool {
+        let wasThere = faultLine?.clear(id, at: now) ?? false
+        drainFaults(at: now)
+        return wasThere
+    }
+
+    /// Hands on an event that is none of the host's, as if it were.
+    package func tell(_ event: Host.Event, at now: Duration) { handleEvent(event, now) }
+
+    /// Notes in the captures what a fault has done, as a packet that no controller has sent.
+    package func note(_ firing: FaultFiring, at now: Duration) { note(firing.packet[...], .received, at: now) }
+
+    private func receiveThroughFaults(_ packet: ArraySlice<UInt8>, at now: Duration) {
+        faultLine?.fromController(packet, at: now)
+        drainFaults(at: now)
+    }
+
+    private func advanceFaults(to now: Duration) {
+        faultLine?.advance(to: now)
+        drainFaults(at: now)
+    }
+
+    /// The host says all that it has to say; what the faults leave of it goes to the controller.
+    private func nextPacketThroughFaults(into buffer: inout [UInt8], at now: Duration) -> Bool {
+        while faultLine?.nextForController(into: &buffer) == false {
+            guard host.nextPacket(into: &unsent) else { return false }
+            faultLine?.fromHost(unsent[...], at: now)
+            drainFaults(at: now)
+            // The line has gone, with the packet that it was asked for.
+            if faultLine == nil { return host.nextPacket(into: &buffer) }
+        }
+        drainFaults(at: now)
+        return true
+    }
+
+    private func drainFaults(at now: Duration) {
+        while faultLine?.nextForHost(into: &unsent) == true { host.receive(unsent[...], at: now) }
+        while let firing = faultLine?.nextFiring() { handleFiring(firing, now) }
+        while let action = faultLine?.nextAction() { handleFaultAction(action, now) }
+        if faultLine?.isIdle == true { faultLine = nil }
+        handOnEvents(at: now)
+    }
 
     private func handOnEvents(at now: Duration) {
         while let event = host.nextEvent() { handleEvent(event, now) }

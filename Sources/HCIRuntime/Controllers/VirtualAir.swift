@@ -1,5 +1,6 @@
 import AirSimulator
 import BluetoothHCI
+import Faults
 import LinuxBluetooth
 import Logging
 
@@ -47,6 +48,10 @@ public final class VirtualAir: LoopMember {
     private var acceptPauseEnds: Duration?
     private var buffer: [UInt8] = []
     private let log: Logger
+    /// What is done to the air around the first host of this process on purpose; nil while nothing is.
+    private var faults: RadioFaults?
+    /// Is told what faults of the radio have done.
+    package var handleFiring: (FaultFiring, Duration) -> Void = { _, _ in }
     /// Is told which adapters this air has become.
     public var adapterIsReady: (_ name: String, DeviceAddress) -> Void = { _, _ in }
 
@@ -163,6 +168,7 @@ public final class VirtualAir: LoopMember {
 
     private var nextRadioDeadline: Duration? {
         var earliest = air.nextDeadline
+        if let deadline = faults?.nextDeadline { earliest = min(earliest ?? deadline, deadline) }
         for station in stations {
             if let deadline = station.runner.nextDeadline { earliest = min(earliest ?? deadline, deadline) }
         }
@@ -191,6 +197,7 @@ public final class VirtualAir: LoopMember {
             previous = due
             time = max(time, due)
             air.advance(to: time)
+            if faults != nil { applyFaults() }
             for station in stations { station.runner.advance(to: time) }
             if exchangePackets() { previous = nil }
         }
@@ -220,6 +227,45 @@ public final class VirtualAir: LoopMember {
         return share == 0
     }
 
+    // MARK: Faults
+
+    /// The faults of the radio that are there.
+    package var runningFaults: [RunningFault] { faults?.faults.running ?? [] }
+
+    /// Adds a fault of the radio: to the air around the first host of this process.
+    package func add(_ fault: Fault, as id: FaultID) throws(FaultError) {
+        guard let station = stations.first else { return }
+        var list = faults ?? RadioFaults(around: station.controller)
+        try list.faults.add(fault, as: id, at: time)
+        faults = list
+        applyFaults()
+    }
+
+    /// Takes a fault of the radio away, or all of them.
+    /// - Returns: whether it was there.
+    package func clearFault(_ id: FaultID?) -> Bool {
+        let wasThere = faults?.faults.clear(id) ?? false
+        applyFaults()
+        return wasThere
+    }
+
+    /// The two ends of a link of the first host of this process hear nothing of each other for a while.
+    package func silence(_ handle: ConnectionHandle, for length: Duration) {
+        guard let station = stations.first, let other = air.peer(of: station.controller, on: handle) else { return }
+        var list = faults ?? RadioFaults(around: station.controller)
+        list.silence(other, for: length, at: time)
+        faults = list
+        applyFaults()
+    }
+
+    private func applyFaults() {
+        guard faults != nil else { return }
+        let others = stations.map(\.controller) + guests.map(\.controller)
+        faults?.apply(to: &air, others: others, at: time)
+        while let firing = faults?.faults.nextFiring() { handleFiring(firing, time) }
+        if faults?.isIdle == true { faults = nil }
+    }
+
     private func acceptGuests() {
         do {
             while let stream = try socket?.accept() { welcome(stream, as: .unixSocket) }
@@ -237,6 +283,7 @@ public final class VirtualAir: LoopMember {
         let stream = H4Stream(guest: socket, kind: kind)
         let guest = Guest(name: "guest \(guestCount)", controller: air.addController(.modern), stream: stream)
         guests.append(guest)
+        applyFaults()
         log.info("\(guest.name) attached to \(guest.controller)")
     }
 

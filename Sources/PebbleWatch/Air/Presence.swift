@@ -83,6 +83,12 @@ struct Presence: Sendable {
 
     // MARK: The address
 
+    /// Takes another private address before its time, and advertises with it.
+    mutating func changeAddressNow(_ core: inout WatchCore, at now: Duration) {
+        changePrivateAddress(&core)
+        advertiser.receive(.addressChanges(isSilent: false), at: now)
+    }
+
     /// Takes another private address, if the watch uses any; what goes on the air from now on does so with it.
     mutating func changePrivateAddress(_ core: inout WatchCore) {
         guard case .resolvablePrivateAddress = core.configuration.privacy else { return }

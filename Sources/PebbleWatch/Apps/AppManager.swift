@@ -194,6 +194,9 @@ extension AppManager {
     /// What has become so far of the dictionary that the running app was last told to send.
     var delivery: AppMessageDelivery { get throws(WatchCommandError) { try process.delivery } }
 
+    /// Whether the running app has sent a dictionary that is not answered.
+    var isAwaitingAnswer: Bool { process.state.outbox.nextDeadline != nil }
+
     /// The Pebble app's session came or went.
     mutating func connectionChanged(isConnected: Bool) {
         guard isConnected != self.isConnected else { return }

@@ -19,11 +19,11 @@ extension PhoneConnection {
     }
 
     /// The phone notified or indicated a value.
-    mutating func received(_ value: ReceivedValue, at now: Duration) {
+    mutating func received(_ value: ReceivedValue, _ core: inout WatchCore, at now: Duration) {
         if finder.isServiceChanged(value) {
             if let range = finder.databaseChanged(value.value) { transports.databaseChanged(in: range) }
         } else if !clients.receive(value.value, of: value.handle, at: now) {
-            transports.receive(value.value, over: .forward(value.handle), at: now)
+            receiveTransportPacket(value.value, over: .forward(value.handle), &core, at: now)
         }
     }
 

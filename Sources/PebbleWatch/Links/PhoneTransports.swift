@@ -139,7 +139,11 @@ extension PhoneTransports {
         guard carrier != .reversed || pause == nil else { return }
         while true {
             var packet: [UInt8] = []
-            guard table[carrier]?.nextPacket(into: &packet, at: now) == true else { return }
+            let hasNext =
+                core.transportFaults == nil
+                ? table[carrier]?.nextPacket(into: &packet, at: now) == true
+                : nextFaultyPacket(of: carrier, on: handle, &core, into: &packet, at: now)
+            guard hasNext else { return }
             do {
                 switch carrier {
                 case .forward(let value):

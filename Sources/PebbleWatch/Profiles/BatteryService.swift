@@ -10,9 +10,12 @@ struct BatteryService: GATTService {
     private var isTold = true
     /// Whether phones are to see the service, if that is to change.
     private var wantsShown: Bool?
+    /// Whether phones see the service, or are about to.
+    private(set) var isShown: Bool
 
     init(_ configuration: WatchConfiguration) {
         percent = configuration.batteryLevel
+        isShown = configuration.offersBattery
         // A charge that goes down slowly is the same before and after an address changes.
         let permissions: AttributePermissions = configuration.hidesIdentity ? .encrypted : .open
         declaration = Service(.uuid16(0x180F), isPublished: configuration.offersBattery) {
@@ -33,7 +36,10 @@ struct BatteryService: GATTService {
     }
 
     /// Shows the service to phones, or hides it.
-    mutating func show(_ isShown: Bool) { wantsShown = isShown }
+    mutating func show(_ isShown: Bool) {
+        self.isShown = isShown
+        wantsShown = isShown
+    }
 
     func read(_ value: Value, by peer: Peer, _ output: inout Output) -> ReadReply {
         switch value {

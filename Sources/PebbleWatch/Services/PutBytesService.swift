@@ -60,6 +60,9 @@ struct PutBytesService: EndpointService {
     /// Whether an upload is under way: ``ServiceStore/isUploading`` is told at the end of every call that may change it.
     private var isBusy: Bool { upload != nil || commit != nil }
 
+    /// How many bytes of the upload have come; nil if none is under way.
+    var uploadedByteCount: Int? { upload?.bytes.count }
+
     /// When the upload is given up.
     var nextDeadline: Duration? { upload?.deadline }
 

@@ -54,7 +54,8 @@ extension LogLine {
         case .started, .failed, .advertising, .connected, .disconnected, .recovery, .pairable, .pairingPrompt, .paired,
             .keyReplaced, .pairingRefused, .pairingFailed, .forgotten, .securityChanged, .link, .phoneService,
             .streamPublished, .streamOpened, .streamClosed, .sessionMoved, .sessionClosed, .message,
-            .appMessageReceived, .appMessageSent, .appLogged, .service, .restarting, .buttonPressed, .sensed:
+            .appMessageReceived, .appMessageSent, .appLogged, .service, .restarting, .buttonPressed, .sensed,
+            .fault:
             return nil
         }
     }

@@ -23,6 +23,12 @@ extension WatchSystem {
             dictionary: item.message
         )
         let message = PebbleMessage(AppMessage.push(content))
+        if faults != nil, !passes(message, on: session) {
+            // Its sender has done its part, and waits for the answer.
+            push.sent(item, on: session)
+            apps.consumed(item.ticket)
+            return true
+        }
         guard sessions.open[session]?.send(message, marking: item.ticket) == true else {
             apps.notConnected(item.ticket)
             return false

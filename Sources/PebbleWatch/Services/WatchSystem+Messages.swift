@@ -71,6 +71,11 @@ extension WatchSystem {
 
     /// Gives a message to its session.
     mutating func send(_ reply: ServiceContext.Reply) {
+        if faults == nil { deliver(reply) } else { bend(reply) }
+    }
+
+    /// Gives a message to its session as it is.
+    mutating func deliver(_ reply: ServiceContext.Reply) {
         guard sessions.open[reply.session]?.send(reply.message) == true else {
             outbox.emit(
                 .diagnostic(

@@ -57,6 +57,7 @@ extension WatchSystem {
     ) {
         guard let session = sessions.open.removeValue(forKey: id) else { return }
         outbox.emit(.sessionClosed(id, reason: reason))
+        faults?.remove(id)
         handle(at: now) { system, context in
             // What a phone said of its music and its calls is true still when a tool leaves.
             let wasLast = session.kind != .app && (!session.isTool || !system.hasSystemSession)
@@ -87,7 +88,8 @@ extension WatchSystem {
         let isRecovery = isRecovery
         while let item = sessions.open[id]?.nextMessage(from: &rest, over: transport, inRecoveryFirmware: isRecovery) {
             switch item {
-            case .message(let message): handle(message, on: id, at: now)
+            case .message(let message):
+                if faults == nil { handle(message, on: id, at: now) } else { bend(message, on: id, at: now) }
             case .skipped(let header): refuse(header, on: id, at: now)
             }
         }

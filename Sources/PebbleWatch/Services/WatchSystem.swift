@@ -20,6 +20,8 @@ struct WatchSystem: Sendable {
     private(set) var randomness: RandomSource
     /// What the system has for the owner, the store and phones.
     var outbox = SystemOutbox()
+    /// What is done to messages on purpose; nil while nothing is.
+    var faults: MessageFaultLine?
 
     /// - Parameter randomness: where names of uploads come from; nothing secret does.
     init(
@@ -72,10 +74,13 @@ struct WatchSystem: Sendable {
 
 extension WatchSystem {
     /// When `advance(to:)` has something to do.
-    var nextDeadline: Duration? { services.nextDeadline }
+    var nextDeadline: Duration? {
+        faults == nil ? services.nextDeadline : services.nextDeadline.earlier(faults?.nextDeadline)
+    }
 
     /// Lets time pass.
     mutating func advance(to now: Duration) {
+        if faults != nil { advanceFaults(to: now) }
         guard let deadline = nextDeadline, deadline <= now else { return }
         handle(at: now) { system, context in system.services.advance(in: &context) }
     }
@@ -125,6 +130,7 @@ extension WatchSystem {
         runningApp: Bool = true,
         _ step: (inout WatchSystem, inout ServiceContext) -> Void
     ) {
+        if faults != nil { faults?.note(now) }
         let systemSession = sessions.newestOfSystem
         var context = ServiceContext(
             now: now,

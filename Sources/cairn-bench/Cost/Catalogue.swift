@@ -120,12 +120,20 @@ enum Catalogue {
     static var comparisons: [Comparison] {
         [
             Comparison(
+                name: "faults-cleared",
+                description:
+                    "echo-watch at a watch that has had faults and has none, compared with one that never had any",
+                baseline: { try EchoWorkload() },
+                compared: { try EchoWorkload(hadFaults: true) },
+                targetRatio: 1.1
+            ),
+            Comparison(
                 name: "att-read-scaling",
                 description: "reading the last of 2000 attributes, compared with the last of 8",
                 baseline: { try ReadWorkload(attributeCount: 8) },
                 compared: { try ReadWorkload(attributeCount: 2000) },
                 targetRatio: 1.25
-            )
+            ),
         ]
     }
 }

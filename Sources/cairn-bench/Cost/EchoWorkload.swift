@@ -1,6 +1,7 @@
 import BluetoothHCI
 import BluetoothHost
 import ByteCoding
+import Faults
 import PebblePhone
 import PebbleProtocol
 import PebbleWatch
@@ -11,13 +12,21 @@ struct EchoWorkload: Workload {
     private var driver: HCIDriver<Watch>
     private var phone: HandmadePhone
 
-    init() throws {
+    /// - Parameter hadFaults: whether the watch has had a fault of each of its seams, which are cleared: nothing of them is left.
+    init(hadFaults: Bool = false) throws {
         var pair = try WatchAndPhone(.reversed)
         guard
             let write = pair.discovered.characteristic(.uuid128(PebbleAttribute.reversedDataWrite)),
             let connection = ConnectionHandle(rawValue: Self.firstConnection)
         else { throw WorkloadFailure("the watch hosts no transport") }
-        let taken = try pair.takeWatch()
+        var taken = try pair.takeWatch()
+        if hadFaults {
+            for (number, name) in ["ppogatt.data-lost", "message.lost", "storage.full"].enumerated() {
+                let fault = try Fault(parsing: name + " after=60min")
+                try taken.watch.perform(.addFault(fault, FaultID(rawValue: number + 1)), at: taken.now)
+            }
+            try taken.watch.perform(.clearFaults(), at: taken.now)
+        }
         driver = HCIDriver(taken.watch, connection: connection, at: taken.now)
         phone = HandmadePhone(
             writeHandle: write.value,

@@ -3,6 +3,7 @@ import BluetoothHCI
 import Daemon
 import HCIRuntime
 import LinuxBluetooth
+import PebblePhone
 
 /// `cairn phone run`
 struct PhoneRunCommand: ParsableCommand {
@@ -70,6 +71,25 @@ struct PhoneRunCommand: ParsableCommand {
     @Flag(help: "Be a phone that can neither pair nor encrypt, for watches that run with --insecure-test-link.")
     var noPairing = false
 
+    @Flag(
+        help: """
+            Behave as a companion app does: come back to the watch, pair again with one that has forgotten this phone, and bring the \
+            watch again what it has not taken.
+            """
+    )
+    var companion = false
+
+    @Option(
+        name: .customLong("defect"),
+        help: ArgumentHelp(
+            "With --companion: what it does wrong, to see what becomes of it; may be given more than once. cairn scenario list "
+                + "--defects lists them.",
+            valueName: "name"
+        ),
+        transform: PhoneDefect.argument
+    )
+    var defects: [PhoneDefect] = []
+
     @Option(help: ArgumentHelp("The name that the watch shows when it pairs.", valueName: "name"))
     var name = "Cairn Phone"
 
@@ -112,6 +132,7 @@ struct PhoneRunCommand: ParsableCommand {
             throw ValidationError("nothing could tell this phone what to do: add --state DIRECTORY or --control PATH")
         }
         guard !(server && stream) else { throw ValidationError("--server and --stream exclude each other") }
+        guard defects.isEmpty || companion else { throw ValidationError("--defect goes with --companion") }
         guard airPort == nil || controller == .virtual else {
             throw ValidationError("--air-port goes with --controller virtual")
         }
@@ -136,6 +157,8 @@ struct PhoneRunCommand: ParsableCommand {
             configuration.isServer = server
             configuration.usesStream = stream
             configuration.pairs = !noPairing
+            configuration.isCompanion = companion
+            configuration.defects = Set(defects)
             configuration.clock = LocalTime.utc
             return try PhoneDaemon(configuration).run().exitStatus
         }

@@ -39,6 +39,15 @@ enum ProcessSettings: SettingGroup {
                 """
         ),
         Setting(
+            "faults.allowed",
+            option: "faults-allowed",
+            .flag,
+            ifGiven: \.process.allowsFaults,
+            otherwise: "with a virtual controller only",
+            help: "Let faults be added on purpose while the watch runs.",
+            page: "faults.md"
+        ),
+        Setting(
             "log-level",
             option: "log-level",
             .word("LEVEL or LAYER=LEVEL, separated by commas", placeholder: "levels", print: { "\($0.standard)" }) {

@@ -3,6 +3,7 @@
 import { airPanel } from "./air.js";
 import { appsPanel } from "./apps.js";
 import { h, set, shown, text } from "./dom.js";
+import { faultsPanel } from "./faults.js";
 import { clock, duration } from "./format.js";
 import { linksPanel } from "./links.js";
 import { messagesPanel } from "./messages.js";
@@ -26,9 +27,10 @@ export function watchView(page, name) {
   const apps = appsPanel(model);
   const messages = messagesPanel(model);
   const notifications = notificationsPanel(model);
+  const faults = faultsPanel(model);
   const timeline = timelinePanel(model);
   const pairing = pairingDialog(model);
-  const panels = [screen, air, links, phones, apps, messages, notifications, timeline, pairing];
+  const panels = [screen, air, links, phones, apps, messages, notifications, faults, timeline, pairing];
 
   const state = h("span", { class: "state off" }, "connecting");
   const facts = h("p", { class: "idents" });
@@ -46,7 +48,7 @@ export function watchView(page, name) {
     { class: "grid" },
     h("div", { class: "column first" }, screen.element, air.element),
     h("div", { class: "column" }, links.element, phones.element, apps.element),
-    h("div", { class: "column" }, messages.element, notifications.element),
+    h("div", { class: "column" }, messages.element, notifications.element, faults.element),
     timeline.element,
   );
 

@@ -333,6 +333,16 @@ class AsyncWatch(AsyncCommands):
         """
         return cast(SendAnswer, await self.ask("send", entries=to_control(entries)))
 
+    async def fault(self, name: str, **arguments: object) -> int:
+        """Makes the watch fail on purpose, and returns the number that `fault_clear` takes.
+
+        `name`: such as `att.never`. `arguments`: what the fault takes, and what every fault takes; `for_` stands for `for`, and
+        `_` for `-`. Numbers of seconds are times. Raises Refused (`bad-request`, `fault-not-taken`, `faults-not-allowed`).
+        """
+        words = {key.rstrip("_").replace("_", "-"): str(value) for key, value in arguments.items() if value is not None}
+        answer = await self.ask("fault-add", name=name, arguments=words)
+        return cast(int, answer["number"])
+
     async def launch(self, app: str) -> LaunchAnswer:
         """Starts an installed watchapp. `app`: its UUID. Raises Refused (`unknown-app`, `runs-already`)."""
         return cast(LaunchAnswer, await self.ask("launch", app=str(app)))
