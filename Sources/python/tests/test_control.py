@@ -74,6 +74,13 @@ def test_the_vocabulary_has_methods(watch: Watch, fake: FakeWatch) -> None:
     ]
 
 
+def test_a_fault_has_its_arguments_as_they_are_typed(watch: Watch, fake: FakeWatch) -> None:
+    fake.answers["fault-add"] = lambda _: {"number": 4}
+    assert watch.fault("att.late", delay=2.5, for_="1.5min", count=3, phone=None) == 4
+    request = fake.requests[-1]
+    assert request["name"] == "att.late" and request["arguments"] == {"delay": "2.5", "for": "1.5min", "count": "3"}
+
+
 def test_a_message_is_sent(watch: Watch, fake: FakeWatch) -> None:
     fake.answers["send"] = lambda request: {"app": ECHO, "delivery": "sent"}
     assert watch.send({0: uint8(1), 1: "hello", 2: b"\0\xff", 3: -7, 4: True})["delivery"] == "sent"

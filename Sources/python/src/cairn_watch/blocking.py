@@ -210,6 +210,14 @@ class Watch(Commands):
         """
         return run(self.asynchronous.send(entries))
 
+    def fault(self, name: str, **arguments: object) -> int:
+        """Makes the watch fail on purpose, and returns the number that `fault_clear` takes.
+
+        `name`: such as `att.never`. `arguments`: what the fault takes, and what every fault takes; `for_` stands for `for`, and
+        `_` for `-`. Numbers of seconds are times. Raises Refused (`bad-request`, `fault-not-taken`, `faults-not-allowed`).
+        """
+        return run(self.asynchronous.fault(name, **arguments))
+
     def launch(self, app: str) -> LaunchAnswer:
         """Starts an installed watchapp. `app`: its UUID. Raises Refused (`unknown-app`, `runs-already`)."""
         return run(self.asynchronous.launch(app))
