@@ -133,6 +133,14 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
+            name: "FlightRecorder",
+            dependencies: [
+                "ByteCoding", "SeededRandomness", "BluetoothHCI", "BluetoothHost", "PebbleProtocol", "PebbleWatch",
+                collections,
+            ],
+            swiftSettings: strict
+        ),
+        .target(
             name: "HCIRuntime",
             dependencies: [
                 "ByteCoding", "BluetoothHCI", "BluetoothHost", "BluetoothCryptography", "BluetoothCentral",
@@ -170,7 +178,7 @@ let package = Package(
                 "HCIRuntime",
                 "BluetoothHCI", "BluetoothHost", "BluetoothCryptography", "PebbleProtocol", "PebbleWatch",
                 "WatchStorage", "LinuxBluetooth", "AirSimulator", "Board", "Bundles", "Control", "PrivateFiles",
-                "CLinux", "PebblePhone", "ByteCoding",
+                "CLinux", "PebblePhone", "ByteCoding", "FlightRecorder",
                 logging,
             ],
             swiftSettings: strict
@@ -191,7 +199,8 @@ let package = Package(
                 "Settings", "Board", "Daemon", "HCIRuntime", "Control", "AirSimulator", "BluetoothHCI",
                 "BluetoothHost",
                 "BluetoothCryptography", "Bundles", "LinuxBluetooth", "PrivateFiles",
-                "PebblePhone", "PebbleProtocol", "PebbleWatch", "Progress", "Timeline", logging,
+                "PebblePhone", "PebbleProtocol", "PebbleWatch", "Progress", "Timeline", "FlightRecorder", "ByteCoding",
+                logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             exclude: ["Settings/generate"],
@@ -295,6 +304,14 @@ let package = Package(
                 "AirSimulator", "SeededRandomness",
             ],
             resources: [.copy("Vectors")],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "FlightRecorderTests",
+            dependencies: [
+                "FlightRecorder", "PebbleWatch", "PebblePhone", "PebbleProtocol", "BluetoothHost", "BluetoothHCI",
+                "BluetoothCryptography", "AirSimulator", "SeededRandomness",
+            ],
             swiftSettings: strict
         ),
         .testTarget(
