@@ -161,6 +161,14 @@ public final class FlightRecorder {
         return pieces.reduce(into: Recording.beginning(header)) { $0 += $1.bytes }
     }
 
+    /// What a part of the recording begins with, in front of its frames.
+    /// - Parameters:
+    ///   - part: the part's number, from 0 on.
+    ///   - origin: when the last input of the part before was.
+    public func beginning(ofPart part: Int, at origin: Duration) -> [UInt8] {
+        Recording.beginning(header.beginning(part: part, at: origin))
+    }
+
     /// Whether the first input is not in memory any more.
     public var hasLostBeginning: Bool { droppedCount > 0 }
 

@@ -41,7 +41,7 @@ struct CairnCommand: ParsableCommand {
         version: cairnVersion,
         subcommands: [
             RunCommand.self, DemoCommand.self, PersonalitiesCommand.self, ConfigCommand.self, AdaptersCommand.self,
-            AirCommand.self, PhoneTool.self, TimelineCommand.self, VocabularyCommand.self,
+            AirCommand.self, PhoneTool.self, TimelineCommand.self, ReplayCommand.self, VocabularyCommand.self,
         ],
         groupedSubcommands: [
             CommandGroup(
@@ -53,7 +53,7 @@ struct CairnCommand: ParsableCommand {
                     LaunchCommand.self, SendCommand.self, InboxCommand.self, OutboxCommand.self,
                     NotificationsCommand.self, SettingsCommand.self, TimeCommand.self, LinksCommand.self,
                 ] + ControlCommands.subcommands(in: .watch) + [
-                    CaptureCommand.self, BackupCommand.self, AskCommand.self,
+                    CaptureCommand.self, RecorderCommand.self, BackupCommand.self, AskCommand.self,
                 ]
             ),
             CommandGroup(

@@ -62,7 +62,7 @@ import Testing
                 } catch {
                     return [ControlAnswer(error)]
                 }
-            case .wait, .installPart, .install, .startCapture, .stopCapture, .setLogLevels:
+            case .wait, .installPart, .install, .startCapture, .stopCapture, .saveRecording, .setLogLevels:
                 return [ControlAnswer(failure: .notPermitted, "the process that runs the watch does that")]
             }
         }
