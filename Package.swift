@@ -374,7 +374,7 @@ let package = Package(
                 "Daemon", "HCIRuntime", "AirSimulator", "LinuxBluetooth", "BluetoothHCI", "BluetoothHost",
                 "PebbleProtocol",
                 "PebbleWatch",
-                "Control", "SystemTestSupport", "cairn", logging,
+                "Control", "SystemTestSupport", "FlightRecorder", "BluetoothCryptography", "cairn", logging,
             ],
             swiftSettings: strict
         ),
