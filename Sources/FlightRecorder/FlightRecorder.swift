@@ -46,6 +46,8 @@ public final class FlightRecorder {
     /// When the last input was that is in `pieces`, and the last at all.
     private var closedTime: Duration = .zero
     private var time: Duration = .zero
+    /// When the watch was last told the time in vain, unless that has been written down.
+    private var idleTime: Duration?
     /// Whether the watch has said, since the last input, that it has no more packets.
     private var isDrained = false
     private var changes: [MemoryChangeID: Int] = [:]
@@ -87,11 +89,16 @@ public final class FlightRecorder {
         at now: Duration
     ) throws(WatchCommandError) -> WatchInputResult {
         if case .toolHasRoom(let tool) = input { return .toolBytes(nextBytes(for: tool, of: &watch, at: now)) }
+        if case .time = input, watch.nextDeadline.map({ now < $0 }) ?? true {
+            // Nothing is due, so nothing happens but that the watch knows the time: of several such inputs the last says it
+            // all, and only if something comes out of the watch before the next other input. On the virtual air there are many.
+            idleTime = now
+            let result = try watch.take(input, at: now)
+            writeDrawn()
+            return result
+        }
         write(input, at: now)
-        // Time in which nothing is due changes nothing but the clock, and need not reach the disk at once.
-        var isIdle = false
-        if case .time = input { isIdle = watch.nextDeadline.map { now < $0 } ?? true }
-        if !isIdle { closeFrame() }
+        closeFrame()
         do throws(WatchCommandError) {
             let result = try watch.take(input, at: now)
             switch result {
@@ -115,12 +122,14 @@ public final class FlightRecorder {
         guard watch.nextPacket(into: &buffer) else {
             if !isDrained {
                 isDrained = true
+                writeIdleTime()
                 entries.append(RecordingKind.noPacket, EmptyCollection())
                 writeDrawn()
             }
             return false
         }
         isDrained = false
+        writeIdleTime()
         if header.isWithoutSecrets {
             entries.append(RecordingKind.packet, SecretMask.mask(buffer[...]))
         } else {
@@ -138,6 +147,7 @@ public final class FlightRecorder {
         changeCount += 1
         var change = RecordedChange(next.change)
         if header.isWithoutSecrets { change.leaveOutContent() }
+        writeIdleTime()
         entries.append(change)
         writeDrawn()
         return next
@@ -188,6 +198,7 @@ public final class FlightRecorder {
     }
 
     private func write(_ input: WatchInput, at now: Duration) {
+        writeIdleTime()
         time = max(now, time)
         isDrained = false
         let recorded: RecordedInput =
@@ -210,11 +221,23 @@ public final class FlightRecorder {
         if entries.bytes.count >= Self.pieceSize / 2 { closeFrame() }
     }
 
-    private func write(_ kind: UInt8, _ text: String) { entries.append(kind, text.utf8) }
+    private func write(_ kind: UInt8, _ text: String) {
+        writeIdleTime()
+        entries.append(kind, text.utf8)
+    }
+
+    private func writeIdleTime() {
+        guard let idle = idleTime else { return }
+        idleTime = nil
+        time = max(idle, time)
+        entries.append(.time, at: time)
+    }
 
     private func writeDrawn() {
         let drawn = numbers.take()
-        if !drawn.isEmpty { entries.append(drawn: drawn, isSecret: header.isWithoutSecrets) }
+        guard !drawn.isEmpty else { return }
+        writeIdleTime()
+        entries.append(drawn: drawn, isSecret: header.isWithoutSecrets)
     }
 
     private func closeFrame() {

@@ -155,6 +155,23 @@ import Testing
         #expect(try #require(recorded).bytes == beginning + sink.bytes)
     }
 
+    @Test func timeThatPassesInVainCostsNothing() throws {
+        var host = try RecordedHost(seed: 2)
+        host.start(at: .zero)
+        var buffer: [UInt8] = []
+        while host.nextPacket(into: &buffer) {}
+        let size = host.recorder.recording().count
+        let due = try #require(host.nextDeadline)
+        for number in 1...1000 {
+            host.advance(to: due * number / 1001)
+            let hasMore = host.nextPacket(into: &buffer)
+            #expect(!hasMore)
+        }
+        #expect(host.recorder.recording().count == size)
+        host.advance(to: due)
+        #expect(host.recorder.recording().count > size)
+    }
+
     // MARK: Bad input
 
     @Test func aTornEndIsCut() throws {
