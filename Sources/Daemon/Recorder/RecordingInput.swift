@@ -38,9 +38,15 @@ public enum RecordingInput {
     ///   - limit: the most bytes that it may have.
     ///   - what: what it is, such as `recording`.
     public static func bytes(of path: String, limit: Int, what: String) throws(ProgramError) -> [UInt8] {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        // A named pipe would wait for its writer.
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw unreadable(path, what, "\(SystemError.last)") }
         let file = FileDescriptor(owning: descriptor)
+        var status = stat()
+        guard fstat(file.number, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            let isDirectory = status.st_mode & S_IFMT == S_IFDIR
+            throw unreadable(path, what, isDirectory ? "it is a directory" : "it is not a file")
+        }
         var bytes: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: 1 << 20)
         while true {
