@@ -60,9 +60,8 @@ public final class FlightRecorder {
     ///   - header: what the watch was made of. What it has drawn is added.
     ///   - numbers: what the watch draws its randomness from.
     ///   - limit: how many bytes are kept in memory.
-    /// - leavesOutSecrets: whether bonds, keys and random numbers are left out: such a recording replays up to the first
-    ///   moment at
-    ///     which one of them matters, which is the pairing at the latest.
+    ///   - leavesOutSecrets: whether bonds, keys and random numbers are left out: such a recording replays up to the first
+    ///     moment at which one of them matters, which is the pairing at the latest.
     public init(
         _ header: RecordingHeader,
         numbers: DrawnNumbers,
