@@ -119,6 +119,22 @@ async def test_a_killed_watch_leaves_a_recording(tmp_path: Path) -> None:
     assert "    paired, " in replay(recording, "--step")[1]
 
 
+async def test_the_run_before_is_kept(tmp_path: Path) -> None:
+    """A service that starts the watch again after a crash does not wipe out what led to it; other files are replaced."""
+    recording = tmp_path / "watch.cairnrec"
+    recording.write_text("something else")
+    contents = []
+    for _ in range(3):
+        async with cairn_on("virtual", tmp_path, *options(tmp_path, "--record", str(recording))):
+            pass
+        contents.append(recording.read_bytes())
+        assert replay(recording)[0] == SAME
+    before = tmp_path / "watch.cairnrec.before"
+    assert before.read_bytes() == contents[1]
+    assert replay(before)[0] == SAME
+    assert sorted(path.name for path in tmp_path.glob("watch.cairnrec*")) == ["watch.cairnrec", "watch.cairnrec.before"]
+
+
 async def test_what_is_in_memory_is_saved(tmp_path: Path) -> None:
     """A watch that was not told to record has everything all the same."""
     saved = tmp_path / "saved.cairnrec"

@@ -21,18 +21,17 @@ final class RecordingFile: RecordingSink {
     private var size = 0
     private var lastTime: Duration = .zero
 
-    /// Creates the first part, and removes those of an earlier recording under the same name. What flows through a watch
-    /// includes keys, so the files are this user's alone.
+    /// Creates the first part. What flows through a watch includes keys, so the files are this user's alone.
     init(_ path: String, limit: Int, of recorder: FlightRecorder, log: Logger) throws(ProgramError) {
         self.path = path
         self.limit = limit
         self.log = log
+        Self.keepPredecessor(of: path)
         do throws(PrivateFileError) {
             file = OpenFile(try PrivateFile.create(path))
         } catch {
             throw ProgramError(recording: path, error.reason, advice: error.advice)
         }
-        for number in Self.laterParts(of: path) { unlink(Self.name(of: path, part: number)) }
         append(recorder.beginning(ofPart: 0, at: .zero))
         guard file != nil else {
             throw ProgramError(.inputOutput, "cannot write the recording \(path)", advice: "make room on that disk")
@@ -80,6 +79,31 @@ final class RecordingFile: RecordingSink {
     private func end(because reason: String) {
         file = nil
         log.error("the recording \(path) ends here: \(reason); the watch goes on")
+    }
+
+    // MARK: The recording before
+
+    /// Gives a recording that is there another name, with all its parts: a service that is started again after a crash must not
+    /// wipe out what led to it.
+    private static func keepPredecessor(of path: String) {
+        let parts = laterParts(of: path)
+        guard !parts.isEmpty || isRecording(path) else { return }
+        let before = path + ".before"
+        unlink(before)
+        for number in laterParts(of: before) { unlink(name(of: before, part: number)) }
+        for number in [0] + parts { rename(name(of: path, part: number), name(of: before, part: number)) }
+    }
+
+    /// Whether a file begins as recordings do.
+    private static func isRecording(_ path: String) -> Bool {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return false }
+        var beginning = [UInt8](repeating: 0, count: Recording.magic.count)
+        let count = beginning.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
+        return count == beginning.count && beginning == Recording.magic
     }
 
     // MARK: Names

@@ -78,7 +78,7 @@ enum DiagnosticSettings: SettingGroup {
             otherwise: "in memory only",
             help: """
                 Where everything is recorded that the watch is given, so that cairn replay can run it again. Keys are among \
-                it: the file is its owner's alone. A file that is there is replaced.
+                it: the file is its owner's alone. The recording of the run before is kept, with .before behind its name.
                 """,
             page: "recorder.md"
         ),
