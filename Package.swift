@@ -5,8 +5,10 @@ import PackageDescription
 /// Set in CI: a warning in our own code fails the build.
 let warningsAreErrors = Context.environment["CAIRN_STRICT"] != nil
 let strict: [SwiftSetting] = warningsAreErrors ? [.treatAllWarnings(as: .error)] : []
+/// Tests spend their time in simulations: there, what runs in them is optimized in debug builds too. Traps stay.
+let simulated: [SwiftSetting] = strict + (warningsAreErrors ? [.unsafeFlags(["-O"], .when(configuration: .debug))] : [])
 /// The sans-I/O rooms also promise that nothing in them is memory-unsafe.
-let core: [SwiftSetting] = strict + [.strictMemorySafety()]
+let core: [SwiftSetting] = simulated + [.strictMemorySafety()]
 
 let collections = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
@@ -92,14 +94,14 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
             ],
-            swiftSettings: strict
+            swiftSettings: simulated
         ),
         .target(
             name: "PebblePhone",
             dependencies: [
                 "ByteCoding", "BluetoothHCI", "BluetoothHost", "BluetoothCryptography", "PebbleProtocol", collections,
             ],
-            swiftSettings: strict
+            swiftSettings: simulated
         ),
         .target(
             name: "Control",
@@ -138,7 +140,7 @@ let package = Package(
                 "ByteCoding", "SeededRandomness", "BluetoothHCI", "BluetoothHost", "PebbleProtocol", "PebbleWatch",
                 collections,
             ],
-            swiftSettings: strict
+            swiftSettings: simulated
         ),
         .target(
             name: "HCIRuntime",

@@ -24,9 +24,9 @@ struct AirTimeline: Sendable {
     mutating func take(_ command: any HCICommand, at now: Int64) {
         switch command {
         case let command as LESetAdvertisingParameters:
-            advertisingInterval[Self.legacy] = "\(command.intervalMinimum)"
+            advertisingInterval[Self.legacy] = Milliseconds.text(command.intervalMinimum)
         case let command as LESetExtendedAdvertisingParameters:
-            advertisingInterval[Int(command.set.rawValue)] = "\(command.intervalMinimum)"
+            advertisingInterval[Int(command.set.rawValue)] = Milliseconds.text(command.intervalMinimum)
         case let command as LESetAdvertisingEnable:
             if command.isEnabled { advertisingBegan(Self.legacy, at: now) } else { legacyAdvertisingEnded(at: now) }
         case let command as LESetExtendedAdvertisingEnable:
@@ -41,9 +41,11 @@ struct AirTimeline: Sendable {
                 }
             }
         case let command as LESetScanParameters:
-            scanning = "window \(command.window) of \(command.interval)"
+            scanning = "\(Milliseconds.text(command.window)) of \(Milliseconds.text(command.interval))"
         case let command as LESetExtendedScanParameters:
-            if let scan = command.le1M ?? command.leCoded { scanning = "window \(scan.window) of \(scan.interval)" }
+            if let scan = command.le1M ?? command.leCoded {
+                scanning = "\(Milliseconds.text(scan.window)) of \(Milliseconds.text(scan.interval))"
+            }
         case let command as LESetScanEnable:
             if command.isEnabled { scanningBegan(at: now) } else { scanningEnded(at: now) }
         case let command as LESetExtendedScanEnable:

@@ -103,7 +103,9 @@ package struct TimelineBuilder: Sendable {
         let end = leftOutCount > 0 ? leftOutFrom : last
         var notes = notes
         if packetCount == 0 { notes.append("The capture has no packet.") }
-        if packetCount > 0, marks.isEmpty {
+        if let link = selection.link, link > links.count {
+            notes.append("There is no link \(link): the capture has \(links.count).")
+        } else if packetCount > 0, marks.isEmpty {
             notes.append("Nothing is in what is drawn: the capture is \(Seconds.text(latest)) s long.")
         }
         if leftOutCount > 0 {
@@ -116,9 +118,6 @@ package struct TimelineBuilder: Sendable {
         if stepsBack > 0 { notes.append("The clock was set back \(stepsBack) times: what came then is drawn later.") }
         if problemCount > 0 { notes.append("\(problemCount) packets could not be decoded: they are drawn in red.") }
         notes += links.notes
-        if let link = selection.link, link > links.count {
-            notes.append("There is no link \(link): the capture has \(links.count).")
-        }
         let lanes = Timeline.Lane.allCases.filter { lane in
             selection.lanes.contains(lane) && (lane != .watch || marks.contains { $0.lane == .watch })
         }
@@ -238,7 +237,7 @@ package struct TimelineBuilder: Sendable {
         case .leConnectionUpdateComplete(let update):
             mark.link = links.number(of: update.handle)
             if update.status == .success, let link = mark.link {
-                air.linkChanged(link, interval: "\(update.interval)", at: now, Details.lines(of: update))
+                air.linkChanged(link, interval: Milliseconds.text(update.interval), at: now, Details.lines(of: update))
             }
         case .disconnectionComplete(let end):
             mark.link = links.end(end.handle)
@@ -285,7 +284,7 @@ package struct TimelineBuilder: Sendable {
         air.linkBegan(
             link,
             peer: "\(connection.peer)",
-            interval: "\(connection.interval)",
+            interval: Milliseconds.text(connection.interval),
             at: now,
             Details.lines(of: connection)
         )
@@ -402,5 +401,17 @@ enum Seconds {
         var fraction = String(String(1_000_000 + microseconds.magnitude % 1_000_000).dropFirst())
         while fraction.count > 3, fraction.hasSuffix("0") { fraction.removeLast() }
         return "\(sign)\(whole).\(fraction)"
+    }
+}
+
+/// A span of the link layer as people say it.
+enum Milliseconds {
+    /// Milliseconds with the decimals that are not zero: `30 ms`, `7.5 ms`, `1021.875 ms`.
+    static func text(_ time: some HCITime) -> String {
+        let microseconds = time.duration / .microseconds(1)
+        let whole = Int64(microseconds.rounded())
+        var fraction = String(String(1000 + whole % 1000).dropFirst())
+        while fraction.hasSuffix("0") { fraction.removeLast() }
+        return "\(whole / 1000)" + (fraction.isEmpty ? "" : "." + fraction) + " ms"
     }
 }

@@ -447,8 +447,10 @@ async def test_a_capture_by_hand_is_read_by_others(tmp_path: Path) -> None:
             await watch.exchange_mtu(517)
         status, _, errors = await capturing
         assert status == 0 and "packets" in errors and "lost" not in errors
-        piped = tmp_path / "piped.btsnoop"
-        piped.write_bytes(await piping)
+        piped = tmp_path / "piped.pcap"
+        # tshark captures from the pipe, as Wireshark does.
+        tshark = ["tshark", "-i", "-", "-F", "pcap", "-w", str(piped)]
+        subprocess.run(tshark, input=await piping, check=True, capture_output=True, timeout=60)
         for each in (file, piped):
             decoded = capture.decode(each)
             assert decoded.malformed == [] and decoded.att_opcodes[0x02] and decoded.att_opcodes[0x03]

@@ -44,7 +44,7 @@ def test_a_terminal_shows_how_long_the_rest_takes_and_interruption_keeps_what_th
 
 
 def test_the_line_is_gone_at_the_end(bench: str) -> None:
-    terminal = on_terminal(bench, "ladder", "--seconds", "1", "--profile", "current")
+    terminal = on_terminal(bench, "ladder", "--seconds", "2", "--profile", "current")
     terminal.expect(pexpect.EOF)
     output = terminal.before
     terminal.close()
@@ -56,7 +56,7 @@ def test_the_line_is_gone_at_the_end(bench: str) -> None:
 
 @pytest.mark.parametrize(("term", "options"), [("xterm", ["--progress", "never"]), ("dumb", [])])
 def test_a_terminal_shows_nothing_if_it_is_not_to(bench: str, term: str, options: list[str]) -> None:
-    terminal = on_terminal(bench, "ladder", "--seconds", "1", *options, term=term)
+    terminal = on_terminal(bench, "ladder", "--seconds", "2", *options, term=term)
     terminal.expect(pexpect.EOF)
     assert CLEAR not in terminal.before and "Ladder  [" not in terminal.before
     terminal.close()
@@ -64,7 +64,7 @@ def test_a_terminal_shows_nothing_if_it_is_not_to(bench: str, term: str, options
 
 
 def test_without_a_terminal_nothing_is_shown(bench: str) -> None:
-    result = subprocess.run([bench, "ladder", "--seconds", "1"], capture_output=True, text=True, timeout=120)
+    result = subprocess.run([bench, "ladder", "--seconds", "2"], capture_output=True, text=True, timeout=120)
     assert result.returncode == 0 and result.stderr == ""
     assert CLEAR not in result.stdout and "[#" not in result.stdout
 

@@ -22,7 +22,7 @@ from watches import cairn_on
 
 SVG = "{http://www.w3.org/2000/svg}"
 #: Lanes of the picture, and the field of tshark that each packet in them has.
-LANES = {"hci": "frame.number", "l2cap": "btl2cap.cid", "att": "btatt.opcode"}
+LANES = {"hci": "hci_h4.type", "l2cap": "btl2cap.cid", "att": "btatt.opcode"}
 
 
 @pytest.fixture(scope="session")
@@ -92,7 +92,7 @@ def test_the_session_is_in_its_lanes(svg: str) -> None:
     assert 'class="mark bad"' not in svg
     words = html.unescape(svg)
     assert "Reset Request, version 1, serial number" in words
-    assert re.search(r"AppMessage \d+: \{", words)
+    assert re.search(r"transaction \d+ of app [-0-9a-f]{36}\n\d+ = ", words)
     assert "Advertising" in words and "Link 1 to" in words
 
 
@@ -259,7 +259,8 @@ async def test_a_running_watch_says_why(tmp_path: Path) -> None:
         drawing = await asyncio.create_subprocess_exec(*command)
         while drawing.returncode is None:
             await asyncio.to_thread(run, "press", "up", "--state", str(state))
-            await asyncio.to_thread(run, "advertise", "--state", str(state))
+            # Its host says a lot to its controller then.
+            await asyncio.to_thread(run, "ask", '{"command":"restart"}', "--state", str(state))
         assert await drawing.wait() == 0
     data = embedded(page.read_text(encoding="utf-8"))
     assert data["lanes"][-1] == ["watch", "The watch"]

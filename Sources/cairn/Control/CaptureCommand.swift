@@ -8,11 +8,11 @@ import LinuxBluetooth
 struct CaptureCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "capture",
-        abstract: "Capture the watch's HCI packets from now on, in a btsnoop file.",
+        abstract: "Capture the watch's HCI packets from now on, in a btsnoop file or as pcap.",
         discussion: """
             It ends with Ctrl-C, with --for, or with the watch. Keys are among what passes between host and controller, so only the user \
             who started the watch, and root, may capture; the file is for its owner alone. A file that exists is replaced. - stands for \
-            standard output, which Wireshark reads:
+            standard output, which has the packets in pcap, because Wireshark reads that while it grows:
 
               cairn capture watch.btsnoop --for 60
               cairn capture - | wireshark -k -i -
@@ -68,7 +68,7 @@ struct CaptureCommand: ParsableCommand {
         init(_ path: String) throws(ProgramError) {
             guard path != "-" else {
                 writer = nil
-                Console.write(Btsnoop.header)
+                Console.write(Pcap.header)
                 return
             }
             do throws(BtsnoopWriter.CaptureError) {
@@ -87,7 +87,7 @@ struct CaptureCommand: ParsableCommand {
                 let time = Duration.seconds(start + packet.at)
                 guard let writer else {
                     var record: [UInt8] = []
-                    Btsnoop.append(packet.data[...], direction, at: time, drops: drops, to: &record)
+                    Pcap.append(packet.data[...], direction, at: time, to: &record)
                     return Console.write(record)
                 }
                 do throws(BtsnoopWriter.CaptureError) {
