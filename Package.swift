@@ -142,6 +142,14 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
+            name: "FlightRecorder",
+            dependencies: [
+                "ByteCoding", "SeededRandomness", "Faults", "BluetoothHCI", "BluetoothHost", "PebbleProtocol", "PebbleWatch",
+                collections,
+            ],
+            swiftSettings: simulated
+        ),
+        .target(
             name: "HCIRuntime",
             dependencies: [
                 "Faults", "ByteCoding", "BluetoothHCI", "BluetoothHost", "BluetoothCryptography", "BluetoothCentral",
@@ -179,7 +187,7 @@ let package = Package(
                 "Faults", "HCIRuntime",
                 "BluetoothHCI", "BluetoothHost", "BluetoothCryptography", "PebbleProtocol", "PebbleWatch",
                 "WatchStorage", "LinuxBluetooth", "AirSimulator", "Board", "Bundles", "Control", "PrivateFiles",
-                "CLinux", "PebblePhone", "ByteCoding", "Scenarios", "Faults", "SeededRandomness",
+                "CLinux", "PebblePhone", "ByteCoding", "Scenarios", "SeededRandomness", "FlightRecorder",
                 logging,
             ],
             swiftSettings: strict
@@ -209,7 +217,8 @@ let package = Package(
                 "Faults", "Settings", "Board", "Daemon", "HCIRuntime", "Control", "AirSimulator", "BluetoothHCI",
                 "BluetoothHost",
                 "BluetoothCryptography", "Bundles", "LinuxBluetooth", "PrivateFiles",
-                "PebblePhone", "PebbleProtocol", "PebbleWatch", "Progress", "Scenarios", "Faults", "Timeline", logging,
+                "PebblePhone", "PebbleProtocol", "PebbleWatch", "Progress", "Scenarios", "Timeline", "FlightRecorder",
+                "ByteCoding", logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             exclude: ["Settings/generate"],
@@ -243,7 +252,7 @@ let package = Package(
                 "CAllocationCounter",
                 "ByteCoding", "SeededRandomness", "BluetoothHCI", "BluetoothHost", "BluetoothCryptography", "Faults",
                 "PebbleProtocol", "PebbleWatch", "AirSimulator", "PebblePhone", "Daemon", "HCIRuntime",
-                "LinuxBluetooth", "Progress", logging,
+                "LinuxBluetooth", "Progress", "FlightRecorder", logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict
@@ -326,6 +335,14 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "FlightRecorderTests",
+            dependencies: [
+                "FlightRecorder", "PebbleWatch", "PebblePhone", "PebbleProtocol", "BluetoothHost", "BluetoothHCI",
+                "BluetoothCryptography", "AirSimulator", "SeededRandomness",
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "BundlesTests",
             dependencies: ["Bundles", "ByteCoding", "SeededRandomness", "PebbleProtocol", "PebbleWatch", "CZlib"],
             swiftSettings: strict
@@ -393,7 +410,7 @@ let package = Package(
                 "Daemon", "Faults", "HCIRuntime", "AirSimulator", "LinuxBluetooth", "BluetoothHCI", "BluetoothHost",
                 "PebbleProtocol",
                 "PebbleWatch",
-                "Control", "SystemTestSupport", "cairn", logging,
+                "Control", "SystemTestSupport", "FlightRecorder", "BluetoothCryptography", "cairn", logging,
             ],
             swiftSettings: strict
         ),

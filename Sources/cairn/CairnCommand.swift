@@ -45,7 +45,8 @@ struct CairnCommand: ParsableCommand {
         version: cairnVersion,
         subcommands: [
             RunCommand.self, DemoCommand.self, PersonalitiesCommand.self, ConfigCommand.self, AdaptersCommand.self,
-            AirCommand.self, PhoneTool.self, ScenarioTool.self, TimelineCommand.self, VocabularyCommand.self,
+            AirCommand.self, PhoneTool.self, ScenarioTool.self, TimelineCommand.self, ReplayCommand.self,
+            VocabularyCommand.self,
         ],
         groupedSubcommands: [
             CommandGroup(
@@ -57,7 +58,7 @@ struct CairnCommand: ParsableCommand {
                     LaunchCommand.self, SendCommand.self, InboxCommand.self, OutboxCommand.self,
                     NotificationsCommand.self, SettingsCommand.self, TimeCommand.self, LinksCommand.self,
                 ] + ControlCommands.subcommands(in: .watch) + [
-                    CaptureCommand.self, FaultCommand.self, BackupCommand.self, AskCommand.self,
+                    CaptureCommand.self, FaultCommand.self, RecorderCommand.self, BackupCommand.self, AskCommand.self,
                 ]
             ),
             CommandGroup(

@@ -74,7 +74,12 @@ struct RunCommand: SettingCommand {
     }
 
     func run() throws {
-        let plan = try Console.value { () throws(ProgramError) in try RunConfiguration(self).plan }
+        let plan = try Console.value { () throws(ProgramError) in
+            let configuration = try RunConfiguration(self)
+            var plan = configuration.plan
+            try plan.describeRecording(configuration.values)
+            return plan
+        }
         guard let controller = plan.controller else {
             throw Console.ended(
                 by: ProgramError(

@@ -37,6 +37,14 @@ import Testing
         #expect(count <= Self.noticeCeiling)
     }
 
+    #if !DEBUG
+        @Test func aRecorderAllocatesNothingForAPacket() throws {
+            let recorded = try allocations(of: try EchoWorkload { RecordedWatch($0) })
+            // Its memory grows in pieces now and then.
+            #expect(recorded <= (try allocations(of: try EchoWorkload())) + 0.5)
+        }
+    #endif
+
     /// How many allocations one operation makes.
     private func allocations(of workload: some Workload) throws -> Double {
         var workload = workload

@@ -62,8 +62,8 @@ import Testing
                 } catch {
                     return [ControlAnswer(error)]
                 }
-            case .wait, .installPart, .install, .startCapture, .stopCapture, .setLogLevels, .addFault, .faults,
-                .faultNames, .clearFaults:
+            case .wait, .installPart, .install, .startCapture, .stopCapture, .saveRecording, .setLogLevels, .addFault,
+                .faults, .faultNames, .clearFaults:
                 return [ControlAnswer(failure: .notPermitted, "the process that runs the watch does that")]
             }
         }

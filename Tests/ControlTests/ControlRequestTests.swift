@@ -88,6 +88,7 @@ import Testing
             .wait(ControlWait(goal: .event(.button, after: 0), duration: .seconds(30)))
         ),
         (#"{"command":"capture-start","path":"/tmp/a"}"#, .startCapture(path: "/tmp/a")),
+        (#"{"command":"recorder-save","path":"/tmp/a"}"#, .saveRecording(path: "/tmp/a")),
         (#"{"command":"capture-stop"}"#, .stopCapture),
         (#"{"command":"packets"}"#, .packets),
         (#"{"command":"log-level","levels":"info,att=debug"}"#, .setLogLevels("info,att=debug")),

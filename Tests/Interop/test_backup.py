@@ -193,7 +193,7 @@ with socket.socket(socket.AF_UNIX) as watch:
 
 
 #: Commands whose answers, or whose files, have keys in them.
-SECRET = ["backup", "packets", "capture-start", "capture-stop"]
+SECRET = ["backup", "packets", "capture-start", "capture-stop", "recorder-save"]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")

@@ -57,6 +57,7 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "set-time": {"seconds": 1_700_000_000, "zone": "Europe/Paris", "offsetMinutes": 60},
     "links": {},
     "capture-start": {"path": "/nowhere/watch.btsnoop"},
+    "recorder-save": {"path": "/nowhere/watch.cairnrec"},
     "capture-stop": {},
     "fault-add": {"name": "att.late", "arguments": {"delay": "250ms", "count": "1"}},
     "fault-list": {},

@@ -20,7 +20,7 @@ from test_web_api import bench_in
 #: About how many requests there are in all.
 REQUESTS = int(os.environ.get("CAIRN_WEB_REQUESTS", "3000"))
 #: One waits for up to a day, and one writes a file wherever it is told to.
-LEFT_OUT = ("command-wait", "command-capture-start")
+LEFT_OUT = ("command-wait", "command-capture-start", "command-recorder-save")
 
 CONFIGURATION = """
 base-url = "{start}"

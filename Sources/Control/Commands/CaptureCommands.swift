@@ -50,6 +50,26 @@ extension ControlCommands {
         package func request() -> ControlRequest { .packets }
     }
 
+    /// `recorder-save`
+    package struct RecorderSave: ControlCommand {
+        package typealias Answer = ControlAnswers.SavedRecording
+
+        package var path = "/"
+
+        package static let name = "recorder-save"
+        package static let help = "Save what the flight recorder has of the watch."
+        package static let discussion =
+            "Only for the user who started the watch, and root: keys are among it. `cairn replay` runs the watch again from it. A file "
+            + "that is there is replaced."
+
+        package static var blank: Self { Self() }
+        package mutating func declare<Visitor: FieldVisitor>(_ fields: inout Visitor) throws(Visitor.Failure) {
+            try fields.required("path", &path, .wholePath, "the file, with its whole path")
+        }
+
+        package func request() -> ControlRequest { .saveRecording(path: path) }
+    }
+
     /// `log-level`
     package struct SetLogLevel: ControlCommand {
         package typealias Answer = ControlAnswers.LogLevels

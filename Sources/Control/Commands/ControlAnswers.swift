@@ -66,6 +66,25 @@ package enum ControlAnswers {
         }
     }
 
+    /// The answer to `recorder-save`.
+    package struct SavedRecording: ControlObject {
+        package var size = 0
+        package var seconds = 0.0
+        package var isWhole = true
+
+        package static var blank: Self { Self() }
+        package mutating func declare<Visitor: FieldVisitor>(_ fields: inout Visitor) throws(Visitor.Failure) {
+            try fields.required("size", &size, .count.in(.bytes), "how large the file is")
+            try fields.required("seconds", &seconds, .amount.in(.seconds), "how far back it goes")
+            try fields.required(
+                "whole",
+                &isWhole,
+                .flag,
+                "whether it goes back to the watch's start: only then can it be run again; else it can be shown"
+            )
+        }
+    }
+
     /// The answer to `screenshot`.
     package struct Screen: ControlObject {
         package var screen = ControlScreen()

@@ -59,7 +59,7 @@ package enum ControlCommands {
         OfferBattery.self, Publish.self, Withdraw.self,
         Music.self, AnswerCall.self, EndCall.self, Act.self, Notifications.self, ChangeSetting.self, Settings.self,
         Time.self, SetTime.self, LogData.self, Links.self,
-        CaptureStart.self, CaptureStop.self, Packets.self, SetLogLevel.self,
+        CaptureStart.self, CaptureStop.self, Packets.self, RecorderSave.self, SetLogLevel.self,
         FaultAdd.self, FaultList.self, FaultNames.self, FaultClear.self,
         Restart.self, Reset.self, Backup.self, BackupPart.self,
     ]

@@ -4,6 +4,9 @@ import PebbleProtocol
 import PebbleWatch
 
 extension WatchEvent {
+    /// Whether programs know the event by this name.
+    package func isCalled(_ name: ControlEventName) -> Bool { control(at: .zero)?.name == name }
+
     /// What programs get of the event; nil for what only matters to a person who looks for a fault.
     func control(at now: Duration) -> ControlEventFields? {
         switch self {

@@ -5,7 +5,7 @@ import PebbleWatch
 
 extension ControlStatus {
     /// The same for programs.
-    init(_ status: WatchStatus, at now: Duration) {
+    package init(_ status: WatchStatus, at now: Duration) {
         name = status.identity.name
         address = status.identity.address.address.description
         serialNumber = status.identity.serialNumber

@@ -4,7 +4,7 @@ import PebbleWatch
 /// What the screen shows, as a file or as bytes.
 package enum ScreenPicture {
     /// Why there is no picture.
-    struct Failure: Error {
+    package struct Failure: Error {
         /// zlib's code.
         let code: Int32
     }
@@ -18,7 +18,7 @@ package enum ScreenPicture {
     /// A PNG file: the 64 colours as a palette, 8 bits a pixel; or grey of one bit.
     ///
     /// Source: Portable Network Graphics (PNG) Specification, Third Edition, 5 and 11.
-    static func png(_ frame: FrameBuffer) throws(Failure) -> [UInt8] {
+    package static func png(_ frame: FrameBuffer) throws(Failure) -> [UInt8] {
         let display = frame.display
         var file: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
         let colorType: UInt8 = display.hasColor ? 3 : 0

@@ -56,6 +56,7 @@ package enum ControlFailureCode: String, CaseIterable, Sendable {
     case captureRuns = "capture-runs"
     case noCapture = "no-capture"
     case captureFailed = "capture-failed"
+    case recordingFailed = "recording-failed"
     case badLogLevel = "bad-log-level"
     // What the watch says to a command.
     case appIsBuiltIn = "app-is-built-in"

@@ -34,6 +34,8 @@ package enum ControlRequest: Sendable, Equatable {
     case stopCapture
     /// Every packet from now on, line by line.
     case packets
+    /// What was recorded of the watch, in a file.
+    case saveRecording(path: String)
     /// Other levels of the log, as `--log-level` has them.
     case setLogLevels(String)
     /// A fault that is to be there.

@@ -34,11 +34,9 @@ final class BatteryGauge: LoopMember {
             lastFailure = nil
             guard charge != lastCharge else { return }
             lastCharge = charge
-            watch.withWatch(at: now) { watch in
-                // 0 to 100 percent is a reading that cannot be refused.
-                let reading = SensorReading.battery(percent: charge.percent, isCharging: charge.isCharging)
-                _ = try? watch.perform(.sense(reading), at: now)
-            }
+            // 0 to 100 percent is a reading that cannot be refused.
+            let reading = SensorReading.battery(percent: charge.percent, isCharging: charge.isCharging)
+            _ = try? watch.perform(.sense(reading), at: now)
         } catch {
             // The last charge counts until the battery says another.
             if error != lastFailure { log.warning("\(error)") }

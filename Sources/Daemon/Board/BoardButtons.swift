@@ -84,10 +84,8 @@ final class BoardButtons: LoopMember {
     private func take(_ edge: GPIOEdge, at now: Duration) {
         guard lines.receive(edge) else { return }
         let held = Set(lines.held.compactMap { buttons[$0] })
-        watch.withWatch(at: now) { watch in
-            // To hold buttons is a command that cannot fail.
-            _ = try? watch.perform(.hold(held, since: edge.time), at: now)
-        }
+        // To hold buttons is a command that cannot fail.
+        _ = try? watch.perform(.hold(held, since: edge.time), at: now)
     }
 }
 

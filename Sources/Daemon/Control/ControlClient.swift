@@ -318,7 +318,7 @@ extension ControlFailureCode? {
         case .packageTooLarge?, .noRoomForApp?: "remove an app with cairn remove; cairn apps lists them"
         case .notStored?: "the watch's log says more; make room on its disk"
         case .captureRuns?: "end the other one, or name another file"
-        case .captureFailed?: "name another file, in a directory that the watch may write to"
+        case .captureFailed?, .recordingFailed?: "name another file, in a directory that the watch may write to"
         case .badLogLevel?: "write them as in info,att=debug"
         case .appIsBuiltIn?: "cairn apps shows which apps can be removed"
         case .unknownApp?: "cairn apps lists the apps there are"

@@ -1,5 +1,6 @@
 import Bundles
 import Control
+import FlightRecorder
 import HCIRuntime
 import LinuxBluetooth
 import Logging
@@ -19,6 +20,7 @@ public final class ControlSocket: LoopMember {
     private let port: Port
     private let watch: HostRunner<WatchHost>
     private let store: SQLiteStore?
+    private let recorder: FlightRecorder
     private let loggers: Loggers
     private let log: Logger
     private let clock: MonotonicClock
@@ -34,6 +36,7 @@ public final class ControlSocket: LoopMember {
     /// Listens from now on, so that an error of the path shows at once.
     /// - Parameters:
     ///   - store: what a backup is a copy of; nil for a watch that keeps nothing.
+    ///   - recorder: what stands around the watch.
     ///   - faults: where faults are added; nil for a desk of its own, without an air.
     ///   - logLevels: what the loggers log.
     ///   - clock: the loop's.
@@ -42,6 +45,7 @@ public final class ControlSocket: LoopMember {
         access: ControlAccess = .user,
         watch: HostRunner<WatchHost>,
         store: SQLiteStore?,
+        recorder: FlightRecorder,
         program: ControlProgram,
         faults: FaultDesk? = nil,
         loggers: Loggers,
@@ -57,6 +61,7 @@ public final class ControlSocket: LoopMember {
         capture = ControlCapture(of: watch, clock: clock, log: log)
         self.watch = watch
         self.store = store
+        self.recorder = recorder
         let refusal = "\(Port.clientLimit) programs are connected already; end one of them"
         port = try CommandPort(
             path: path,
@@ -155,16 +160,14 @@ public final class ControlSocket: LoopMember {
             return changeCapture(for: client) { capture.start(path, besides: program.paths.capture, at: now) }.line
         case .stopCapture: return changeCapture(for: client) { capture.stop() }.line
         case .packets: return beginPackets(for: client).line
+        case .saveRecording(let path): return saveRecording(to: path, for: client, at: now).line
         case .setLogLevels(let text): return setLogLevels(text).line
         case .addFault, .faults, .faultNames, .clearFaults: return answer(toFaults: request, at: now).line
         case .events(let sequence): return ControlAnswer.events(after: sequence, from: history.events, at: now)
         case .perform(let command):
             let last = history.last
             do throws(WatchCommandError) {
-                let result = try watch.withWatch(at: now) { watch throws(WatchCommandError) in
-                    try watch.perform(command, at: now)
-                }
-                return ControlAnswer(result, after: last, at: now).line
+                return ControlAnswer(try watch.perform(command, at: now), after: last, at: now).line
             } catch {
                 return ControlAnswer(error).line
             }
@@ -268,9 +271,7 @@ public final class ControlSocket: LoopMember {
         }
         let last = history.last
         do throws(WatchCommandError) {
-            _ = try watch.withWatch(at: now) { watch throws(WatchCommandError) in
-                try watch.perform(.installApp(package, launches: launches), at: now)
-            }
+            try watch.perform(.installApp(package, launches: launches), at: now)
         } catch {
             return ControlAnswer(error)
         }
@@ -308,6 +309,29 @@ public final class ControlSocket: LoopMember {
         return ControlAnswer(
             ControlAnswers.PacketStream { $0.startedAt = (start / .microseconds(1)).rounded() / 1_000_000 }
         )
+    }
+
+    private func saveRecording(to path: String, for client: Port.Client, at now: Duration) -> ControlAnswer {
+        guard client.stream.isOwnUserOrRoot else {
+            return ControlAnswer(
+                failure: .notPermitted,
+                "only the user who started the watch, and root, may save what was recorded of it"
+            )
+        }
+        recorder.note("saved at \(now), on demand")
+        let bytes = recorder.recording()
+        do throws(ProgramError) {
+            try SavedRecording.write(bytes, to: path)
+        } catch {
+            return ControlAnswer(failure: .recordingFailed, "\(error.what): \(error.advice)")
+        }
+        log.notice("what was recorded of the watch is saved in \(path)")
+        let answer = ControlAnswers.SavedRecording {
+            $0.size = bytes.count
+            $0.seconds = recorder.span(at: now) / .seconds(1)
+            $0.isWhole = !recorder.hasLostBeginning
+        }
+        return ControlAnswer(answer, after: history.last)
     }
 
     private func setLogLevels(_ text: String) -> ControlAnswer {

@@ -113,7 +113,7 @@ final class DeveloperPort: LoopMember {
         do {
             try client.stream.receive { bytes in
                 self.client?.lastByte = now
-                watch.withWatch(at: now) { $0.receive(bytes, from: client.id, at: now) }
+                watch.receive(bytes, from: client.id, at: now)
             }
         } catch {
             end(because: "\(error)", at: now)
@@ -147,7 +147,7 @@ final class DeveloperPort: LoopMember {
             end(because: "it was idle for \(Self.idleLimit), and another one waits", at: now)
         }
         let stream = queue.removeFirst().stream
-        let id = watch.withWatch(at: now) { $0.openDeveloperConnection(.qemu, at: now) }
+        guard let id = watch.connectTool(.qemu, at: now) else { return }
         client = Client(stream: stream, id: id, lastByte: now)
         log.info("a tool is connected to the emulator's port")
         receive(at: now)
@@ -156,7 +156,7 @@ final class DeveloperPort: LoopMember {
     private func end(because reason: String, at now: Duration) {
         guard let client else { return }
         self.client = nil
-        watch.withWatch(at: now) { $0.closeDeveloperConnection(client.id, reason: reason, at: now) }
+        watch.toolLeft(client.id, reason: reason, at: now)
         log.info("the tool has left the emulator's port: \(reason)")
     }
 }
@@ -173,7 +173,7 @@ extension ByteStream {
         let waitedBefore = waitingBytes
         var given = 0
         while hasRoom {
-            let bytes = watch.withWatch(at: now) { $0.nextBytes(for: id, at: now) }
+            let bytes = watch.nextBytes(for: id, at: now)
             guard !bytes.isEmpty else { break }
             send(bytes)
             given += bytes.count

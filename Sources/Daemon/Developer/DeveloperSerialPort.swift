@@ -67,7 +67,7 @@ final class DeveloperSerialPort: LoopMember {
         guard let connection, let token, set.isReadable(token) else { return }
         do {
             try stream.receive { bytes in
-                watch.withWatch(at: now) { $0.receive(bytes, from: connection, at: now) }
+                watch.receive(bytes, from: connection, at: now)
             }
         } catch {
             end(connection, at: now)
@@ -91,7 +91,7 @@ final class DeveloperSerialPort: LoopMember {
             return
         }
         nextLook = nil
-        connection = watch.withWatch(at: now) { $0.openDeveloperConnection(.serial, at: now) }
+        connection = watch.connectTool(.serial, at: now)
         log.info("a tool has opened the serial port")
     }
 
@@ -110,7 +110,7 @@ final class DeveloperSerialPort: LoopMember {
         nextLook = now + Self.lookInterval
         // What the tool did not read is not for the next one.
         stream.discardOutbound()
-        watch.withWatch(at: now) { $0.closeDeveloperConnection(ended, reason: "the tool closed the port", at: now) }
+        watch.toolLeft(ended, reason: "the tool closed the port", at: now)
         log.info("the tool has closed the serial port")
     }
 

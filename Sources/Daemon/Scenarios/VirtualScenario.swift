@@ -4,6 +4,7 @@ import BluetoothHost
 import Bundles
 import Control
 import Faults
+import FlightRecorder
 import HCIRuntime
 import LinuxBluetooth
 import Logging
@@ -80,13 +81,14 @@ package final class VirtualScenario {
         let inbox = Inbox()
         self.inbox = inbox
         air = VirtualAir(Air(seed: seed), log: log)
+        let numbers = DrawnNumbers(RandomSource(state: seed &+ 1, SplitMix64.draw))
         let firmware: Watch
         var companion: CommandedPhone?
         do throws(GATTDatabaseError) {
             firmware = try Watch(
                 configuration,
                 cryptography: .swiftCrypto,
-                randomness: RandomSource(state: seed &+ 1, SplitMix64.draw)
+                randomness: numbers.randomness
             )
             if scenario.phone.kind == .cairn {
                 companion = try CommandedPhone(
@@ -102,7 +104,11 @@ package final class VirtualScenario {
         } catch {
             throw ProgramError(.usage, "the scenario cannot begin: \(error)", advice: "choose other names")
         }
-        watch = HostRunner(WatchHost(firmware, store: nil), log: log) { event, _ in
+        let recorder = FlightRecorder(
+            RecordingHeader(program: "scenario", circumstances: RecordingHeader.Circumstances(configuration)),
+            numbers: numbers
+        )
+        watch = HostRunner(WatchHost(firmware, recorder: recorder, store: nil), log: log) { event, _ in
             if !event.isForLogOnly { inbox.told.append(.watch(event)) }
         }
         phone = companion.map { companion in
@@ -270,10 +276,7 @@ package final class VirtualScenario {
         switch request {
         case .perform(let command):
             do throws(WatchCommandError) {
-                let result = try watch.withWatch(at: now) { watch throws(WatchCommandError) in
-                    try watch.perform(command, at: now)
-                }
-                return ControlAnswer(result, at: now)
+                return ControlAnswer(try watch.perform(command, at: now), at: now)
             } catch {
                 return ControlAnswer(error)
             }

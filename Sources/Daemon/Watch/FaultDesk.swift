@@ -51,9 +51,7 @@ package final class FaultDesk {
             case .hci: try watch.add(fault, as: id, basis: { $0.watch.faultBasis }, at: now)
             case .ppogatt, .message, .watch:
                 do throws(WatchCommandError) {
-                    _ = try watch.withWatch(at: now) { watch throws(WatchCommandError) in
-                        try watch.perform(.addFault(fault, id), at: now)
-                    }
+                    try watch.perform(.addFault(fault, id), at: now)
                 } catch {
                     // The number is given to the next one.
                     if case .fault(let error) = error { throw error }
@@ -73,8 +71,6 @@ package final class FaultDesk {
         _ = air?.clearFault(id)
         _ = watch.clearFault(id, at: now)
         guard id == nil || watch.look({ $0.watch.runningFaults.contains { $0.id == id } }) else { return }
-        _ = try watch.withWatch(at: now) { watch throws(WatchCommandError) in
-            try watch.perform(.clearFaults(id), at: now)
-        }
+        try watch.perform(.clearFaults(id), at: now)
     }
 }

@@ -5,6 +5,7 @@ import BluetoothHCI
 import BluetoothHost
 import Control
 import Faults
+import FlightRecorder
 import HCIRuntime
 import LinuxBluetooth
 import Logging
@@ -39,6 +40,8 @@ public struct WatchDaemonConfiguration: Sendable {
     public var serialPortPath: String?
     /// The board's buttons, LED and battery.
     public var board = BoardHardware()
+    /// What is recorded of the watch.
+    public var recording = RecordingPlan()
     /// What is logged.
     public var logLevels = LogLevels()
     /// Whether faults can be added; nil to allow them where the controller is a virtual one only.
@@ -74,6 +77,7 @@ public final class WatchDaemon {
     private let air: VirtualAir?
     private let capture: PacketCapture?
     private let store: SQLiteStore?
+    private let recorder: FlightRecorder
 
     /// Prepares everything that can be prepared before the watch starts, so that an error shows at once.
     /// - Parameter handleEvent: is given everything that happens on the watch, in order, after it has been logged.
@@ -105,14 +109,31 @@ public final class WatchDaemon {
         var service: ServiceReporter?
         var led: BoardLED?
         var note: (FaultFiring, Duration) -> Void = { _, _ in }
+        let (made, recorder) = try Self.makeWatch(configuration, store, randomness)
+        self.recorder = recorder
+        if let path = configuration.recording.path {
+            recorder.sink = try RecordingFile(
+                path,
+                limit: configuration.recording.limit * 1_000_000,
+                of: recorder,
+                log: loggers[.daemon]
+            )
+        }
+        let trouble = configuration.stateDirectory.map {
+            TroubleRecordings(in: $0, of: recorder, log: loggers[.daemon])
+        }
         let watch = HostRunner(
-            WatchHost(try Self.makeWatch(configuration, store, randomness), store: store),
+            WatchHost(made, recorder: recorder, store: store),
             capture: capture,
             log: loggers[.hci]
         ) { [loggers] event, now in
             if case .fault(let firing) = event { note(firing, now) }
             let line = event.storyLine
             loggers.log(line)
+            if let text = event.recordedText(of: line, withoutSecrets: recorder.header.isWithoutSecrets) {
+                recorder.note(event: text)
+            }
+            if let what = event.trouble { trouble?.save(because: what, at: now) }
             // Programs are not told what is only for the log: its words are made if they are logged.
             if !event.isForLogOnly { control?.deliver(event, text: line.text, at: now) }
             service?.deliver(event)
@@ -134,6 +155,7 @@ public final class WatchDaemon {
                 access: configuration.controlAccess,
                 watch: watch,
                 store: store,
+                recorder: recorder,
                 program: ControlProgram(configuration, controlPath: path),
                 faults: faults,
                 loggers: loggers,
@@ -178,6 +200,7 @@ public final class WatchDaemon {
         if let control { loop.add(control) }
         led = try Self.addHardware(configuration.board, to: loop, of: watch, log: loggers[.daemon])
         loop.add(OutputReader(of: loop, log: loggers[.daemon]))
+        if let trouble { loop.add(RefusedChanges(of: watch, trouble: trouble)) }
         let reporter = ServiceReporter(ServiceManager(), watch: watch, log: loggers[.daemon])
         loop.add(reporter)
         service = reporter
@@ -201,6 +224,7 @@ public final class WatchDaemon {
         ProgramMemory.releaseStartUp()
         defer {
             capture?.flush()
+            recorder.flush()
             closeStore()
         }
         return try loop.run()
@@ -278,7 +302,7 @@ public final class WatchDaemon {
         _ configuration: WatchDaemonConfiguration,
         _ store: SQLiteStore?,
         _ randomness: RandomSource
-    ) throws(ProgramError) -> Watch {
+    ) throws(ProgramError) -> (Watch, FlightRecorder) {
         var memory = WatchMemory()
         do throws(WatchStoreError) {
             if let store { memory = try store.load() }
@@ -293,9 +317,10 @@ public final class WatchDaemon {
                 advice: "leave the address out, or name another directory: phones know a watch by its address"
             )
         }
-        var randomness = randomness
+        var addressRandomness = randomness
         let watch = configuration.makeWatch(
-            address ?? .random(DeviceAddress(staticRandomFrom: UInt64.random(in: .min ... .max, using: &randomness)))
+            address
+                ?? .random(DeviceAddress(staticRandomFrom: UInt64.random(in: .min ... .max, using: &addressRandomness)))
         )
         do throws(WatchIdentity.Invalid) {
             try watch.identity.validate()
@@ -303,7 +328,22 @@ public final class WatchDaemon {
             throw ProgramError(.usage, "\(error)", advice: "choose another")
         }
         do throws(GATTDatabaseError) {
-            return try Watch(watch, memory: memory, cryptography: .swiftCrypto, randomness: randomness)
+            let numbers = DrawnNumbers(randomness)
+            let made = try Watch(watch, memory: memory, cryptography: .swiftCrypto, randomness: numbers.randomness)
+            let header = RecordingHeader(
+                program: configuration.version,
+                settings: configuration.recording.settings,
+                circumstances: RecordingHeader.Circumstances(watch),
+                memory: memory,
+                apps: watch.apps,
+                files: configuration.recording.files
+            )
+            let recorder = FlightRecorder(
+                header,
+                numbers: numbers,
+                leavesOutSecrets: configuration.recording.leavesOutSecrets
+            )
+            return (made, recorder)
         } catch {
             throw ProgramError(.usage, "the watch cannot be made: \(error)", advice: "choose another name")
         }

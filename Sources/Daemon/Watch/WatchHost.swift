@@ -1,4 +1,5 @@
 import BluetoothHCI
+import FlightRecorder
 import HCIRuntime
 import PebbleWatch
 
@@ -7,44 +8,43 @@ import PebbleWatch
 public struct WatchHost: LoopHost {
     /// The watch itself.
     public private(set) var watch: Watch
+    /// Keeps everything that the watch is given.
+    let recorder: FlightRecorder
     private let store: (any WatchStore)?
+    private var refusedChange: String?
     private var connections: Set<ConnectionHandle> = []
     private var isLeaving = false
     public private(set) var failure: String?
 
     /// A watch that has not been started; without a store it remembers everything until the process ends.
-    public init(_ watch: Watch, store: (any WatchStore)?) {
+    /// - Parameter recorder: stands around the watch: the watch is given nothing but through it.
+    public init(_ watch: Watch, recorder: FlightRecorder, store: (any WatchStore)?) {
         self.watch = watch
+        self.recorder = recorder
         self.store = store
     }
 
     public mutating func start(at now: Duration) {
         failure = nil
-        watch.start(at: now)
-        storeChanges(at: now)
+        give(.start, at: now)
     }
 
     public mutating func controllerLost(at now: Duration) {
         failure = nil
-        watch.controllerLost(at: now)
-        storeChanges(at: now)
+        give(.controllerLost, at: now)
     }
 
     public var isReady: Bool { watch.isReady }
 
-    public mutating func receive(_ packet: ArraySlice<UInt8>, at now: Duration) {
-        watch.receive(packet, at: now)
-        storeChanges(at: now)
-    }
+    public mutating func receive(_ packet: ArraySlice<UInt8>, at now: Duration) { give(.packet(packet), at: now) }
 
-    public mutating func advance(to now: Duration) {
-        watch.advance(to: now)
-        storeChanges(at: now)
-    }
+    public mutating func advance(to now: Duration) { give(.time, at: now) }
 
     public var nextDeadline: Duration? { watch.nextDeadline }
 
-    public mutating func nextPacket(into buffer: inout [UInt8]) -> Bool { watch.nextPacket(into: &buffer) }
+    public mutating func nextPacket(into buffer: inout [UInt8]) -> Bool {
+        recorder.nextPacket(of: &watch, into: &buffer)
+    }
 
     public mutating func nextEvent() -> WatchEvent? {
         guard let event = watch.nextEvent() else { return nil }
@@ -59,40 +59,79 @@ public struct WatchHost: LoopHost {
 
     public mutating func beginShutdown(at now: Duration) {
         isLeaving = true
-        watch.disconnectAll(at: now)
+        give(.shutdown, at: now)
     }
 
-    /// Does something to the watch that does not come from its controller; what the watch is to remember of it is in the store
-    /// when this returns.
-    public mutating func withWatch<Result, Failure>(
-        at now: Duration,
-        _ body: (inout Watch) throws(Failure) -> Result
-    ) throws(Failure) -> Result {
+    /// Gives the watch an input; what the watch is to remember of it is in the store when this returns.
+    /// - Throws: `WatchCommandError` when it is a command that cannot be carried out now.
+    @discardableResult
+    public mutating func take(
+        _ input: WatchInput,
+        at now: Duration
+    ) throws(WatchCommandError) -> WatchInputResult {
         defer { storeChanges(at: now) }
-        return try body(&watch)
+        return try recorder.take(input, by: &watch, at: now)
     }
+
+    /// Gives the watch an input that is no command, and so cannot be refused.
+    private mutating func give(_ input: WatchInput, at now: Duration) { _ = try? take(input, at: now) }
 
     private mutating func storeChanges(at now: Duration) {
-        while let (id, change) = watch.nextMemoryChange() {
+        while let (id, change) = recorder.nextMemoryChange(of: &watch) {
             var failure: WatchStoreError?
             do throws(WatchStoreError) {
                 try store?.apply(change)
             } catch {
                 failure = error
+                refusedChange = "\(error)"
             }
-            watch.memoryChangeFinished(id, failure: failure, at: now)
+            _ = try? recorder.take(.memoryChangeFinished(id, failure: failure), by: &watch, at: now)
         }
+    }
+
+    /// Takes why the store refused a change last, if it has since this was asked.
+    mutating func takeRefusedChange() -> String? {
+        defer { refusedChange = nil }
+        return refusedChange
     }
 
     public var isShutDown: Bool { isLeaving && connections.isEmpty }
 }
 
 extension HostRunner<WatchHost> {
-    /// Does something to the watch that does not come from its controller. See `update(at:_:)` for who may.
-    func withWatch<Result, Failure>(
-        at now: Duration,
-        _ body: (inout Watch) throws(Failure) -> Result
-    ) throws(Failure) -> Result {
-        try update(at: now) { host throws(Failure) in try host.withWatch(at: now, body) }
+    /// Gives the watch an input that does not come from its controller. See `update(at:_:)` for who may.
+    @discardableResult
+    func take(_ input: WatchInput, at now: Duration) throws(WatchCommandError) -> WatchInputResult {
+        try update(at: now) { host throws(WatchCommandError) in try host.take(input, at: now) }
+    }
+
+    /// Carries out a command.
+    @discardableResult
+    func perform(_ command: WatchCommand, at now: Duration) throws(WatchCommandError) -> WatchCommandResult {
+        guard case .command(let result) = try take(.command(command), at: now) else { return .done }
+        return result
+    }
+
+    /// A tool of the SDK has connected.
+    /// - Returns: its name.
+    func connectTool(_ carrier: DeveloperCarrier, at now: Duration) -> DeveloperConnectionID? {
+        guard case .tool(let tool)? = try? take(.toolConnected(carrier), at: now) else { return nil }
+        return tool
+    }
+
+    /// A tool has gone.
+    func toolLeft(_ tool: DeveloperConnectionID, reason: String, at now: Duration) {
+        _ = try? take(.toolLeft(tool, reason: reason), at: now)
+    }
+
+    /// Takes bytes of a tool.
+    func receive(_ bytes: ArraySlice<UInt8>, from tool: DeveloperConnectionID, at now: Duration) {
+        _ = try? take(.toolBytes(bytes, from: tool), at: now)
+    }
+
+    /// Takes the next bytes for a tool; none when nothing waits.
+    func nextBytes(for tool: DeveloperConnectionID, at now: Duration) -> [UInt8] {
+        guard case .toolBytes(let bytes)? = try? take(.toolHasRoom(tool), at: now) else { return [] }
+        return bytes
     }
 }

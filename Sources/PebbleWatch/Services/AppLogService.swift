@@ -32,7 +32,8 @@ struct AppLogService: EndpointService {
     private mutating func flush(in context: inout ServiceContext) {
         guard !waiting.isEmpty else { return }
         for record in waiting {
-            for session in listeners { context.reply(record, on: session) }
+            // In one order, so that the same inputs always have the same outcome: a set has another in each process.
+            for session in listeners.sorted(by: { $0.number < $1.number }) { context.reply(record, on: session) }
         }
         waiting = []
     }

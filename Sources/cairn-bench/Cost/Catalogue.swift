@@ -134,6 +134,13 @@ enum Catalogue {
                 compared: { try ReadWorkload(attributeCount: 2000) },
                 targetRatio: 1.25
             ),
+            Comparison(
+                name: "recording",
+                description: "echo-watch with the flight recorder around the watch, compared with none",
+                baseline: { try EchoWorkload() },
+                compared: { try EchoWorkload { RecordedWatch($0) } },
+                targetRatio: 1.1
+            ),
         ]
     }
 }

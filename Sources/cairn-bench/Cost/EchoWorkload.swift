@@ -8,16 +8,18 @@ import PebbleWatch
 
 /// A dictionary that goes to the watch and comes back, through the watch alone: HCI packets in, HCI packets out, the
 /// acknowledgements of PPoGATT and AppMessage included. The phone's part is played by hand, without allocating.
-struct EchoWorkload: Workload {
-    private var driver: HCIDriver<Watch>
+struct EchoWorkload<Host: DrivableHost>: Workload {
+    private var driver: HCIDriver<Host>
     private var phone: HandmadePhone
 
-    /// - Parameter hadFaults: whether the watch has had a fault of each of its seams, which are cleared: nothing of them is left.
-    init(hadFaults: Bool = false) throws {
+    /// - Parameters:
+    ///   - hadFaults: whether the watch has had a fault of each of its seams, which are cleared: nothing of them is left.
+    ///   - wrap: puts around the watch what is to be measured with it.
+    init(hadFaults: Bool = false, _ wrap: (Watch) -> Host) throws {
         var pair = try WatchAndPhone(.reversed)
         guard
             let write = pair.discovered.characteristic(.uuid128(PebbleAttribute.reversedDataWrite)),
-            let connection = ConnectionHandle(rawValue: Self.firstConnection)
+            let connection = ConnectionHandle(rawValue: firstConnection)
         else { throw WorkloadFailure("the watch hosts no transport") }
         var taken = try pair.takeWatch()
         if hadFaults {
@@ -27,7 +29,7 @@ struct EchoWorkload: Workload {
             }
             try taken.watch.perform(.clearFaults(), at: taken.now)
         }
-        driver = HCIDriver(taken.watch, connection: connection, at: taken.now)
+        driver = HCIDriver(wrap(taken.watch), connection: connection, at: taken.now)
         phone = HandmadePhone(
             writeHandle: write.value,
             dictionary: try AppMessageDictionary(try SampleDictionary.small())
@@ -44,10 +46,15 @@ struct EchoWorkload: Workload {
             throw WorkloadFailure("\(phone.echoCount - before) of \(count) echoes came")
         }
     }
-
-    /// What simulated controllers call their first connection.
-    private static let firstConnection: UInt16 = 0x0040
 }
+
+extension EchoWorkload<Watch> {
+    /// The watch alone.
+    init(hadFaults: Bool = false) throws { try self.init(hadFaults: hadFaults) { $0 } }
+}
+
+/// What simulated controllers call their first connection.
+private let firstConnection: UInt16 = 0x0040
 
 /// The least that a phone must do to keep a watch talking.
 private struct HandmadePhone {
@@ -76,7 +83,7 @@ private struct HandmadePhone {
     }
 
     /// Begins a session: Reset Request and Reset Complete, then the answer to the watch's question.
-    mutating func reset(_ driver: inout HCIDriver<Watch>) {
+    mutating func reset(_ driver: inout HCIDriver<some DrivableHost>) {
         send([0x02, 0x01], &driver)
         var isReset = false
         _ = driver.takePackets { if $0.dropFirst(3).first == 0x03 { isReset = true } }
@@ -91,14 +98,14 @@ private struct HandmadePhone {
     }
 
     /// Sends the dictionary, and does what must be done until the watch has nothing more to say.
-    mutating func exchange(_ driver: inout HCIDriver<Watch>) {
+    mutating func exchange(_ driver: inout HCIDriver<some DrivableHost>) {
         transaction &+= 1
         push[Self.transactionIndex] = transaction
         sendData(push, &driver)
         answer(&driver)
     }
 
-    private mutating func answer(_ driver: inout HCIDriver<Watch>) {
+    private mutating func answer(_ driver: inout HCIDriver<some DrivableHost>) {
         while true {
             var newest: UInt8?
             _ = driver.takePackets { pdu in
@@ -114,7 +121,7 @@ private struct HandmadePhone {
     }
 
     /// Acknowledges every push in the stream.
-    private mutating func readStream(_ driver: inout HCIDriver<Watch>) {
+    private mutating func readStream(_ driver: inout HCIDriver<some DrivableHost>) {
         var start = 0
         while stream.count - start >= PebbleMessage.headerLength {
             let length = Int(stream[start]) << 8 | Int(stream[start + 1])
@@ -131,7 +138,7 @@ private struct HandmadePhone {
         stream.removeSubrange(..<start)
     }
 
-    private mutating func sendAcknowledgement(of transaction: UInt8, _ driver: inout HCIDriver<Watch>) {
+    private mutating func sendAcknowledgement(of transaction: UInt8, _ driver: inout HCIDriver<some DrivableHost>) {
         let header = takeDataHeader()
         driver.deliver(length: 3 + 1 + 6) {
             appendWriteCommand(to: &$0)
@@ -143,7 +150,7 @@ private struct HandmadePhone {
         }
     }
 
-    private mutating func sendData(_ payload: [UInt8], _ driver: inout HCIDriver<Watch>) {
+    private mutating func sendData(_ payload: [UInt8], _ driver: inout HCIDriver<some DrivableHost>) {
         let header = takeDataHeader()
         driver.deliver(length: 3 + 1 + payload.count) {
             appendWriteCommand(to: &$0)
@@ -158,14 +165,14 @@ private struct HandmadePhone {
     }
 
     /// Acknowledges everything up to a data packet, whose header this is.
-    private func acknowledge(_ header: UInt8, _ driver: inout HCIDriver<Watch>) {
+    private func acknowledge(_ header: UInt8, _ driver: inout HCIDriver<some DrivableHost>) {
         driver.deliver(length: 3 + 1) {
             appendWriteCommand(to: &$0)
             $0.append(header | 0x1)
         }
     }
 
-    private func send(_ packet: [UInt8], _ driver: inout HCIDriver<Watch>) {
+    private func send(_ packet: [UInt8], _ driver: inout HCIDriver<some DrivableHost>) {
         driver.deliver(length: 3 + packet.count) {
             appendWriteCommand(to: &$0)
             $0 += packet

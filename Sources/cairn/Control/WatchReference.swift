@@ -16,9 +16,8 @@ enum Environment {
     /// which a shell that has run them may still have.
     static let others: Set = [
         "CAIRN_BOARD", "CAIRN_BINARY", "CAIRN_GUEST_CACHE", "CAIRN_IMAGE", "CAIRN_KILLS", "CAIRN_KILL_ROUNDS",
-        "CAIRN_MUTATIONS",
-        "CAIRN_PACKAGE", "CAIRN_PACKAGE_ROOT", "CAIRN_RIG", "CAIRN_SCENARIOS", "CAIRN_SEED", "CAIRN_STRICT",
-        "CAIRN_WEB_BINARY",
+        "CAIRN_MUTATIONS", "CAIRN_PACKAGE", "CAIRN_PACKAGE_ROOT", "CAIRN_RECORDED_RUNS", "CAIRN_RIG", "CAIRN_SCENARIOS",
+        "CAIRN_SEED", "CAIRN_STRICT", "CAIRN_WEB_BINARY",
         "CAIRN_WEB_REQUESTS",
     ]
 

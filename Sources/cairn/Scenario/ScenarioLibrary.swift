@@ -17,7 +17,7 @@ enum ScenarioLibrary {
         candidates.insert(place.deletingLastPathComponent().path + "/share/cairn/scenarios", at: 0)
         // .build/CONFIGURATION in a checkout, or .build/TRIPLE/CONFIGURATION.
         for _ in 0..<4 {
-            candidates.append(place.path + "/Scenarios")
+            candidates.append(place.path + "/Sources/Scenarios/Shipped")
             place = place.deletingLastPathComponent()
         }
         return candidates.first { !files(in: $0).isEmpty }

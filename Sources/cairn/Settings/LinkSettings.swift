@@ -69,7 +69,41 @@ enum DiagnosticSettings: SettingGroup {
                 ABDD3056-28FA-441D-A470-55A75A52553A holds the PSM.
                 """,
             page: "channels.md"
-        ) { $0.watch.streams.formUnion(WatchStream.loopbacks.prefix($1)) }
+        ) { $0.watch.streams.formUnion(WatchStream.loopbacks.prefix($1)) },
+        Setting(
+            "record",
+            option: "record",
+            .path("a path for the recording", placeholder: "file"),
+            ifGiven: \.process.recording.path,
+            otherwise: "in memory only",
+            help: """
+                Where everything is recorded that the watch is given, so that cairn replay can run it again. Keys are among \
+                it: the file is its owner's alone. The recording of the run before is kept, with .before behind its name.
+                """,
+            page: "recorder.md"
+        ),
+        Setting(
+            "record-limit",
+            option: "record-limit",
+            .number(8...1_000_000, of: "megabytes"),
+            into: \.process.recording.limit,
+            help: """
+                How large the recording may become, with all its parts. Beyond it, the oldest part goes, and what is left can \
+                be shown but not run again.
+                """,
+            page: "recorder.md"
+        ),
+        Setting(
+            "record-without-secrets",
+            option: "record-without-secrets",
+            .flag,
+            default: false,
+            help: """
+                Leave bonds, keys and random numbers out of everything that is recorded, also of what is only in memory. Such a \
+                recording can be run again up to the pairing.
+                """,
+            page: "recorder.md"
+        ) { $0.process.recording.leavesOutSecrets = $1 },
     ]
 }
 

@@ -53,6 +53,7 @@ class FakeWatch:
             "outbox": lambda _: {"messages": [self._message(9, {"key": 1, "type": "uint8", "number": 3}) | {"result": "ok"}]},
             "capture-start": lambda _: {},
             "capture-stop": lambda _: {},
+            "recorder-save": lambda _: {"size": 4096, "seconds": 12.5, "whole": True},
         }
         self._changed = threading.Condition()
         self._started = time.monotonic()

@@ -151,6 +151,12 @@ def test_two_installations_do_not_mix(watch: Watch, tmp_path: Path) -> None:
     assert [each["name"] for each in asyncio.run(both())] == ["100000 bytes", "200000 bytes"]
 
 
+def test_a_recording(watch: Watch, fake: FakeWatch, tmp_path: Path) -> None:
+    answer = watch.save_recording(tmp_path / "there.cairnrec")
+    assert (answer["size"], answer["seconds"], answer["whole"]) == (4096, 12.5, True)
+    assert fake.requests[-1] == {"command": "recorder-save", "path": str(tmp_path / "there.cairnrec")}
+
+
 def test_a_capture(watch: Watch, fake: FakeWatch, tmp_path: Path) -> None:
     watch.start_capture(tmp_path / "there.btsnoop")
     watch.stop_capture()

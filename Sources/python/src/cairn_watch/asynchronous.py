@@ -40,6 +40,7 @@ from .vocabulary import (
     LaunchAnswer,
     OpenPairingAnswer,
     PressAnswer,
+    RecorderSaveAnswer,
     SendAnswer,
     StartedEvent,
     Status,
@@ -414,6 +415,14 @@ class AsyncWatch(AsyncCommands):
     async def stop_capture(self) -> dict[str, Any]:
         """Ends what `start_capture` began, and returns the watch's answer."""
         return await self.ask("capture-stop")
+
+    async def save_recording(self, path: str | Path) -> RecorderSaveAnswer:
+        """Has the watch's process save what its flight recorder has, in a file that `cairn replay` runs again.
+
+        Keys are among it, so only the user who started the watch, and root, may. `whole` in the answer says whether the
+        recording goes back to the watch's start.
+        """
+        return cast(RecorderSaveAnswer, await self.ask("recorder-save", path=str(Path(path).absolute())))
 
     async def packets(self) -> AsyncGenerator[dict[str, Any], None]:
         """The watch's HCI packets from now on, each with `at`, `direction` (`sent`, `received`) and `data` (H4, hexadecimal).

@@ -20,6 +20,7 @@ from .vocabulary import (
     LaunchAnswer,
     OpenPairingAnswer,
     PressAnswer,
+    RecorderSaveAnswer,
     SendAnswer,
     StartedEvent,
     Status,
@@ -270,6 +271,14 @@ class Watch(Commands):
     def stop_capture(self) -> dict[str, Any]:
         """Ends what `start_capture` began, and returns the watch's answer."""
         return run(self.asynchronous.stop_capture())
+
+    def save_recording(self, path: str | Path) -> RecorderSaveAnswer:
+        """Has the watch's process save what its flight recorder has, in a file that `cairn replay` runs again.
+
+        Keys are among it, so only the user who started the watch, and root, may. `whole` in the answer says whether the
+        recording goes back to the watch's start.
+        """
+        return run(self.asynchronous.save_recording(path))
 
     def packets(self) -> Iterator[dict[str, Any]]:
         """The watch's HCI packets from now on, each with `at`, `direction` (`sent`, `received`) and `data` (H4, hexadecimal).

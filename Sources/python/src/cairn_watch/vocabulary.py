@@ -57,6 +57,7 @@ COMMANDS: tuple[str, ...] = (
     "capture-start",
     "capture-stop",
     "packets",
+    "recorder-save",
     "log-level",
     "restart",
     "reset",
@@ -131,6 +132,7 @@ FAILURE_CODES: tuple[str, ...] = (
     "capture-runs",
     "no-capture",
     "capture-failed",
+    "recording-failed",
     "bad-log-level",
     "app-is-built-in",
     "no-room-for-app",
@@ -1237,6 +1239,20 @@ class PacketsAnswer(TypedDict):
     ok: Literal[True]
     #: when the watch was started, since 1970: `at` of a packet counts from there (in seconds)
     startedAt: float
+
+
+class RecorderSaveAnswer(TypedDict):
+    """The watch's answer to `recorder-save`."""
+
+    ok: Literal[True]
+    #: how far back it goes (in seconds)
+    seconds: float
+    #: the number of the last event before the command was carried out: what comes of it has higher numbers
+    sequence: int
+    #: how large the file is (in bytes)
+    size: int
+    #: whether it goes back to the watch's start: only then can it be run again; else it can be shown
+    whole: bool
 
 
 class LogLevelAnswer(TypedDict):

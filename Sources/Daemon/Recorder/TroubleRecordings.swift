@@ -1,0 +1,112 @@
+import FlightRecorder
+import Glibc
+import HCIRuntime
+import Logging
+import PebbleWatch
+
+/// Saves what was recorded of the watch when something goes wrong, in its state directory: `trouble.cairnrec`, and those of the
+/// troubles before as `trouble.1.cairnrec` to `trouble.3.cairnrec`.
+final class TroubleRecordings {
+    /// The shortest time between two: a controller that fails all the time has one story to tell.
+    private static let pause: Duration = .seconds(60)
+    /// How many are kept.
+    private static let count = 4
+
+    private let directory: String
+    private let recorder: FlightRecorder
+    private let log: Logger
+    private var lastTime: Duration?
+
+    init(in directory: String, of recorder: FlightRecorder, log: Logger) {
+        self.directory = directory
+        self.recorder = recorder
+        self.log = log
+    }
+
+    /// Saves what there is, unless that has been done a moment ago.
+    func save(because reason: String, at now: Duration) {
+        if let lastTime, now - lastTime < Self.pause { return }
+        lastTime = now
+        recorder.note("saved at \(now): \(reason)")
+        for number in (1..<Self.count).reversed() { rename(path(number - 1), path(number)) }
+        do throws(ProgramError) {
+            try SavedRecording.write(recorder.recording(), to: path(0))
+            log.warning("\(reason): what led to it is recorded in \(path(0)); cairn replay shows it")
+        } catch {
+            log.warning("\(reason), and what led to it is not recorded: \(error.what)")
+        }
+    }
+
+    private func path(_ number: Int) -> String {
+        directory + (number == 0 ? "/trouble.cairnrec" : "/trouble.\(number).cairnrec")
+    }
+}
+
+/// Looks whether the store has refused a change, which is trouble too.
+final class RefusedChanges: LoopMember {
+    private let watch: HostRunner<WatchHost>
+    private let trouble: TroubleRecordings
+
+    init(of watch: HostRunner<WatchHost>, trouble: TroubleRecordings) {
+        self.watch = watch
+        self.trouble = trouble
+    }
+
+    func start(at now: Duration) {}
+    func addPollRequests(to set: inout PollSet) {}
+    func takeInput(_ set: borrowing PollSet, at now: Duration) {}
+
+    func moveOutput(at now: Duration) -> Bool {
+        if let refusal = watch.look({ $0.takeRefusedChange() }) {
+            trouble.save(because: "the store has refused a change: \(refusal)", at: now)
+        }
+        return false
+    }
+
+    func advance(to now: Duration) {}
+    var nextDeadline: Duration? { nil }
+    func beginStop(at now: Duration) {}
+    var isStopped: Bool { true }
+}
+
+extension WatchEvent {
+    /// What is wrong, if it is worth a recording.
+    var trouble: String? {
+        switch self {
+        case .failed(let failure): "the watch has failed: \(failure)"
+        case .recovery(.controllerRestarting(let reason)): "the controller is started again: \(reason)"
+        case .recovery(.controllerLost): "the controller is lost"
+        default: nil
+        }
+    }
+
+    /// What a recording says of it; nil for what is for the log alone.
+    /// - Parameter line: the line in the log.
+    func recordedText(of line: StoryLine, withoutSecrets: Bool) -> String? {
+        guard !isForLogOnly else { return nil }
+        // Faults of the radio and of the HCI boundary are not the watch's own: it does not say them again in a replay.
+        if case .fault = self { return nil }
+        switch line.discretion {
+        case .secret(let discreet): return withoutSecrets ? discreet : line.text
+        case .none, .contents: return line.text
+        }
+    }
+}
+
+extension WatchEvent {
+    /// What a replay compares: the same words as in a recording.
+    public func recordedText(withoutSecrets: Bool) -> String? {
+        isForLogOnly ? nil : recordedText(of: storyLine, withoutSecrets: withoutSecrets)
+    }
+}
+
+extension ProgramError {
+    /// A recording cannot be made.
+    init(_ status: ExitStatus = .cannotCreate, recording path: String, _ what: String, advice: String?) {
+        self.init(
+            status,
+            "cannot write the recording \(path): \(what)",
+            advice: advice ?? "name a file in a folder that is there and that you may write to"
+        )
+    }
+}

@@ -1,0 +1,307 @@
+import BluetoothHost
+import ByteCoding
+import PebbleWatch
+
+/// Where a recorder leaves what it records, beside its own memory.
+public protocol RecordingSink: AnyObject {
+    /// Takes the next bytes of the recording: whole frames. What was handed over has to be out of the process's hands when this
+    /// returns, since the next input may bring the process down.
+    /// - Parameters:
+    ///   - frames: the bytes.
+    ///   - time: when the last input in them was.
+    ///   - recorder: for the header of a part.
+    func write(_ frames: [UInt8], upTo time: Duration, of recorder: FlightRecorder)
+}
+
+/// Writes down everything that flows into a watch, and what comes out of it, so that a replay can do it again.
+///
+/// It stands directly around a `Watch`: its owner gives inputs to the recorder instead of to the watch, and takes packets,
+/// changes and events through it. An input is written down before the watch is given it.
+///
+/// It keeps what it can in memory: all of it, as long as that is not more than the limit, and after that the last part.
+public final class FlightRecorder {
+    /// How many bytes are kept in memory unless something else is said: at rest those of more than ten hours.
+    public static let usualLimit = 4 * 1024 * 1024
+    /// The memory is given up in pieces of this size.
+    private static let pieceSize = 64 * 1024
+
+    private struct Piece {
+        var bytes: [UInt8]
+        /// When the last input before it was.
+        let origin: Duration
+    }
+
+    /// What was decided about the watch before its first input.
+    public let header: RecordingHeader
+    /// Where the recording also goes; nil for nowhere.
+    public var sink: (any RecordingSink)?
+
+    private let numbers: DrawnNumbers
+    private let limit: Int
+    private var entries = EntryWriter()
+    private var frame: [UInt8] = []
+    private var pieces: [Piece]
+    private var size = 0
+    private var droppedCount = 0
+    /// When the last input was that is in `pieces`, and the last at all.
+    private var closedTime: Duration = .zero
+    private var time: Duration = .zero
+    /// When the watch was last told the time in vain, unless that has been written down.
+    private var idleTime: Duration?
+    /// Whether the watch has said, since the last input, that it has no more packets.
+    private var isDrained = false
+    private var changes: [MemoryChangeID: Int] = [:]
+    private var changeCount = 0
+    private var tools: [DeveloperConnectionID: Int] = [:]
+    private var toolCount = 0
+
+    /// A recorder of a watch that has just been made.
+    /// - Parameters:
+    ///   - header: what the watch was made of. What it has drawn is added.
+    ///   - numbers: what the watch draws its randomness from.
+    ///   - limit: how many bytes are kept in memory.
+    ///   - leavesOutSecrets: whether bonds, keys and random numbers are left out: such a recording replays up to the first
+    ///     moment at which one of them matters, which is the pairing at the latest.
+    public init(
+        _ header: RecordingHeader,
+        numbers: DrawnNumbers,
+        limit: Int = usualLimit,
+        leavesOutSecrets: Bool = false
+    ) {
+        var header = header
+        header.drawn = numbers.take()
+        self.header = leavesOutSecrets ? header.withoutSecrets() : header
+        self.numbers = numbers
+        self.limit = max(limit, 2 * Self.pieceSize)
+        pieces = [Piece(bytes: [], origin: .zero)]
+        pieces[0].bytes.reserveCapacity(Self.pieceSize)
+    }
+
+    // MARK: Around the watch
+
+    /// Gives the watch an input.
+    /// - Throws: `WatchCommandError`, as `Watch.take(_:at:)`.
+    @discardableResult
+    public func take(
+        _ input: WatchInput,
+        by watch: inout Watch,
+        at now: Duration
+    ) throws(WatchCommandError) -> WatchInputResult {
+        if case .toolHasRoom(let tool) = input { return .toolBytes(nextBytes(for: tool, of: &watch, at: now)) }
+        if case .time = input, watch.nextDeadline.map({ now < $0 }) ?? true {
+            // Nothing is due, so nothing happens but that the watch knows the time: of several such inputs the last says it
+            // all, and only if something comes out of the watch before the next other input. On the virtual air there are many.
+            idleTime = now
+            let result = try watch.take(input, at: now)
+            writeDrawn()
+            return result
+        }
+        write(input, at: now)
+        closeFrame()
+        do throws(WatchCommandError) {
+            let result = try watch.take(input, at: now)
+            switch result {
+            case .none, .toolBytes: break
+            case .command(let result): write(RecordingKind.result, Self.text(of: result))
+            case .tool(let tool):
+                tools[tool] = toolCount
+                toolCount += 1
+            }
+            writeDrawn()
+            return result
+        } catch {
+            write(RecordingKind.result, Self.text(of: error))
+            writeDrawn()
+            throw error
+        }
+    }
+
+    /// Takes the next packet for the controller, as `Watch.nextPacket(into:)`.
+    public func nextPacket(of watch: inout Watch, into buffer: inout [UInt8]) -> Bool {
+        guard watch.nextPacket(into: &buffer) else {
+            if !isDrained {
+                isDrained = true
+                writeIdleTime()
+                entries.append(RecordingKind.noPacket, EmptyCollection())
+                writeDrawn()
+            }
+            return false
+        }
+        isDrained = false
+        writeIdleTime()
+        if header.isWithoutSecrets {
+            entries.append(RecordingKind.packet, SecretMask.mask(buffer[...]))
+        } else {
+            entries.append(RecordingKind.packet, buffer)
+        }
+        writeDrawn()
+        if entries.bytes.count >= Self.pieceSize / 2 { closeFrame() }
+        return true
+    }
+
+    /// Takes the next change for the store, as `Watch.nextMemoryChange()`.
+    public func nextMemoryChange(of watch: inout Watch) -> (id: MemoryChangeID, change: MemoryChange)? {
+        guard let next = watch.nextMemoryChange() else { return nil }
+        changes[next.id] = changeCount
+        changeCount += 1
+        var change = RecordedChange(next.change)
+        if header.isWithoutSecrets { change.leaveOutContent() }
+        writeIdleTime()
+        entries.append(change)
+        writeDrawn()
+        return next
+    }
+
+    /// Notes what an event said that was taken from the watch and told to people or programs.
+    public func note(event text: String) { write(RecordingKind.event, text) }
+
+    /// Notes something about the recording for people, such as why it was saved.
+    public func note(_ text: String) { write(RecordingKind.note, text) }
+
+    /// Sees to it that everything noted so far is in the hands of the sink.
+    public func flush() { closeFrame() }
+
+    // MARK: What is there
+
+    /// All of the recording that is still in memory, as a file has it.
+    public func recording() -> [UInt8] {
+        closeFrame()
+        let header = header.beginning(part: droppedCount, at: pieces[0].origin)
+        return pieces.reduce(into: Recording.beginning(header)) { $0 += $1.bytes }
+    }
+
+    /// What a part of the recording begins with, in front of its frames.
+    /// - Parameters:
+    ///   - part: the part's number, from 0 on.
+    ///   - origin: when the last input of the part before was.
+    public func beginning(ofPart part: Int, at origin: Duration) -> [UInt8] {
+        Recording.beginning(header.beginning(part: part, at: origin))
+    }
+
+    /// Whether the first input is not in memory any more.
+    public var hasLostBeginning: Bool { droppedCount > 0 }
+
+    /// How long ago the oldest input in memory was, at most, at a moment.
+    public func span(at now: Duration) -> Duration { now - pieces[0].origin }
+
+    // MARK: Writing
+
+    private func nextBytes(for tool: DeveloperConnectionID, of watch: inout Watch, at now: Duration) -> [UInt8] {
+        let bytes = watch.nextBytes(for: tool, at: now)
+        // A tool is asked for each turn of the loop; when nothing waits, nothing changes.
+        guard !bytes.isEmpty else { return [] }
+        write(.toolHasRoom(tool), at: now)
+        entries.append(RecordingKind.toolBytes, bytes)
+        writeDrawn()
+        return bytes
+    }
+
+    private func write(_ input: WatchInput, at now: Duration) {
+        writeIdleTime()
+        time = max(now, time)
+        isDrained = false
+        let recorded: RecordedInput =
+            switch input {
+            case .start: .start
+            case .controllerLost: .controllerLost
+            case .packet(let packet): .packet(header.isWithoutSecrets ? SecretMask.mask(packet)[...] : packet)
+            case .time: .time
+            case .command(let command): .command(header.isWithoutSecrets ? command.withoutSecrets : command)
+            case .memoryChangeFinished(let id, let failure):
+                .changeFinished(changes.removeValue(forKey: id) ?? changeCount, failure: failure)
+            case .shutdown: .shutdown
+            case .toolConnected(let carrier): .toolConnected(carrier)
+            case .toolLeft(let tool, let reason):
+                .toolLeft(tools.removeValue(forKey: tool) ?? toolCount, reason: reason)
+            case .toolBytes(let bytes, let tool): .toolBytes(bytes, from: tools[tool] ?? toolCount)
+            case .toolHasRoom(let tool): .toolHasRoom(tools[tool] ?? toolCount)
+            }
+        entries.append(recorded, at: time)
+        if entries.bytes.count >= Self.pieceSize / 2 { closeFrame() }
+    }
+
+    private func write(_ kind: UInt8, _ text: String) {
+        writeIdleTime()
+        entries.append(kind, text.utf8)
+    }
+
+    private func writeIdleTime() {
+        guard let idle = idleTime else { return }
+        idleTime = nil
+        time = max(idle, time)
+        entries.append(.time, at: time)
+    }
+
+    private func writeDrawn() {
+        let drawn = numbers.take()
+        guard !drawn.isEmpty else { return }
+        writeIdleTime()
+        entries.append(drawn: drawn, isSecret: header.isWithoutSecrets)
+    }
+
+    private func closeFrame() {
+        guard !entries.bytes.isEmpty else { return }
+        frame.removeAll(keepingCapacity: true)
+        Recording.append(frame: entries.bytes, to: &frame)
+        entries.removeAll()
+        keep()
+        closedTime = time
+        sink?.write(frame, upTo: time, of: self)
+    }
+
+    private func keep() {
+        if pieces[pieces.count - 1].bytes.count + frame.count > Self.pieceSize, !pieces[pieces.count - 1].bytes.isEmpty
+        {
+            pieces.append(Piece(bytes: [], origin: closedTime))
+            pieces[pieces.count - 1].bytes.reserveCapacity(max(Self.pieceSize, frame.count))
+        }
+        pieces[pieces.count - 1].bytes += frame
+        size += frame.count
+        while size > limit, pieces.count > 1 {
+            size -= pieces[0].bytes.count
+            pieces.removeFirst()
+            droppedCount += 1
+        }
+    }
+
+    /// How a command ended, as a recording has it: the same words in the recorder and in the replay.
+    static func text(of result: WatchCommandResult) -> String {
+        switch result {
+        case .done: "done"
+        case .pairingOpen(let end): "pairing open until \(end)"
+        // Secrets, which follow from what was drawn.
+        case .outOfBandData: "out of band data"
+        case .forgot(let phones): "forgot \(phones.map(\.description).joined(separator: ", "))"
+        case .disconnecting(let phones): "disconnecting \(phones.map(\.description).joined(separator: ", "))"
+        case .appMessage(let app, let delivery): "AppMessage of \(app) \(delivery.rawValue)"
+        }
+    }
+
+    static func text(of error: WatchCommandError) -> String { "refused: \(error)" }
+}
+
+extension RecordedChange {
+    /// Leaves what it was.
+    mutating func leaveOutContent() {
+        size = 0
+        checksum = 0
+    }
+}
+
+extension WatchCommand {
+    /// The same command with zeros where a person handed over a secret.
+    fileprivate var withoutSecrets: WatchCommand {
+        switch self {
+        case .enterPasskey(let passkey): .enterPasskey(Passkey(0) ?? passkey)
+        case .takeOutOfBandData(let block):
+            .takeOutOfBandData(
+                OutOfBandBlock(device: block.device, data: PeerOutOfBandData(temporaryKey: TemporaryKey(0)))
+            )
+        case .press, .hold, .sense, .launchApp, .stopApp, .installApp, .removeApp, .sendAppMessage, .openPairing,
+            .closePairing, .confirmPairing, .refusePairing, .makeOutOfBandData, .forget, .forgetAll, .disconnect,
+            .advertise,
+            .offerBattery, .publish, .setTime, .service, .addFault, .clearFaults:
+            self
+        }
+    }
+}

@@ -1,0 +1,269 @@
+"""The flight recorder: what Bumble's phone did to a watch is run again from a file, byte for byte, also after `kill -9`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import watches
+from bumble.keys import MemoryKeyStore
+from PIL import Image
+from rig import capture, companion
+from rig.control import Control, Refused
+from rig.phone import Phone
+from rig.process import Program
+from test_command_line import CANNOT_CREATE, UNAVAILABLE, USAGE, run
+from test_control_commands import records
+from watches import cairn_on
+
+SAME, DIFFERS, NO_RECORDING, NOT_POSSIBLE = 0, 70, 74, 75
+
+
+def replay(recording: Path, *options: str) -> tuple[int, str, str]:
+    """Runs a recording again: the status, what was printed, and the errors."""
+    result = run("replay", str(recording), *options, seconds=120)
+    return result.returncode, result.stdout, result.stderr
+
+
+def summary(recording: Path, *options: str) -> dict[str, Any]:
+    """What a replay says of itself to programs."""
+    _, output, errors = replay(recording, "--json", *options)
+    assert output, errors
+    return json.loads(output.splitlines()[-1])
+
+
+def packets(file: Path) -> list[tuple[int, bytes]]:
+    """Direction and bytes of each packet of a capture."""
+    return [(flags & 1, packet) for flags, packet in records(file)]
+
+
+async def talk(program: Program, keystore: MemoryKeyStore, *, pairs: bool = True) -> None:
+    """A phone connects, pairs or encrypts the link, opens a session, and asks for the watch's version."""
+    port = await program.wait_for_line(r"hosts at tcp:127\.0\.0\.1:(\d+)", 10)
+    async with Phone.on(int(port[1]), keystore=keystore) as phone:
+        watch = await phone.connect(watches.ADDRESS)
+        await (watch.pair() if pairs else watch.encrypt())
+        _, session = await watch.open_reversed(await watch.discover())
+        await companion.negotiate(session)
+        await watch.disconnect()
+
+
+def options(folder: Path, *more: str) -> tuple[str, ...]:
+    """Of a watch that phones can reach, with everything in one folder."""
+    return ("--air-port", "0", "--state", str(folder / "state"), *more)
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the recording `watch.cairnrec` of a pairing and a session, and the capture `watch.btsnoop` of it."""
+    folder = tmp_path_factory.mktemp("recorded")
+    files = ("--record", str(folder / "watch.cairnrec"), "--capture", str(folder / "watch.btsnoop"))
+
+    async def record() -> None:
+        async with cairn_on("virtual", folder, *options(folder, *files)) as program:
+            await talk(program, MemoryKeyStore())
+
+    asyncio.run(record())
+    return folder
+
+
+def test_a_run_is_run_again(recorded: Path) -> None:
+    """All that the watch did with the phone comes out again, and the capture of the replay is that of the run."""
+    recording, copy = recorded / "watch.cairnrec", recorded / "copy.btsnoop"
+    assert recording.stat().st_mode & 0o777 == 0o600
+    status, output, errors = replay(recording, "--capture", str(copy))
+    assert (status, errors) == (SAME, "")
+    assert "all is the same" in output
+    assert copy.stat().st_mode & 0o777 == 0o600
+    live = recorded / "watch.btsnoop"
+    assert len(packets(live)) > 200
+    assert packets(copy) == packets(live)
+    # tshark makes the same of both.
+    once, again = capture.decode(live), capture.decode(copy)
+    assert once.malformed == again.malformed == []
+    assert once.att_opcodes == again.att_opcodes
+
+
+async def test_a_bonded_phone_comes_back(tmp_path: Path) -> None:
+    """What the watch remembered from the run before is in the recording."""
+    keystore = MemoryKeyStore()
+    async with cairn_on("virtual", tmp_path, *options(tmp_path)) as program:
+        await talk(program, keystore)
+    recording = tmp_path / "second.cairnrec"
+    async with cairn_on("virtual", tmp_path, *options(tmp_path, "--record", str(recording))) as program:
+        await talk(program, keystore, pairs=False)
+    status, output, errors = replay(recording)
+    assert (status, errors) == (SAME, ""), output
+    assert "    paired, " not in replay(recording, "--step")[1]
+
+
+async def test_a_killed_watch_leaves_a_recording(tmp_path: Path) -> None:
+    """The process ends in the middle of a session: what was recorded until then is all there, and the same."""
+    recording = tmp_path / "watch.cairnrec"
+    with pytest.raises(AssertionError, match="cairn ended with status"):
+        async with cairn_on("virtual", tmp_path, *options(tmp_path, "--record", str(recording))) as program:
+            port = await program.wait_for_line(r"hosts at tcp:127\.0\.0\.1:(\d+)", 10)
+            async with Phone.on(int(port[1]), keystore=MemoryKeyStore()) as phone:
+                watch = await phone.connect(watches.ADDRESS)
+                await watch.pair()
+                program.kill()
+                await program.wait_for_exit(10)
+    status, output, errors = replay(recording)
+    assert status == SAME, errors
+    assert summary(recording, "--bisect", "paired")["same"]
+    assert "    paired, " in replay(recording, "--step")[1]
+
+
+async def test_the_run_before_is_kept(tmp_path: Path) -> None:
+    """A service that starts the watch again after a crash does not wipe out what led to it; other files are replaced."""
+    recording = tmp_path / "watch.cairnrec"
+    recording.write_text("something else")
+    contents = []
+    for _ in range(3):
+        async with cairn_on("virtual", tmp_path, *options(tmp_path, "--record", str(recording))):
+            pass
+        contents.append(recording.read_bytes())
+        assert replay(recording)[0] == SAME
+    before = tmp_path / "watch.cairnrec.before"
+    assert before.read_bytes() == contents[1]
+    assert replay(before)[0] == SAME
+    assert sorted(path.name for path in tmp_path.glob("watch.cairnrec*")) == ["watch.cairnrec", "watch.cairnrec.before"]
+
+
+async def test_what_is_in_memory_is_saved(tmp_path: Path) -> None:
+    """A watch that was not told to record has everything all the same."""
+    saved = tmp_path / "saved.cairnrec"
+    async with cairn_on("virtual", tmp_path, *options(tmp_path)) as program:
+        await talk(program, MemoryKeyStore())
+        async with Control.on(tmp_path / "state" / "control.sock") as control:
+            answer = await control.ask("recorder-save", path=str(saved))
+            assert answer["whole"] is True
+            assert answer["size"] == saved.stat().st_size > 10_000
+            assert answer["seconds"] > 0
+            with pytest.raises(Refused, match="recording-failed"):
+                await control.ask("recorder-save", path=str(tmp_path / "nowhere" / "a"))
+            with pytest.raises(Refused, match="bad-request"):
+                await control.ask("recorder-save", path="here")
+        by_hand = tmp_path / "by-hand.cairnrec"
+        result = run("recorder", "save", str(by_hand), "--state", str(tmp_path / "state"))
+        assert result.returncode == 0 and "all since the watch was started" in result.stdout
+    for file in (saved, by_hand):
+        assert file.stat().st_mode & 0o777 == 0o600
+        assert replay(file)[0] == SAME
+
+
+async def test_a_watch_restarts_in_a_recording(tmp_path: Path) -> None:
+    """Commands, a restart and a factory reset are inputs like packets."""
+    recording = tmp_path / "watch.cairnrec"
+    async with cairn_on("virtual", tmp_path, *options(tmp_path, "--record", str(recording))):
+        async with Control.on(tmp_path / "state" / "control.sock") as control:
+            await control.ask("press", button="select")
+            await control.ask("battery", percent=40)
+            for name in ("restart", "reset"):
+                last = (await control.ask(name))["sequence"]
+                await control.ask("wait", **{"for": "started", "since": last})
+            with pytest.raises(Refused):
+                await control.ask("disconnect")
+    status, output, errors = replay(recording, "--step")
+    assert status == SAME, errors
+    assert output.count("restarts:") == 2
+
+
+def test_a_moment_is_looked_at(recorded: Path) -> None:
+    """Status, screen, log and steps of any moment, and the input that changed something."""
+    recording = recorded / "watch.cairnrec"
+    whole = summary(recording)
+    assert whole["same"] and whole["inputs"] > 100
+
+    lost = summary(recording, "--bisect", "connected")["found"]
+    came = summary(recording, "--bisect", "session-opened")["found"]
+    assert 0 < came["input"] < lost["input"] <= whole["inputs"]
+    before = json.loads(replay(recording, "--json", "--status-at", f"{came['seconds'] + 0.0005}")[1].splitlines()[0])
+    after = json.loads(replay(recording, "--json", "--status-at", f"{whole['seconds'] + 1}")[1].splitlines()[0])
+    assert len(before["links"]) == 1 and after["links"] == [] and len(after["phones"]) == 1
+
+    picture = recorded / "screen.png"
+    assert replay(recording, "--screen-at", "1", "-o", str(picture))[0] == SAME
+    with Image.open(picture) as image:
+        assert image.size in {(144, 168), (180, 180), (200, 228), (260, 260)}
+
+    steps = [json.loads(line) for line in replay(recording, "--json", "--step", "--until", "1")[1].splitlines()[:-1]]
+    assert [step["input"] for step in steps if step["input"]] == list(range(1, len([s for s in steps if s["input"]]) + 1))
+    assert any("0103" in packet for step in steps for packet in step["sent"])
+    assert "session 1 open" in replay(recording, "--log-level", "info")[1]
+    assert replay(recording, "--bisect", "stream-opened")[0] == NOT_POSSIBLE
+
+
+def first_frame(data: bytes) -> int:
+    """Where the first frame behind the header's begins."""
+    return 10 + 8 + struct.unpack_from("<I", data, 10)[0]
+
+
+def cut(data: bytes) -> bytes:
+    return data[: len(data) // 2]
+
+
+def forged(data: bytes) -> bytes:
+    place = first_frame(data) + 12
+    return data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :]
+
+
+def other_version(data: bytes) -> bytes:
+    return data[:8] + b"\x07\x00" + data[10:]
+
+
+@pytest.mark.parametrize(
+    ("change", "status", "words"),
+    [
+        (cut, SAME, "torn at byte"),
+        (forged, NO_RECORDING, "at byte"),
+        (other_version, NO_RECORDING, "at byte 8: its format is version 7"),
+        (lambda data: b"", NO_RECORDING, "there is nothing in it"),
+        (lambda data: b"\x00" * 4096, NO_RECORDING, "at byte 0: this is no recording of a watch"),
+        (lambda data: data[:12], NO_RECORDING, "its header is missing or torn"),
+    ],
+)
+def test_a_bad_recording_is_refused(
+    recorded: Path, tmp_path: Path, change: Callable[[bytes], bytes], status: int, words: str
+) -> None:
+    """With the place that is wrong, and what to do; a torn end is cut."""
+    data = (recorded / "watch.cairnrec").read_bytes()
+    file = tmp_path / "bad.cairnrec"
+    file.write_bytes(change(data))
+    found, _, errors = replay(file)
+    assert found == status, errors
+    assert words in errors
+
+
+def test_a_wrong_command_line_is_explained(recorded: Path, tmp_path: Path) -> None:
+    recording = recorded / "watch.cairnrec"
+    assert replay(tmp_path / "nowhere")[0] == UNAVAILABLE
+    assert replay(recording, "--screen-at", "1")[0] == USAGE
+    assert replay(recording, "--bisect", "conected")[0] == USAGE
+    assert replay(recording, "--until", "soon")[0] == USAGE
+    assert replay(recording, "--capture", str(tmp_path / "nowhere" / "a"))[0] == CANNOT_CREATE
+    start = run("run", "--controller", "virtual", "--record", str(tmp_path / "nowhere" / "a"))
+    assert start.returncode == CANNOT_CREATE and "recording" in start.stderr
+    full = run("run", "--controller", "virtual", "--record", "/dev/full")
+    assert full.returncode == NO_RECORDING and "make room" in full.stderr
+
+
+async def test_without_secrets_there_are_no_keys(tmp_path: Path) -> None:
+    """The key of the pairing is in the capture and not in the recording, which goes as far as the pairing."""
+    recording, live = tmp_path / "watch.cairnrec", tmp_path / "watch.btsnoop"
+    more = ("--record", str(recording), "--record-without-secrets", "--capture", str(live))
+    async with cairn_on("virtual", tmp_path, *options(tmp_path, *more)) as program:
+        await talk(program, MemoryKeyStore())
+    # LE Long Term Key Request Reply, its handle, the key.
+    keys = [packet[6:22] for _, packet in packets(live) if packet.startswith(b"\x01\x1a\x20")]
+    assert keys
+    assert all(key not in recording.read_bytes() for key in keys)
+    status, _, errors = replay(recording)
+    assert status == DIFFERS, errors
+    assert "no secrets" in errors
+    assert summary(recording)["inputs"] > 50
