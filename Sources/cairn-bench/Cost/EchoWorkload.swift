@@ -12,7 +12,7 @@ struct EchoWorkload: Workload {
     private var driver: HCIDriver<Watch>
     private var phone: HandmadePhone
 
-    /// - Parameter hadFaults: whether the watch has had a fault of each of its seams, which are cleared: nothing of them is left.
+    /// - Parameter hadFaults: whether the watch has had a fault of each of its seams, which are cleared: nothing is left.
     init(hadFaults: Bool = false) throws {
         var pair = try WatchAndPhone(.reversed)
         guard
