@@ -76,8 +76,8 @@ public enum WatchCommand: Sendable, Equatable {
 
     // MARK: Faults
 
-    /// Adds a fault of PPoGATT, of messages or of the watch itself, which goes by this number. Those of the radio and of the HCI
-    /// boundary are not the watch's.
+    /// Adds a fault of PPoGATT, of messages or of the watch itself, which goes by this number. Those of the radio and of the
+    /// HCI boundary are not the watch's.
     case addFault(Fault, FaultID)
     /// Takes one of the watch's faults away, or all of them.
     case clearFaults(FaultID? = nil)

@@ -5,8 +5,8 @@ import Testing
 
 @testable import Faults
 
-/// The accounts of ACL packets, whatever faults withhold, change or invent: the controller never has more than it has room for, and
-/// the host hears of each of its packets once that it is completed.
+/// The accounts of ACL packets, whatever faults withhold, change or invent: the controller never has more than it has room for,
+/// and the host hears of each of its packets once that it is completed.
 @Suite struct CompletedPacketsTests {
     private static let handle: ConnectionHandle = 0x0040
     private static let room = 3

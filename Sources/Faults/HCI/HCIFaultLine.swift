@@ -5,7 +5,7 @@ import ByteCoding
 /// The boundary between a controller and a host, with faults on it.
 ///
 /// Packets of both sides go in, and come out as the faults leave them. It keeps the accounts of the ACL packets straight: the
-/// host hears of each of its packets that it is completed once, and the controller never gets more of them than it has room for,
+/// host hears of each of its packets that it is completed once, and the controller never gets more than it has room for,
 /// whatever is withheld, changed or invented in between.
 ///
 /// It stands there only while a fault needs it: ``isIdle`` says when it can go.

@@ -2,7 +2,7 @@ import BluetoothHCI
 import Faults
 import PebbleProtocol
 
-/// Between the sessions and the services, with faults on it: messages of both sides go in, and come out as the faults leave them.
+/// Between the sessions and the services, with faults on it: messages of both sides come out as the faults leave them.
 ///
 /// It is there only while a fault needs it.
 struct MessageFaultLine: Sendable {

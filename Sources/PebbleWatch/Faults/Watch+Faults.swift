@@ -6,7 +6,7 @@ import PebbleProtocol
 // Faults that are added on purpose: which part of the watch has which, and what they do to the watch as a whole.
 
 extension Watch {
-    /// The faults that are there, in the order of their numbers. Those of the radio and of the HCI boundary are not the watch's.
+    /// The faults that are there, by their numbers. Those of the radio and of the HCI boundary are not the watch's.
     public var runningFaults: [RunningFault] {
         let all =
             (faults?.faults.running ?? []) + (core.transportFaults?.faults.running ?? [])

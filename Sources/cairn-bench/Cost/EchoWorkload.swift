@@ -13,7 +13,7 @@ struct EchoWorkload<Host: DrivableHost>: Workload {
     private var phone: HandmadePhone
 
     /// - Parameters:
-    ///   - hadFaults: whether the watch has had a fault of each of its seams, which are cleared: nothing of them is left.
+    ///   - hadFaults: whether the watch has had a fault of each of its seams, which are cleared: nothing is left.
     ///   - wrap: puts around the watch what is to be measured with it.
     init(hadFaults: Bool = false, _ wrap: (Watch) -> Host) throws {
         var pair = try WatchAndPhone(.reversed)

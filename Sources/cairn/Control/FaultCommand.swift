@@ -8,9 +8,9 @@ struct FaultCommand: ParsableCommand {
         commandName: "fault",
         abstract: "Make the watch fail on purpose.",
         discussion: """
-            Each fault has a name; “cairn fault names” lists them. It is there until its time is over, until it has fired as often \
-            as it may, until it is cleared, or until the watch's process ends. Each of its firings is an event “fault”, a line in \
-            the log and a packet in captures.
+            Each fault has a name; “cairn fault names” lists them. It is there until its time is over, until it has fired as \
+            often as it may, until it is cleared, or until the watch's process ends. Each of its firings is an event “fault”, a \
+            line in the log and a packet in captures.
 
               cairn fault add att.error opcode=0x0A error=5 --count 3
               cairn fault add ppogatt.ack-lost --for 30s --probability 0.5 --seed 1
@@ -28,8 +28,8 @@ struct FaultCommand: ParsableCommand {
             commandName: "add",
             abstract: ControlCommands.FaultAdd.help,
             discussion: """
-                Times are written as 250ms, 2s or 1.5min; a number alone is in seconds. “cairn fault names NAME” says what a fault \
-                takes. Prints the number that the fault goes by.
+                Times are written as 250ms, 2s or 1.5min; a number alone is in seconds. “cairn fault names NAME” says what a \
+                fault takes. Prints the number that the fault goes by.
                 """
         )
 
