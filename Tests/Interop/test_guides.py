@@ -123,6 +123,8 @@ NOT_RUN = {
     "sudo systemctl enable --now bluetooth": ROOT,
     "sudo systemctl enable --now cairn": ROOT,
     "sudo systemctl disable --now cairn": ROOT,
+    "sudo systemctl enable --now cairn-web": ROOT,
+    "sudo journalctl -u cairn-web -n 1 -o cat": ROOT,
     "sudo systemctl restart cairn": ROOT,
     "sudo systemctl stop cairn": ROOT,
     "sudo systemctl start cairn": ROOT,

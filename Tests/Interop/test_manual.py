@@ -36,7 +36,7 @@ on_each_program = pytest.mark.parametrize(("binary", "first", "option"), PROGRAM
 
 @on_each_program
 def test_each_command_has_a_page(tmp_path: Path, binary: Callable[[], Path], first: tuple[str, ...], option: str) -> None:
-    """With all its options, no reference to a page that there is none of, and nothing in the text that roff would take for its own."""
+    """With all its options, without references to pages that are not there, and nothing that roff would take for its own."""
     dump = run(binary(), "--experimental-dump-help")
     script = REPOSITORY / "Boards/debian/manual.py"
     run(sys.executable, script, "1.2.3", "Sat, 21 Nov 2026 20:00:00 +0000", tmp_path, text=dump)

@@ -35,7 +35,7 @@ READERS = 50
 MESSAGES = 25
 #: By how much an AppMessage may take longer with readers.
 LIMIT = 1.05
-#: Events of some 190 bytes, which are more than the kernel keeps for a reader (4 MiB, what it needs itself included), and the server.
+#: Events of some 190 bytes: more than the kernel keeps for a reader (4 MiB, with what it needs itself), and the server.
 EVENTS = 25_000
 #: By how much a watch with readers may be larger than one with a program at its socket, in KiB: what two watches differ by.
 MEMORY_LIMIT = 128
@@ -176,7 +176,7 @@ async def test_fifty_readers_slow_no_message(tmp_path: Path, record_property: Ca
                 start = loop.time()
                 read.append(await pair.messages())
                 seconds += loop.time() - start
-                # Nobody has missed anything.
+                # Each has heard of every message.
                 await asyncio.to_thread(readers.wait, "app-message-received", MESSAGES)
 
         def ratio() -> float:
