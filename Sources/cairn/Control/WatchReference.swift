@@ -17,8 +17,8 @@ enum Environment {
     static let others: Set = [
         "CAIRN_BOARD", "CAIRN_BINARY", "CAIRN_GUEST_CACHE", "CAIRN_IMAGE", "CAIRN_KILLS", "CAIRN_KILL_ROUNDS",
         "CAIRN_MUTATIONS", "CAIRN_PACKAGE", "CAIRN_PACKAGE_ROOT", "CAIRN_RECORDED_RUNS", "CAIRN_RIG", "CAIRN_SCENARIOS",
-        "CAIRN_SEED", "CAIRN_STRICT", "CAIRN_STRANGER_SEEDS", "CAIRN_WEB_BINARY", "CAIRN_WEB_PACKAGE", "CAIRN_WEB_REQUESTS",
-        "CAIRN_WEB_SECONDS",
+        "CAIRN_SEED", "CAIRN_SSHD", "CAIRN_STRANGER_SEEDS", "CAIRN_STRICT", "CAIRN_WEB_BINARY",
+        "CAIRN_WEB_PACKAGE", "CAIRN_WEB_REQUESTS", "CAIRN_WEB_SECONDS",
     ]
 
     /// A path; the first, if there are several with colons between, as systemd writes them.
