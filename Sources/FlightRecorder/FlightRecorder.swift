@@ -100,6 +100,8 @@ public final class FlightRecorder {
         closeFrame()
         do throws(WatchCommandError) {
             let result = try watch.take(input, at: now)
+            // A replay looks for the numbers directly behind the input that drew them.
+            writeDrawn()
             switch result {
             case .none, .toolBytes: break
             case .command(let result): write(RecordingKind.result, Self.text(of: result))
@@ -107,11 +109,10 @@ public final class FlightRecorder {
                 tools[tool] = toolCount
                 toolCount += 1
             }
-            writeDrawn()
             return result
         } catch {
-            write(RecordingKind.result, Self.text(of: error))
             writeDrawn()
+            write(RecordingKind.result, Self.text(of: error))
             throw error
         }
     }

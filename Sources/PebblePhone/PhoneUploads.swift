@@ -25,6 +25,8 @@ struct PhoneUploads: Sendable {
 
     /// The upload that is under way; PutBytes has one at a time.
     private var transfer: Transfer?
+    /// The upload that was given up last.
+    private var abandoned: PutBytesToken?
     /// In the order of installation.
     private(set) var apps: [PhoneApp] = []
 
@@ -97,7 +99,8 @@ struct PhoneUploads: Sendable {
         _ requests: inout PhoneRequests,
         at now: Duration
     ) {
-        guard var transfer else { return }
+        // Answers to what was given up, and to that, may come when the next upload has begun already.
+        guard var transfer, answer.token != abandoned else { return }
         do throws(PhoneCommandError) {
             switch transfer.upload.receive(answer) {
             case .send(let request):
@@ -164,9 +167,14 @@ struct PhoneUploads: Sendable {
     mutating func abort(_ phone: inout CompanionPhone, at now: Duration) {
         guard let ended = transfer else { return }
         transfer = nil
-        if let token = ended.upload.token { try? phone.send(PebbleMessage(PutBytesRequest.abort(token)), at: now) }
+        guard let token = ended.upload.token else { return }
+        abandoned = token
+        try? phone.send(PebbleMessage(PutBytesRequest.abort(token)), at: now)
     }
 
     /// The session is over, and the upload with it.
-    mutating func sessionEnded() { transfer = nil }
+    mutating func sessionEnded() {
+        transfer = nil
+        abandoned = nil
+    }
 }

@@ -57,7 +57,8 @@ import Testing
         }
         #expect(length == .seconds(3) && rig.firings("link.lost") == 1)
         rig.air.setQuality(.outOfRange)
-        rig.run(4)
+        // Longer than the longest supervision timeout that is usual.
+        rig.run(10)
         #expect(rig.phone { $0.reasons } == [.connectionTimeout])
     }
 

@@ -302,7 +302,9 @@ def test_dies(strategy):
     os.kill(strategy.watch.status()["pid"], signal.SIGKILL)
     with pytest.raises(WatchGone):
         strategy.watch.wait_for("button", button="up", timeout=20)
-    assert not strategy.watch.get()
+    # Its connections have ended; the socket that it listened at ends a moment later.
+    while strategy.watch.get():
+        pass
 
 
 def test_next(strategy):

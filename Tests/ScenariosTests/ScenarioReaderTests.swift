@@ -144,7 +144,7 @@ import Testing
         ("steps:\n  - do: watch press\n    with:\n      button: middle", 4, 7, "watch press:"),
         ("steps:\n  - do: watch packets", 2, 9, "no command that a scenario can give the watch"),
         ("steps:\n  - expect: watch sesion-opened", 2, 13, "did you mean session-opened?"),
-        ("steps:\n  - expect: watch connected\n    with: {fone: 1}", 3, 12, "did you mean phone?"),
+        ("steps:\n  - expect: watch connected\n    with: {fone: 1}", 3, 12, "there are connection, phone, addressType"),
         ("steps:\n  - expect: watch connected\n    within: soon", 3, 13, "“soon” is no time"),
         ("steps:\n  - expect: watch connected\n    within: 8000000 s", 3, 13, "a week at most"),
         ("steps:\n  - never: watch connected", 2, 12, "“for” says how long"),

@@ -177,6 +177,11 @@ package final class VirtualScenario {
     /// Moves what is to be moved at this moment, and tells the machine what has come of it.
     private func settle() {
         while air.moveOutput(at: now) {}
+        tellEvents()
+    }
+
+    /// Tells the machine what has happened.
+    private func tellEvents() {
         while !inbox.told.isEmpty {
             let told = inbox.told
             inbox.told = []
@@ -234,7 +239,11 @@ package final class VirtualScenario {
         switch order {
         case .give(let command, let id):
             switch command.side {
-            case .watch: machine.finish(id, ScenarioMachine.Answer(askWatch(command.line)), at: now)
+            case .watch:
+                let answer = askWatch(command.line)
+                // What has happened by the command has happened before its answer, and before the next step.
+                tellEvents()
+                machine.finish(id, ScenarioMachine.Answer(answer), at: now)
             case .phone:
                 if let answer = askPhone(command.line, id: id) {
                     machine.finish(id, ScenarioMachine.Answer(answer), at: now)

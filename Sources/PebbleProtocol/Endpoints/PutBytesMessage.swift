@@ -227,6 +227,13 @@ public enum PutBytesResponse: EndpointMessage {
 
     public static var endpoint: Endpoint { .putBytes }
 
+    /// The upload that it is about, or 0.
+    public var token: PutBytesToken {
+        switch self {
+        case .acknowledgement(let token), .negativeAcknowledgement(let token): token
+        }
+    }
+
     public init(reading reader: inout ByteReader) throws(ByteDecodingError) {
         let result = try reader.readUInt8("put_bytes.result")
         let token = PutBytesToken(rawValue: try reader.readBigEndian("put_bytes.token"))

@@ -48,6 +48,18 @@ def later(seconds: float, act: Callable[[], object]) -> None:
     timer.start()
 
 
+def when_asked(fake: FakeWatch, act: Callable[[], object]) -> None:
+    """Acts as soon as the watch has been asked something from now on."""
+    count = len(fake.requests)
+
+    def run() -> None:
+        while len(fake.requests) == count:
+            time.sleep(0.01)
+        act()
+
+    threading.Thread(target=run, daemon=True).start()
+
+
 def test_commands_and_their_answers(watch: Watch, fake: FakeWatch) -> None:
     assert watch.name == "Pebble FAKE" and watch.address == "C0:00:00:00:FA:CE" and watch.version == "0.1.0"
     assert watch.air == "tcp:127.0.0.1:1" and watch.pid == os.getpid()
@@ -436,7 +448,7 @@ def test_another_process_in_its_place_is_told(program: Path, place: Path) -> Non
 def test_a_restart_while_something_is_waited_for_is_told(watch: Watch, fake: FakeWatch) -> None:
     fake.happen("restarting", cause="reboot")
     for what in ("session", "button"):
-        later(0.2, lambda: fake.happen("restarting", cause="firmware-update"))
+        when_asked(fake, lambda: fake.happen("restarting", cause="firmware-update"))
         with pytest.raises(WatchRestarted, match=r"restarted \(firmware-update\) while this program"):
             watch.wait_for(what, timeout=5)
     assert watch.wait_for("restarting", timeout=5)["cause"] == "reboot"

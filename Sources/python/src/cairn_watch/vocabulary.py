@@ -59,6 +59,10 @@ COMMANDS: tuple[str, ...] = (
     "packets",
     "recorder-save",
     "log-level",
+    "fault-add",
+    "fault-list",
+    "fault-names",
+    "fault-clear",
     "restart",
     "reset",
     "backup",
@@ -110,6 +114,7 @@ EVENT_NAMES: tuple[str, ...] = (
     "app-logged",
     "button",
     "sensed",
+    "fault",
     "lost",
 )
 
@@ -158,6 +163,9 @@ FAILURE_CODES: tuple[str, ...] = (
     "no-such-setting",
     "no-room-for-data",
     "not-sent",
+    "fault-not-taken",
+    "faults-not-allowed",
+    "unknown-fault",
 )
 
 
@@ -1260,6 +1268,106 @@ class LogLevelAnswer(TypedDict):
 
     #: the levels in force, as --log-level takes them
     levels: str
+    ok: Literal[True]
+    #: the number of the last event before the command was carried out: what comes of it has higher numbers
+    sequence: int
+
+
+class FaultAddAnswer(TypedDict):
+    """The watch's answer to `fault-add`."""
+
+    #: the number that the fault goes by
+    number: int
+    ok: Literal[True]
+    #: the number of the last event before the command was carried out: what comes of it has higher numbers
+    sequence: int
+
+
+class FaultListFault(TypedDict):
+    """The faults, in the order of their numbers."""
+
+    #: what it was given, by name
+    arguments: dict[str, str]
+    #: when it ends, since the watch was started; nothing if it is there until it is cleared (in seconds)
+    endsAt: NotRequired[float]
+    #: how often it has fired
+    firings: int
+    #: whether it has begun and not ended
+    isAtWork: bool
+    #: its name
+    name: str
+    #: the number that it goes by
+    number: int
+
+
+class FaultListAnswer(TypedDict):
+    """The watch's answer to `fault-list`."""
+
+    #: the faults, in the order of their numbers
+    faults: list[FaultListFault]
+    ok: Literal[True]
+    #: the number of the last event before the command was carried out: what comes of it has higher numbers
+    sequence: int
+
+
+class FaultNamesNameParameter(TypedDict):
+    """What it takes besides the options."""
+
+    #: what it is if it is left out
+    default: NotRequired[str]
+    #: what its values are, with range and unit
+    form: str
+    #: what it says
+    help: str
+    #: its name
+    name: str
+
+
+class FaultNamesName(TypedDict):
+    """The faults, in the order of the documentation."""
+
+    #: at each occasion, once, or all the time
+    fires: str
+    #: what it does
+    help: str
+    #: its name
+    name: str
+    #: what must be there: virtual air, or store
+    needs: NotRequired[str]
+    #: what it takes besides the options
+    parameters: list[FaultNamesNameParameter]
+    #: where it is interposed
+    seam: str
+
+
+class FaultNamesOption(TypedDict):
+    """What every fault takes besides."""
+
+    #: what it is if it is left out
+    default: NotRequired[str]
+    #: what its values are, with range and unit
+    form: str
+    #: what it says
+    help: str
+    #: its name
+    name: str
+
+
+class FaultNamesAnswer(TypedDict):
+    """The watch's answer to `fault-names`."""
+
+    #: the faults, in the order of the documentation
+    names: list[FaultNamesName]
+    ok: Literal[True]
+    #: what every fault takes besides
+    options: list[FaultNamesOption]
+    #: the number of the last event before the command was carried out: what comes of it has higher numbers
+    sequence: int
+
+
+class FaultClearAnswer(TypedDict):
+    """The watch's answer to `fault-clear`."""
+
     ok: Literal[True]
     #: the number of the last event before the command was carried out: what comes of it has higher numbers
     sequence: int
@@ -2992,6 +3100,28 @@ class SensedHeartRateEvent(TypedDict):
     text: str
 
 
+class FaultEvent(TypedDict):
+    """A fault that was added on purpose has done something."""
+
+    #: when: since the watch was started (in seconds)
+    at: float
+    #: the handle of the link that it is about
+    connection: NotRequired[int]
+    #: what it did
+    effect: str
+    event: Literal['fault']
+    #: how often it has fired, with this time
+    firings: int
+    #: its name
+    name: str
+    #: the number that the fault goes by
+    number: int
+    #: counts the events since the watch was started, from 1 on
+    sequence: int
+    #: the same in words
+    text: str
+
+
 class LostEvent(TypedDict):
     """Events were lost, because the program did not read them in time."""
 
@@ -3099,6 +3229,7 @@ Event: TypeAlias = (
     | SensedContentSizeEvent
     | SensedHealthEvent
     | SensedHeartRateEvent
+    | FaultEvent
     | LostEvent
 )
 
@@ -3307,6 +3438,21 @@ class AsyncCommands(Protocol):
         `levels`: the levels.
         """
         return cast(LogLevelAnswer, await self.ask("log-level", levels=levels))
+
+    async def fault_list(self) -> FaultListAnswer:
+        """List the faults that are there."""
+        return cast(FaultListAnswer, await self.ask("fault-list"))
+
+    async def fault_names(self) -> FaultNamesAnswer:
+        """List the faults that can be added, and what each takes."""
+        return cast(FaultNamesAnswer, await self.ask("fault-names"))
+
+    async def fault_clear(self, *, number: int | None = None) -> FaultClearAnswer:
+        """Take a fault away, or all of them.
+
+        `number`: the fault's number; without it, all faults.
+        """
+        return cast(FaultClearAnswer, await self.ask("fault-clear", number=number))
 
     async def reset(self) -> ResetAnswer:
         """Restart the watch as it came from the factory. It forgets its phones, their keys, and everything that they
@@ -3529,6 +3675,21 @@ class Commands(Protocol):
         `levels`: the levels.
         """
         return cast(LogLevelAnswer, self.ask("log-level", levels=levels))
+
+    def fault_list(self) -> FaultListAnswer:
+        """List the faults that are there."""
+        return cast(FaultListAnswer, self.ask("fault-list"))
+
+    def fault_names(self) -> FaultNamesAnswer:
+        """List the faults that can be added, and what each takes."""
+        return cast(FaultNamesAnswer, self.ask("fault-names"))
+
+    def fault_clear(self, *, number: int | None = None) -> FaultClearAnswer:
+        """Take a fault away, or all of them.
+
+        `number`: the fault's number; without it, all faults.
+        """
+        return cast(FaultClearAnswer, self.ask("fault-clear", number=number))
 
     def reset(self) -> ResetAnswer:
         """Restart the watch as it came from the factory. It forgets its phones, their keys, and everything that they
