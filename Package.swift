@@ -144,8 +144,8 @@ let package = Package(
         .target(
             name: "FlightRecorder",
             dependencies: [
-                "ByteCoding", "SeededRandomness", "Faults", "BluetoothHCI", "BluetoothHost", "PebbleProtocol", "PebbleWatch",
-                collections,
+                "ByteCoding", "SeededRandomness", "Faults", "BluetoothHCI", "BluetoothHost", "PebbleProtocol",
+                "PebbleWatch", collections,
             ],
             swiftSettings: simulated
         ),

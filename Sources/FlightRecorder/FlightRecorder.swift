@@ -50,6 +50,8 @@ public final class FlightRecorder {
     private var idleTime: Duration?
     /// Whether the watch has said, since the last input, that it has no more packets.
     private var isDrained = false
+    /// Whether keys may be among what is drawn: those of a pairing, or of secrets that are exchanged out of band.
+    private var drawsSecrets = false
     private var changes: [MemoryChangeID: Int] = [:]
     private var changeCount = 0
     private var tools: [DeveloperConnectionID: Int] = [:]
@@ -60,8 +62,8 @@ public final class FlightRecorder {
     ///   - header: what the watch was made of. What it has drawn is added.
     ///   - numbers: what the watch draws its randomness from.
     ///   - limit: how many bytes are kept in memory.
-    ///   - leavesOutSecrets: whether bonds, keys and random numbers are left out: such a recording replays up to the first
-    ///     moment at which one of them matters, which is the pairing at the latest.
+    ///   - leavesOutSecrets: whether bonds and keys are left out, and all random numbers from the first pairing on: such a recording
+    ///     replays up to the first moment at which one of them matters.
     public init(
         _ header: RecordingHeader,
         numbers: DrawnNumbers,
@@ -130,6 +132,7 @@ public final class FlightRecorder {
         }
         isDrained = false
         writeIdleTime()
+        noteSecrets(in: buffer[...])
         if header.isWithoutSecrets {
             entries.append(RecordingKind.packet, SecretMask.mask(buffer[...]))
         } else {
@@ -201,6 +204,13 @@ public final class FlightRecorder {
         writeIdleTime()
         time = max(now, time)
         isDrained = false
+        switch input {
+        case .packet(let packet): noteSecrets(in: packet)
+        case .command(.makeOutOfBandData), .command(.takeOutOfBandData): drawsSecrets = true
+        case .start, .controllerLost, .time, .command, .memoryChangeFinished, .shutdown, .toolConnected, .toolLeft,
+            .toolBytes, .toolHasRoom:
+            break
+        }
         let recorded: RecordedInput =
             switch input {
             case .start: .start
@@ -221,6 +231,10 @@ public final class FlightRecorder {
         if entries.bytes.count >= Self.pieceSize / 2 { closeFrame() }
     }
 
+    private func noteSecrets(in packet: ArraySlice<UInt8>) {
+        if !drawsSecrets, SecretMask.isOfSecurityManager(packet) { drawsSecrets = true }
+    }
+
     private func write(_ kind: UInt8, _ text: String) {
         writeIdleTime()
         entries.append(kind, text.utf8)
@@ -237,7 +251,7 @@ public final class FlightRecorder {
         let drawn = numbers.take()
         guard !drawn.isEmpty else { return }
         writeIdleTime()
-        entries.append(drawn: drawn, isSecret: header.isWithoutSecrets)
+        entries.append(drawn: drawn, isSecret: header.isWithoutSecrets && drawsSecrets)
     }
 
     private func closeFrame() {

@@ -1,3 +1,4 @@
+import BluetoothHost
 import ByteCoding
 import PebbleWatch
 
@@ -114,15 +115,22 @@ public struct RecordingHeader: Sendable, Equatable {
         origin = .zero
     }
 
-    /// The same without bonds, keys and random numbers.
+    /// The same without bonds and keys.
     func withoutSecrets() -> RecordingHeader {
         var header = self
         header.isWithoutSecrets = true
-        header.memory.identity = nil
         header.memory.phones = []
-        header.drawn = []
+        if header.memory.identity == nil {
+            // The first that a watch without an identity draws is its Identity Resolving Key: two numbers of 64 bits.
+            for index in header.drawn.indices.prefix(2) { header.drawn[index] = Self.noSecret }
+        } else {
+            header.memory.identity?.identityResolvingKey = IdentityResolvingKey(UInt128(Self.noSecret))
+        }
         return header
     }
+
+    /// Stands where a secret was. It is not zero, since a generator would draw again after that.
+    private static let noSecret: UInt64 = 1
 
     /// The header of a later part: what part 0 says is not said again.
     func beginning(part: Int, at origin: Duration) -> RecordingHeader {

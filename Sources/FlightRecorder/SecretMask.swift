@@ -18,6 +18,12 @@ enum SecretMask {
     /// Encryption Information on are keys (Core 5.4, Vol 3, Part H, 3.5 and 3.6).
     private static let firstSecretCode: UInt8 = 0x03
 
+    /// Whether a packet belongs to a pairing.
+    static func isOfSecurityManager(_ packet: ArraySlice<UInt8>) -> Bool {
+        guard packet.count > channelOffset + 2, packet.first == HCIPacketType.acl.rawValue else { return false }
+        return packet.dropFirst(channelOffset).prefix(2).elementsEqual(securityManagerChannel)
+    }
+
     /// The packet without keys.
     static func mask(_ packet: ArraySlice<UInt8>) -> [UInt8] {
         var bytes = Array(packet)

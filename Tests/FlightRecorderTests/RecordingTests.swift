@@ -109,7 +109,10 @@ import Testing
         let bytes = try Self.bytes(leavesOutSecrets: true)
         let recording = try Recording(bytes)
         #expect(recording.header.isWithoutSecrets)
-        #expect(recording.header.drawn.isEmpty)
+        // The Identity Resolving Key is not among the numbers that were drawn while the watch was made.
+        let drawn = try Recording(secret).header.drawn
+        #expect(recording.header.drawn.dropFirst(2) == drawn.dropFirst(2))
+        #expect(Set(recording.header.drawn).isDisjoint(with: drawn.prefix(2)))
         // The key that encrypts the link is in the one and not in the other.
         let keys = try Recording(secret).entries().compactMap { entry -> ArraySlice<UInt8>? in
             guard case .packet(let packet) = entry, packet.starts(with: [0x01, 0x1A, 0x20]) else { return nil }

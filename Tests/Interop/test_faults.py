@@ -140,11 +140,13 @@ async def test_the_check_of_a_pairing_is_wrong(tmp_path: Path) -> None:
 )  # fmt: skip
 async def test_ppogatt_stands_what_it_is_made_for(tmp_path: Path, name: str) -> None:
     async with session_at(tmp_path) as (session, control, _):
-        await add(control, name, count=2)
+        # A packet that is lost twice ends the session.
+        count = 1 if name == "ppogatt.data-lost" else 2
+        await add(control, name, count=count)
         for cookie in range(4):
             await companion.ping(session, cookie)
-        await fired(control, name)
-        await fired(control, name)
+        for _ in range(count):
+            await fired(control, name)
 
 
 async def test_a_ping_is_not_answered(tmp_path: Path) -> None:

@@ -111,6 +111,9 @@ async def test_a_killed_watch_leaves_a_recording(tmp_path: Path) -> None:
             async with Phone.on(int(port[1]), keystore=MemoryKeyStore()) as phone:
                 watch = await phone.connect(watches.ADDRESS)
                 await watch.pair()
+                # What an input led to is written with the next one.
+                async with Control.on(tmp_path / "state" / "control.sock") as control:
+                    await control.ask("press", button="up")
                 program.kill()
                 await program.wait_for_exit(10)
     status, output, errors = replay(recording)
@@ -143,7 +146,7 @@ async def test_what_is_in_memory_is_saved(tmp_path: Path) -> None:
         async with Control.on(tmp_path / "state" / "control.sock") as control:
             answer = await control.ask("recorder-save", path=str(saved))
             assert answer["whole"] is True
-            assert answer["size"] == saved.stat().st_size > 10_000
+            assert answer["size"] == saved.stat().st_size > 5_000
             assert answer["seconds"] > 0
             with pytest.raises(Refused, match="recording-failed"):
                 await control.ask("recorder-save", path=str(tmp_path / "nowhere" / "a"))
@@ -266,4 +269,4 @@ async def test_without_secrets_there_are_no_keys(tmp_path: Path) -> None:
     status, _, errors = replay(recording)
     assert status == DIFFERS, errors
     assert "no secrets" in errors
-    assert summary(recording)["inputs"] > 50
+    assert summary(recording)["inputs"] > 30

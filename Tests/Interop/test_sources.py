@@ -43,7 +43,7 @@ def test_a_declaration_that_makes_no_sense_is_named(tmp_path):
 def compile_for_the_chip(module: str, sources: Path, into: Path, *flags: str) -> subprocess.CompletedProcess:
     files = into / f"{module}.files"
     files.write_text("".join(f'"{path}"\n' for path in sorted(sources.rglob("*.swift"))))
-    command = ["swiftc", "-target", TARGET, "-enable-experimental-feature", "Embedded", "-wmo", "-parse-as-library", "-Osize"]
+    command = ["swiftc", "-target", TARGET, "-enable-experimental-feature", "Embedded", "-wmo", "-parse-as-library", "-Onone"]
     command += ["-I", into, "-module-name", module, *flags]
     command += ["-emit-module", "-emit-module-path", into / f"{module}.swiftmodule"]
     command += ["-emit-object", "-o", into / f"{module}.o", f"@{files}"]

@@ -84,6 +84,11 @@ class Readers:
             assert self._changed.wait_for(lambda: min(counts()) >= count, PATIENCE), f"{name}: {counts()} of {count}"
             assert counts() == {count}
 
+    def wait_for_all(self, words: bytes) -> None:
+        """Waits until each has heard words."""
+        with self._changed:
+            assert self._changed.wait_for(lambda: all(words in heard for heard in self.heard), PATIENCE), words
+
     def close(self) -> None:
         self._wake.close()
         self._thread.join(PATIENCE)
@@ -98,6 +103,7 @@ def reading(server: Server, count: int) -> Iterator[Readers]:
     readers = Readers(server, count)
     try:
         readers.wait("state", 1)
+        readers.wait_for_all(b'"state":"up"')
         yield readers
     finally:
         readers.close()
@@ -245,7 +251,8 @@ async def test_the_watch_takes_no_memory_for_readers(
                 await asyncio.to_thread(readers.wait, "app-message-received", 4 * MESSAGES)
 
     took = {
-        name: [await memory_with(tmp_path / f"{name} {number}".replace(" ", "-"), client) for number in range(3)]
+        # A socket's path is short.
+        name: [await memory_with(tmp_path / f"{name[:3]}{number}", client) for number in range(3)]
         for name, client in (("one program", one_program), ("fifty readers", web))
     }
     record_property("KiB that are of no file", took)

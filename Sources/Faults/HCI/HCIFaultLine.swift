@@ -108,7 +108,9 @@ public struct HCIFaultLine: Sendable {
     }
 
     /// Takes a fault away, and lets go what it held.
-    /// - Parameter id: which one; nil for all.
+    /// - Parameters:
+    ///   - id: which one; nil for all.
+    ///   - now: the time since the line's clock began.
     /// - Returns: whether it was there.
     public mutating func clear(_ id: FaultID?, at now: Duration) -> Bool {
         let wasThere = faults.clear(id)
