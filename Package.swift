@@ -337,8 +337,8 @@ let package = Package(
         .testTarget(
             name: "FlightRecorderTests",
             dependencies: [
-                "FlightRecorder", "PebbleWatch", "PebblePhone", "PebbleProtocol", "BluetoothHost", "BluetoothHCI",
-                "BluetoothCryptography", "AirSimulator", "SeededRandomness",
+                "FlightRecorder", "Faults", "PebbleWatch", "PebblePhone", "PebbleProtocol", "BluetoothHost",
+                "BluetoothHCI", "BluetoothCryptography", "AirSimulator", "SeededRandomness",
             ],
             swiftSettings: strict
         ),

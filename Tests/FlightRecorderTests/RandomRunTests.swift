@@ -1,5 +1,6 @@
 import AirSimulator
 import BluetoothHCI
+import Faults
 import Foundation
 import PebblePhone
 import PebbleProtocol
@@ -60,7 +61,7 @@ import Testing
     ) {
         // Time passes in vain, too: the loop lets it pass whenever something else in the process was due.
         if chance.chance(1, in: 2) { for _ in 0..<3 { _ = air.give(.time) } }
-        switch Int.random(in: 0..<12, using: &chance) {
+        switch Int.random(in: 0..<14, using: &chance) {
         case 0: air.tell(.connect(.selected(.any), within: .seconds(10)))
         case 1: air.tell(.ping)
         case 2: air.tell(.notify(title: "Dinner", body: String(repeating: "soon ", count: Int(chance.next() % 40))))
@@ -88,10 +89,27 @@ import Testing
             } else if case .tool(let id)? = air.give(.toolConnected(chance.chance(1, in: 2) ? .qemu : .serial)) {
                 tools.append(id)
             }
+        case 9:
+            // What faults of the radio and of the controller do is in what the watch is given; its own are commands.
+            for name in faults.shuffled(using: &chance).prefix(3) {
+                let number = FaultID(rawValue: Int(chance.next() % 1000) + 1)
+                guard let fault = try? Fault(parsing: name + " for=20s") else { continue }
+                _ = air.give(.command(.addFault(fault, number)))
+            }
+        case 10: _ = air.give(.command(.clearFaults()))
         default:
             if let command = commands.randomElement(using: &chance) { _ = air.give(.command(command)) }
         }
     }
+
+    /// The names of the watch's own faults.
+    private static let faults = FaultDefinition.all.filter { definition in
+        switch definition.kind {
+        case .ppogatt, .message, .watch: true
+        case .radio, .hci: false
+        }
+    }
+    .map(\.name)
 
     /// Some can be carried out only now and then: a refusal is recorded, too.
     private static let commands: [WatchCommand] = [

@@ -44,9 +44,13 @@ class Room:
         self.device: Device
         self.watch: Program
         self._daemon = contextlib.AsyncExitStack()
+        self._recordings = 0
 
     async def start_watch(self, *options: str) -> None:
-        self.watch = await watch.start(OUT, STATE, *OPTIONS, *options)
+        # Each start has a recording of its own, which `run` has replayed outside of the guest.
+        self._recordings += 1
+        recording = OUT / f"watch-{self._recordings}.cairnrec"
+        self.watch = await watch.start(OUT, STATE, "--record", str(recording), *OPTIONS, *options)
 
     async def restart_watch(self, *options: str) -> None:
         await self.release()
