@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -103,3 +105,40 @@ async def test_an_installation_shows_how_much_is_sent(tmp_path: Path) -> None:
         terminal.expect(pexpect.EOF)
         terminal.close()
         assert terminal.exitstatus == 0
+
+
+STEPS = """
+set -euo pipefail
+. Boards/progress
+progress_of test
+SECONDS=0
+step "one thing"
+SECONDS=$((SECONDS + 75))
+step "another"
+SECONDS=$((SECONDS + 5))
+step "the last"
+progress_ends
+echo done
+"""
+
+
+def board_steps(folder: Path) -> str:
+    """The steps of a program of Boards, on a terminal."""
+    terminal = pexpect.spawn("/bin/bash", ["-c", STEPS], cwd=str(folder), dimensions=(24, 200), encoding="utf-8", timeout=30)
+    terminal.expect(pexpect.EOF)
+    terminal.close()
+    assert terminal.exitstatus == 0, terminal.before
+    return terminal.before.replace("\r\n", "\n")
+
+
+def test_programs_for_boards_say_how_long_the_rest_takes(tmp_path: Path) -> None:
+    """By what the steps took the last time; the first time, and without a terminal, they only say which begins."""
+    (tmp_path / "Boards").mkdir()
+    shutil.copy(Path(__file__).parents[2] / "Boards" / "progress", tmp_path / "Boards")
+    plain = "== one thing\n== another\n== the last\ndone\n"
+    assert board_steps(tmp_path) == plain
+    first, second, *_ = board_steps(tmp_path).splitlines()
+    assert re.fullmatch(r"== one thing \(last time 1 min 1\d s; all that is left takes about 1 min [12]\d s\)", first)
+    assert re.fullmatch(r"== another \(last time \d s; all that is left takes about \d+ s\)", second)
+    result = subprocess.run(["/bin/bash", "-c", STEPS], cwd=tmp_path, capture_output=True, text=True, timeout=30)
+    assert result.stdout == plain and result.stderr == ""
