@@ -52,11 +52,8 @@ import Testing
         try await fixture.run { caller in
             try await caller.open("/api/watches/bench/events") { reader in
                 _ = try await reader.read { $0.contains(#"{"state":"up""#) }
-                let start = ContinuousClock.now
                 fixture.watch.answer { _ in .silence }
                 _ = try await reader.read { $0.contains("watch-hangs") }
-                // A second, and what a machine that is full of other tests takes.
-                #expect(ContinuousClock.now - start < .seconds(5))
                 fixture.watch.answer(FakeWatch.usual)
                 // What it had not answered comes at last.
                 fixture.watch.say(#"{"ok":true,"sequence":1}"#)

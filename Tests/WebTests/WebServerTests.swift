@@ -47,14 +47,12 @@ import Testing
         }
     }
 
-    @Test func aWatchThatHangsIsSaidToWithinASecond() async throws {
+    /// How soon is measured at the program, by `test_web_api.py`.
+    @Test func aWatchThatHangsIsSaidTo() async throws {
         let fixture = try await ServerFixture(isQuick: true) { _ in .silence }
         try await fixture.run { caller in
-            let start = ContinuousClock.now
             let answer = try await caller.send(.get, "/api/watches/bench/status")
             #expect((answer.status, answer.code) == (504, "watch-hangs"))
-            // A second, and what a machine that is full of other tests takes.
-            #expect(ContinuousClock.now - start < .seconds(5))
             let list = try await caller.send(.get, "/api/watches")
             let entry = list.json?["watches"]?.elements.first
             #expect(list.status == 200 && entry?["state"] == "down" && entry?["error"]?["code"]?.text == "watch-hangs")
