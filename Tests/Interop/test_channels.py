@@ -67,7 +67,8 @@ class Setting:
 
 @contextlib.asynccontextmanager
 async def setting(folder: Path, *options: str, paired: bool = True, log_level: str = "info") -> AsyncIterator[Setting]:
-    arguments = ("--loopback-streams", "2", *options)
+    # The flight recorder's memory fills up, and has a limit of its own: what grows here is a channel's.
+    arguments = ("--loopback-streams", "2", "--record-memory", "0", *options)
     async with (
         controllers() as room,
         cairn_on(room.watch.address, folder, *arguments, log_level=log_level) as program,

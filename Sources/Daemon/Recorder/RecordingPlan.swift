@@ -6,6 +6,8 @@ public struct RecordingPlan: Sendable {
     public var path: String?
     /// How many megabytes (of 1,000,000 bytes) the file and its parts have at most.
     public var limit = 256
+    /// How many megabytes (of 1,000,000 bytes) of the recording are kept in memory at most; a little is kept in any case.
+    public var memory = 4
     /// Whether bonds, keys and random numbers are left out, in memory as well.
     public var leavesOutSecrets = false
     /// What the watch was configured with.

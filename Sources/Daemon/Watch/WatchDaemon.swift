@@ -341,6 +341,7 @@ public final class WatchDaemon {
             let recorder = FlightRecorder(
                 header,
                 numbers: numbers,
+                limit: configuration.recording.memory * 1_000_000,
                 leavesOutSecrets: configuration.recording.leavesOutSecrets
             )
             return (made, recorder)

@@ -94,12 +94,23 @@ enum DiagnosticSettings: SettingGroup {
             page: "recorder.md"
         ),
         Setting(
+            "record-memory",
+            option: "record-memory",
+            .number(0...1024, of: "megabytes"),
+            into: \.process.recording.memory,
+            help: """
+                How much of the recording the watch's process keeps in its memory, for cairn recorder save and for when something \
+                goes wrong. With 0 it is the last 128 kB.
+                """,
+            page: "recorder.md"
+        ),
+        Setting(
             "record-without-secrets",
             option: "record-without-secrets",
             .flag,
             default: false,
             help: """
-                Leave bonds, keys and random numbers out of everything that is recorded, also of what is only in memory. Such a \
+                Leave bonds, keys and what they are made of out of everything that is recorded, also of what is only in memory. Such a \
                 recording can be run again up to the pairing.
                 """,
             page: "recorder.md"
