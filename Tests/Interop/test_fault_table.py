@@ -486,23 +486,19 @@ async def fade(folder: Path) -> None:
 
 
 async def deaf(folder: Path) -> None:
-    """Who is deaf to whom is seen in what becomes of a ping; the link is lost either way."""
-    for direction, is_heard in (("phone", True), ("watch", False)):
+    """The link is lost either way. A watch that still hears the phone keeps it for as long as the phone does, and then for
+    a supervision timeout of 6 s more; a deaf one loses it when the phone does."""
+    for direction in ("phone", "watch"):
         place = folder / direction
         place.mkdir()
         async with session_at(place) as (session, control, watch):
             await companion.ping(session, 1)
-            await control.events.take(10, "the ping", is_ping)
             await add(control, "radio.deaf", direction=direction)
-            companion.send_ping(session, 2)
             assert await watch.disconnected(60) == TIMEOUT
+            loop = asyncio.get_running_loop()
+            start = loop.time()
             await control.event("disconnected", 60)
-            assert any(is_ping(event) for event in control.events.waiting) is is_heard
-            assert not any(message.endpoint == PING for message in session.inbox.waiting)
-
-
-def is_ping(event: dict[str, Any]) -> bool:
-    return event["event"] == "message" and event["endpoint"] == PING and event["fromPhone"]
+            assert (loop.time() - start > 3) is (direction == "phone")
 
 
 # --- The controller
