@@ -194,8 +194,8 @@ def text(length: int) -> list[Any]:
     return [companion.string(1, "x" * length)]
 
 
-async def heard_echo(session: PebbleSession, transaction: int) -> bool:
-    """Whether the app has seen a push: it echoes each. A ping that is answered after it says that nothing else comes."""
+async def heard_echo(session: PebbleSession) -> bool:
+    """Whether the app has seen a push: it echoes each."""
     try:
         echo, _ = await session.expect(
             AppMessage, "the echo", lambda packet: isinstance(packet.data, AppMessagePush), SILENCE_SECONDS
@@ -227,10 +227,10 @@ async def app_message(folder: Path, *, fault: str, answer: bool | None, is_seen:
     async with session_at(folder) as (session, control, _):
         await companion.launch(session)
         assert await answered(session, 1) is True
-        assert await heard_echo(session, 1)
+        assert await heard_echo(session)
         await add(control, fault, count=1)
         assert await answered(session, 2) is answer
-        assert await heard_echo(session, 2) is is_seen
+        assert await heard_echo(session) is is_seen
         assert await answered(session, 3) is True
 
 
