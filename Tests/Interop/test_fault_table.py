@@ -25,7 +25,6 @@ from libpebble2.exceptions import PutBytesError
 from libpebble2.protocol.appmessage import AppMessage, AppMessageACK, AppMessagePush
 from libpebble2.protocol.apps import AppRunState, AppRunStateStart, AppRunStateStop
 from libpebble2.protocol.blobdb import BlobDatabaseID, BlobStatus
-from libpebble2.services.blobdb import BlobDBClient, SyncWrapper
 from libpebble2.services.putbytes import PutBytes, PutBytesType
 from rig import channels, companion
 from rig import gatt as uuids
@@ -50,8 +49,8 @@ from test_faults import add, fired, phone_at, session_at
 
 #: How long the phone listens before it says that nothing comes.
 SILENCE_SECONDS = 1.5
-#: The endpoints of messages that are bent.
-TIME, PING, APP_MESSAGE = 0x000B, 0x07D1, 0x0030
+#: Endpoints.
+PING, APP_MESSAGE, BLOB_DB = 0x07D1, 0x0030, 0xB1DB
 #: What a phone is told when the watch restarts (Core 5.4, Vol 1, Part F: Power Off).
 POWER_OFF = 0x15
 TIMEOUT = 0x08
@@ -174,12 +173,16 @@ async def upload_refused(folder: Path, *, fault: str, taken: int, **arguments: o
 
 async def database_refuses(folder: Path, *, fault: str, status: BlobStatus) -> None:
     """A record that the watch took before."""
-    async with companion_at(folder) as (guest, control):
-        client = BlobDBClient(guest.connection)
+    async with session_at(folder) as (session, control, _):
 
-        async def insert() -> BlobStatus:
-            record = (BlobDatabaseID.AppGlance, companion.ECHO_APP, b"\x01\x00\x00\x00\x00")
-            return await guest.run(lambda: SyncWrapper(client.insert, *record).wait())
+        async def insert() -> int:
+            # libpebble2's client keeps Try Later to itself, and sends once more.
+            key, value = companion.ECHO_APP.bytes, b"\x01\x00\x00\x00\x00"
+            record = bytes([1, 7, 0, BlobDatabaseID.AppGlance, len(key)]) + key + bytes([len(value), 0]) + value
+            session.send_raw(BLOB_DB, record)
+            answer = await session.inbox.take(10, "the answer", lambda message: message.endpoint == BLOB_DB)
+            assert answer.payload[:2] == b"\x07\x00"
+            return answer.payload[2]
 
         assert await insert() == BlobStatus.Success
         await add(control, fault, count=1)
