@@ -145,7 +145,15 @@ public final class FlightRecorder {
 
     /// Takes the next change for the store, as `Watch.nextMemoryChange()`.
     public func nextMemoryChange(of watch: inout Watch) -> (id: MemoryChangeID, change: MemoryChange)? {
-        guard let next = watch.nextMemoryChange() else { return nil }
+        guard let next = watch.nextMemoryChange() else {
+            // A fault may have refused changes in the store's stead, which moved the watch.
+            if watch.hasFaults {
+                writeIdleTime()
+                entries.append(RecordingKind.noChange, EmptyCollection())
+                writeDrawn()
+            }
+            return nil
+        }
         changes[next.id] = changeCount
         changeCount += 1
         var change = RecordedChange(next.change)

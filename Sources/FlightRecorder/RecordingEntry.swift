@@ -11,6 +11,8 @@ enum RecordingEntry: Sendable, Equatable {
     case packet(ArraySlice<UInt8>)
     /// No packet was there when one was asked for, which the host takes note of.
     case noPacket
+    /// The store was asked for, and there was no change for it, while a fault stood between the watch and its store.
+    case noChange
     /// What an event said that was told to people or programs.
     case event(String)
     /// A change was taken for the store.
@@ -66,6 +68,7 @@ enum RecordingKind {
     static let drawnInSecret: UInt8 = 0x26
     static let toolBytes: UInt8 = 0x27
     static let note: UInt8 = 0x28
+    static let noChange: UInt8 = 0x29
 
     /// Whether a kind, known or not, is one of an input: without it, nothing that follows means the same.
     static func isInput(_ kind: UInt8) -> Bool { kind < 0x20 }
@@ -90,6 +93,7 @@ extension RecordingEntry {
         switch kind {
         case RecordingKind.packet: return .packet(reader.readRemaining())
         case RecordingKind.noPacket: return .noPacket
+        case RecordingKind.noChange: return .noChange
         case RecordingKind.event: return .event(String(decoding: reader.readRemaining(), as: UTF8.self))
         case RecordingKind.change: return .change(try RecordedChange(recorded: &reader))
         case RecordingKind.result: return .result(String(decoding: reader.readRemaining(), as: UTF8.self))

@@ -151,13 +151,7 @@ public struct Replay: Sendable {
             let recorded = layOutDrawn()
             take(input)
             if divergence == nil, let recorded { compareDrawn(recorded) }
-            while let event = watch.nextEvent() {
-                step.events.append(event)
-                guard let text = describe(event) else { continue }
-                // A recording without the texts of events has none to compare them with.
-                if events.count >= Self.eventLimit { events.removeFirst() }
-                events.append(text)
-            }
+            takeEvents(&step)
         } else {
             step = ReplayedStep(input: inputCount, time: time, words: "", received: nil)
         }
@@ -238,6 +232,16 @@ public struct Replay: Sendable {
 
     // MARK: What comes out
 
+    private mutating func takeEvents(_ step: inout ReplayedStep) {
+        while let event = watch.nextEvent() {
+            step.events.append(event)
+            guard let text = describe(event) else { continue }
+            // A recording without the texts of events has none to compare them with.
+            if events.count >= Self.eventLimit { events.removeFirst() }
+            events.append(text)
+        }
+    }
+
     private mutating func compare(_ entry: RecordingEntry, _ step: inout ReplayedStep) {
         switch entry {
         case .input, .drawn, .drawnInSecret: break
@@ -251,7 +255,11 @@ public struct Replay: Sendable {
         case .noPacket:
             var buffer: [UInt8] = []
             if watch.nextPacket(into: &buffer) { part(.packet(nil, shown(buffer))) }
+        case .noChange:
+            if let (_, change) = watch.nextMemoryChange() { part(.change("none", RecordedChange(change).description)) }
         case .event(let recorded):
+            // What was said while packets and changes were taken.
+            if events.isEmpty { takeEvents(&step) }
             let replayed = events.popFirst()
             guard replayed == recorded else { return part(.event(recorded, replayed)) }
             step.eventTexts.append(recorded)
@@ -378,7 +386,7 @@ public struct RecordedStory: Sequence, IteratorProtocol, Sendable {
             case .packet(let packet): step.sent.append(packet)
             case .event(let text): step.eventTexts.append(text)
             case .note(let text): step.notes.append(text)
-            case .noPacket, .change, .result, .drawn, .drawnInSecret, .toolBytes, .unknown: break
+            case .noPacket, .noChange, .change, .result, .drawn, .drawnInSecret, .toolBytes, .unknown: break
             }
             cursor = ahead
         }

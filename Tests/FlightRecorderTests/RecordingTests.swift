@@ -441,6 +441,7 @@ extension EntryWriter {
         case .input(let input, let moment): append(input, at: moment)
         case .packet(let packet): append(RecordingKind.packet, packet)
         case .noPacket: append(RecordingKind.noPacket, EmptyCollection())
+        case .noChange: append(RecordingKind.noChange, EmptyCollection())
         case .event(let text): append(RecordingKind.event, text.utf8)
         case .change(let change): append(change)
         case .result(let text): append(RecordingKind.result, text.utf8)

@@ -60,7 +60,7 @@ def test_a_picture_that_is_not_current_is_named(tmp_path: Path, file: str, pictu
     shutil.copy(REPOSITORY / "Package.swift", tmp_path)
     assert check(tmp_path).returncode == 0
     with (tmp_path / file).open("a", encoding="utf-8") as changed:
-        changed.write("\n")
+        changed.write("\n// one line more\n")
     result = check(tmp_path)
     assert result.returncode == 1
     assert result.stdout == f"Docs/pictures/{picture}.svg is not current: run Docs/pictures/make {picture}\n"

@@ -18,7 +18,7 @@ extension Watch {
     public var faultBasis: HCIFaultLine.Basis { core.host.faultBasis }
 
     /// Whether any fault is there, or has something to tell.
-    var hasFaults: Bool { faults != nil || core.transportFaults != nil || core.system.faults != nil }
+    package var hasFaults: Bool { faults != nil || core.transportFaults != nil || core.system.faults != nil }
 
     /// Adds a fault of the watch's.
     mutating func add(_ fault: Fault, as id: FaultID, at now: Duration) throws(WatchCommandError) {
