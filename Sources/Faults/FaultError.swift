@@ -18,7 +18,7 @@ public enum FaultError: Error, Hashable, Sendable, CustomStringConvertible {
     case notHere(String, String)
     /// Faults are switched off for good at this watch.
     case notAllowed
-    /// So many faults are there already.
+    /// There is no room for another fault; the number is the limit.
     case tooMany(Int)
     /// No fault has this number.
     case unknownNumber(Int)

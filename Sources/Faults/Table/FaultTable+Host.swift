@@ -74,7 +74,7 @@ extension FaultDefinition {
         ),
         FaultDefinition(
             .hci(.channelDropped),
-            "A channel is closed after so many bytes, and neither side asked for it.",
+            "The watch closes a channel when a number of bytes has passed.",
             .each,
             [.number(.bytes, 0...1_000_000_000, unit: "bytes", default: 0, "what passes before, of both directions")]
         ),
