@@ -257,6 +257,22 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        .target(
+            name: "FuzzTargets",
+            dependencies: [
+                "ByteCoding", "SeededRandomness", "BluetoothHCI", "BluetoothHost", "BluetoothCryptography", "Faults",
+                "PebbleProtocol", "PebbleWatch", "PebblePhone", "AirSimulator",
+            ],
+            swiftSettings: simulated
+        ),
+        .testTarget(
+            name: "FuzzTests",
+            dependencies: [
+                "FuzzTargets", "SeededRandomness", "AirSimulator", "BluetoothHCI", "BluetoothHost",
+                "BluetoothCryptography", "Faults", "PebblePhone", "PebbleProtocol", "PebbleWatch", "WatchStorage",
+            ],
+            swiftSettings: simulated
+        ),
         .testTarget(
             name: "FaultsTests",
             dependencies: [
@@ -441,3 +457,17 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+// The fuzzer's own program, without instruments: `CAIRN_FUZZ=1 swift build --product cairn-fuzz`. What libFuzzer drives is
+// compiled by `Tests/Fuzz/run`.
+if Context.environment["CAIRN_FUZZ"] != nil {
+    package.products.append(.executable(name: "cairn-fuzz", targets: ["cairn-fuzz"]))
+    package.targets.append(
+        .executableTarget(
+            name: "cairn-fuzz",
+            dependencies: ["FuzzTargets", "SeededRandomness"],
+            exclude: ["LibFuzzer"],
+            swiftSettings: simulated
+        )
+    )
+}

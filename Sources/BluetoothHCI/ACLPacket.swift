@@ -46,6 +46,30 @@ package struct ACLPacket: Hashable, Sendable {
 
     /// Reads a packet without its packet type byte: header, data, and nothing after it.
     package init(body: ArraySlice<UInt8>) throws(ByteDecodingError) {
+        if let packet = Self(wellFormed: body) {
+            self = packet
+        } else {
+            try self.init(checking: body)
+        }
+    }
+
+    /// What nearly every packet is; nil for one that has anything wrong with it.
+    @inline(__always)
+    private init?(wellFormed body: ArraySlice<UInt8>) {
+        guard let fields = body.littleEndian(at: 0, as: UInt32.self) else { return nil }
+        let word = UInt16(truncatingIfNeeded: fields)
+        guard body.count == Self.headerSize + Int(fields >> 16),
+            let handle = ConnectionHandle(rawValue: word & Self.handleMask),
+            let boundary = PacketBoundary(rawValue: UInt8(truncatingIfNeeded: word >> Self.boundaryShift & 0b11))
+        else { return nil }
+        self.handle = handle
+        self.boundary = boundary
+        broadcast = UInt8(truncatingIfNeeded: word >> Self.broadcastShift)
+        data = body.dropFirst(Self.headerSize)
+    }
+
+    /// Reads field by field, and says what is wrong with which.
+    private init(checking body: ArraySlice<UInt8>) throws(ByteDecodingError) {
         var reader = ByteReader(body)
         let word = try reader.readLittleEndian("acl.handle", as: UInt16.self)
         guard let handle = ConnectionHandle(rawValue: word & Self.handleMask) else {

@@ -57,48 +57,55 @@ public struct H4Deframer: Sendable {
         bytes.append(contentsOf: chunk)
     }
 
+    /// How many bytes to append, at least, before there can be another item; 1 while the header says nothing of that.
+    public var missingCount: Int {
+        if case .incomplete(let missing) = length(at: bytes.dropFirst(start)) { missing } else { 1 }
+    }
+
     /// Takes the next packet or the next skipped bytes into `buffer`, replacing its content.
     /// - Returns: nil, with `buffer` untouched, when more bytes are needed.
     public mutating func nextItem(into buffer: inout [UInt8]) -> Item? {
         let waiting = bytes.dropFirst(start)
+        guard let found = nextItem(at: waiting) else { return nil }
+        buffer.removeAll(keepingCapacity: true)
+        buffer.append(contentsOf: waiting.prefix(found.count))
+        start += found.count
+        return found.item
+    }
+
+    /// Finds the next packet or the next bytes to skip at the front of bytes that stay where they are: what this deframer holds
+    /// has no part in it.
+    /// - Returns: what it is, and how many bytes it takes; nil when more bytes are needed.
+    public func nextItem(at waiting: ArraySlice<UInt8>) -> (item: Item, count: Int)? {
         var skipped = 0
         scan: while skipped < Self.maximumGarbage {
             switch length(at: waiting.dropFirst(skipped)) {
             case .packet(let count):
                 guard skipped == 0 else { break scan }
-                take(count, of: waiting, into: &buffer)
-                return .packet
+                return (.packet, count)
             case .incomplete: break scan
             case .impossible: skipped += 1
             }
         }
-        guard skipped > 0 else { return nil }
-        take(skipped, of: waiting, into: &buffer)
-        return .garbage
-    }
-
-    private mutating func take(_ count: Int, of waiting: ArraySlice<UInt8>, into buffer: inout [UInt8]) {
-        buffer.removeAll(keepingCapacity: true)
-        buffer.append(contentsOf: waiting.prefix(count))
-        start += count
+        return skipped > 0 ? (.garbage, skipped) : nil
     }
 
     private enum Header {
         /// A packet of this many bytes, all of them there.
         case packet(Int)
-        /// It may become a packet when more bytes come.
-        case incomplete
+        /// It may become a packet when more bytes come: at least this many.
+        case incomplete(missing: Int)
         /// No packet begins like this.
         case impossible
     }
 
     private func length(at bytes: ArraySlice<UInt8>) -> Header {
         var reader = ByteReader(bytes)
-        guard let typeByte = try? reader.readUInt8("h4.type") else { return .incomplete }
+        guard let typeByte = try? reader.readUInt8("h4.type") else { return .incomplete(missing: 1) }
         guard let type = HCIPacketType(rawValue: typeByte), isSent(type) else { return .impossible }
-        guard let header = try? Self.header(of: type, &reader) else { return .incomplete }
+        guard let header = try? Self.header(of: type, &reader) else { return .incomplete(missing: 1) }
         guard header.isPlausible, header.length <= maximumDataLength else { return .impossible }
-        guard reader.count >= header.length else { return .incomplete }
+        guard reader.count >= header.length else { return .incomplete(missing: header.length - reader.count) }
         return .packet(bytes.count - reader.count + header.length)
     }
 

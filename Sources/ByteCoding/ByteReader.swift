@@ -143,3 +143,19 @@ public struct ByteReader: Sendable {
         }
     }
 }
+
+extension ArraySlice<UInt8> {
+    /// The integer at an offset from the first byte, least significant byte first; nil if it is not all there.
+    ///
+    /// A `ByteReader` holds the bytes that it reads from, which costs a count of references. This looks at the few fields by
+    /// which every packet is told apart.
+    @inlinable @inline(__always)
+    public func littleEndian<Value: FixedWidthInteger>(at offset: Int, as type: Value.Type = Value.self) -> Value? {
+        let size = Value.bitWidth / 8
+        guard offset >= 0, offset <= count - size else { return nil }
+        let start = startIndex + offset
+        var value: Value = 0
+        for place in 0..<size { value |= Value(truncatingIfNeeded: self[start + place]) << (8 * place) }
+        return value
+    }
+}

@@ -22,14 +22,10 @@ public protocol RecordingSink: AnyObject {
 public final class FlightRecorder {
     /// How many bytes are kept in memory unless something else is said: at rest those of more than ten hours.
     public static let usualLimit = 4 * 1024 * 1024
-    /// The memory is given up in pieces of this size.
-    private static let pieceSize = 64 * 1024
-
-    private struct Piece {
-        var bytes: [UInt8]
-        /// When the last input before it was.
-        let origin: Duration
-    }
+    /// The least that is kept.
+    private static let smallestLimit = 128 * 1024
+    /// How much is gathered before it goes to memory and sink, if it belongs to one input.
+    private static let frameSize = 32 * 1024
 
     /// What was decided about the watch before its first input.
     public let header: RecordingHeader
@@ -40,11 +36,9 @@ public final class FlightRecorder {
     private let limit: Int
     private var entries = EntryWriter()
     private var frame: [UInt8] = []
-    private var pieces: [Piece]
-    private var size = 0
-    private var droppedCount = 0
-    /// When the last input was that is in `pieces`, and the last at all.
-    private var closedTime: Duration = .zero
+    private var memory: RecorderMemory
+    private var memoryOwner: AnyObject?
+    /// When the last input was.
     private var time: Duration = .zero
     /// When the watch was last told the time in vain, unless that has been written down.
     private var idleTime: Duration?
@@ -74,9 +68,28 @@ public final class FlightRecorder {
         header.drawn = numbers.take()
         self.header = leavesOutSecrets ? header.withoutSecrets() : header
         self.numbers = numbers
-        self.limit = max(limit, 2 * Self.pieceSize)
-        pieces = [Piece(bytes: [], origin: .zero)]
-        pieces[0].bytes.reserveCapacity(Self.pieceSize)
+        self.limit = max(limit, Self.smallestLimit)
+        memory = RecorderMemory(limit: self.limit)
+    }
+
+    /// How many bytes a region has to have for `keepMemory(in:)`.
+    public var memorySize: Int { RecorderMemory.size(beginning: Recording.beginning(header).count, limit: limit) }
+
+    /// Keeps what is kept in memory in somebody else's from now on, such as that of a file, in which it outlives the process. Called before
+    /// the first input.
+    /// - Parameters:
+    ///   - region: `memorySize` bytes.
+    ///   - owner: the region is there as long as it is; the recorder holds on to it.
+    public func keepMemory(in region: UnsafeMutableRawBufferPointer, of owner: AnyObject) {
+        memory = RecorderMemory(in: region, beginning: Recording.beginning(header))
+        memoryOwner = owner
+    }
+
+    /// Makes a recording of what a recorder had in somebody else's memory when its process ended.
+    /// - Parameter bytes: the whole memory; nothing of it is believed.
+    /// - Throws: `RecordingError` with the offset, if it is no such memory or was damaged.
+    public static func recording(ofMemory bytes: [UInt8]) throws(RecordingError) -> [UInt8] {
+        try RecorderMemory.recording(of: bytes)
     }
 
     // MARK: Around the watch
@@ -90,6 +103,7 @@ public final class FlightRecorder {
         at now: Duration
     ) throws(WatchCommandError) -> WatchInputResult {
         if case .toolHasRoom(let tool) = input { return .toolBytes(nextBytes(for: tool, of: &watch, at: now)) }
+        if case .firmware(.hasRoom) = input { return .firmwareBytes(nextFirmwareBytes(of: &watch, at: now)) }
         if case .time = input, watch.nextDeadline.map({ now < $0 }) ?? true {
             // Nothing is due, so nothing happens but that the watch knows the time: of several such inputs the last says it
             // all, and only if something comes out of the watch before the next other input. On the virtual air there are many.
@@ -105,7 +119,7 @@ public final class FlightRecorder {
             // A replay looks for the numbers directly behind the input that drew them.
             writeDrawn()
             switch result {
-            case .none, .toolBytes: break
+            case .none, .toolBytes, .firmwareBytes: break
             case .command(let result): write(RecordingKind.result, Self.text(of: result))
             case .tool(let tool):
                 tools[tool] = toolCount
@@ -139,7 +153,7 @@ public final class FlightRecorder {
             entries.append(RecordingKind.packet, buffer)
         }
         writeDrawn()
-        if entries.bytes.count >= Self.pieceSize / 2 { closeFrame() }
+        if entries.bytes.count >= Self.frameSize { closeFrame() }
         return true
     }
 
@@ -178,8 +192,7 @@ public final class FlightRecorder {
     /// All of the recording that is still in memory, as a file has it.
     public func recording() -> [UInt8] {
         closeFrame()
-        let header = header.beginning(part: droppedCount, at: pieces[0].origin)
-        return pieces.reduce(into: Recording.beginning(header)) { $0 += $1.bytes }
+        return Recording.beginning(header.beginning(part: memory.droppedCount, at: memory.origin)) + memory.frames
     }
 
     /// What a part of the recording begins with, in front of its frames.
@@ -191,10 +204,10 @@ public final class FlightRecorder {
     }
 
     /// Whether the first input is not in memory any more.
-    public var hasLostBeginning: Bool { droppedCount > 0 }
+    public var hasLostBeginning: Bool { memory.droppedCount > 0 }
 
     /// How long ago the oldest input in memory was, at most, at a moment.
-    public func span(at now: Duration) -> Duration { now - pieces[0].origin }
+    public func span(at now: Duration) -> Duration { now - memory.origin }
 
     // MARK: Writing
 
@@ -208,6 +221,16 @@ public final class FlightRecorder {
         return bytes
     }
 
+    private func nextFirmwareBytes(of watch: inout Watch, at now: Duration) -> [UInt8] {
+        // As with tools, it is asked each turn of the loop.
+        guard watch.hasFirmwareBytes else { return [] }
+        let bytes = watch.nextFirmwareBytes(at: now)
+        write(.firmware(.hasRoom), at: now)
+        entries.append(RecordingKind.toolBytes, bytes)
+        writeDrawn()
+        return bytes
+    }
+
     private func write(_ input: WatchInput, at now: Duration) {
         writeIdleTime()
         time = max(now, time)
@@ -216,7 +239,7 @@ public final class FlightRecorder {
         case .packet(let packet): noteSecrets(in: packet)
         case .command(.makeOutOfBandData), .command(.takeOutOfBandData): drawsSecrets = true
         case .start, .controllerLost, .time, .command, .memoryChangeFinished, .shutdown, .toolConnected, .toolLeft,
-            .toolBytes, .toolHasRoom:
+            .toolBytes, .toolHasRoom, .firmware:
             break
         }
         let recorded: RecordedInput =
@@ -234,9 +257,10 @@ public final class FlightRecorder {
                 .toolLeft(tools.removeValue(forKey: tool) ?? toolCount, reason: reason)
             case .toolBytes(let bytes, let tool): .toolBytes(bytes, from: tools[tool] ?? toolCount)
             case .toolHasRoom(let tool): .toolHasRoom(tools[tool] ?? toolCount)
+            case .firmware(let firmware): .firmware(firmware)
             }
         entries.append(recorded, at: time)
-        if entries.bytes.count >= Self.pieceSize / 2 { closeFrame() }
+        if entries.bytes.count >= Self.frameSize { closeFrame() }
     }
 
     private func noteSecrets(in packet: ArraySlice<UInt8>) {
@@ -267,24 +291,8 @@ public final class FlightRecorder {
         frame.removeAll(keepingCapacity: true)
         Recording.append(frame: entries.bytes, to: &frame)
         entries.removeAll()
-        keep()
-        closedTime = time
+        memory.append(frame, upTo: time)
         sink?.write(frame, upTo: time, of: self)
-    }
-
-    private func keep() {
-        if pieces[pieces.count - 1].bytes.count + frame.count > Self.pieceSize, !pieces[pieces.count - 1].bytes.isEmpty
-        {
-            pieces.append(Piece(bytes: [], origin: closedTime))
-            pieces[pieces.count - 1].bytes.reserveCapacity(max(Self.pieceSize, frame.count))
-        }
-        pieces[pieces.count - 1].bytes += frame
-        size += frame.count
-        while size > limit, pieces.count > 1 {
-            size -= pieces[0].bytes.count
-            pieces.removeFirst()
-            droppedCount += 1
-        }
     }
 
     /// How a command ended, as a recording has it: the same words in the recorder and in the replay.

@@ -301,6 +301,15 @@ public struct Recording: Sendable {
         return bytes
     }
 
+    /// Reads what every part begins with.
+    static func header(of beginning: [UInt8]) throws(RecordingError) -> RecordingHeader {
+        let part = try PartReader(beginning)
+        guard part.frames.isEmpty, part.tornEnd == nil else {
+            throw RecordingError(offset: PartReader.prefix, reason: "its header has no end")
+        }
+        return part.header
+    }
+
     static func append(frame content: [UInt8], to bytes: inout [UInt8]) {
         bytes.appendLittleEndian(UInt32(clamping: content.count))
         bytes.appendLittleEndian(checksum(of: content))

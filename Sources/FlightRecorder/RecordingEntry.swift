@@ -23,7 +23,7 @@ enum RecordingEntry: Sendable, Equatable {
     case drawn([UInt64])
     /// So many numbers were drawn, which are left out.
     case drawnInSecret(Int)
-    /// What the bytes were that a tool was given.
+    /// What the bytes were that a tool, or the emulator of the firmware, was given.
     case toolBytes(ArraySlice<UInt8>)
     /// Something about the recording itself, for people.
     case note(String)
@@ -44,6 +44,7 @@ enum RecordedInput: Sendable, Equatable {
     case toolLeft(Int, reason: String)
     case toolBytes(ArraySlice<UInt8>, from: Int)
     case toolHasRoom(Int)
+    case firmware(FirmwareInput)
 }
 
 /// The kinds of entries, which never change their meaning. Those of inputs begin with the time since the input before.
@@ -59,6 +60,10 @@ enum RecordingKind {
     static let toolLeft: UInt8 = 0x09
     static let toolBytesReceived: UInt8 = 0x0A
     static let toolHasRoom: UInt8 = 0x0B
+    static let firmwareConnected: UInt8 = 0x0C
+    static let firmwareLost: UInt8 = 0x0D
+    static let firmwareBytes: UInt8 = 0x0E
+    static let firmwareHasRoom: UInt8 = 0x0F
     static let packet: UInt8 = 0x20
     static let noPacket: UInt8 = 0x21
     static let event: UInt8 = 0x22
@@ -136,6 +141,11 @@ extension RecordingEntry {
             let number = try reader.readInt("tool.number")
             input = .toolBytes(reader.readRemaining(), from: number)
         case RecordingKind.toolHasRoom: input = .toolHasRoom(try reader.readInt("tool.number"))
+        case RecordingKind.firmwareConnected: input = .firmware(.connected)
+        case RecordingKind.firmwareLost:
+            input = .firmware(.lost(reason: String(decoding: reader.readRemaining(), as: UTF8.self)))
+        case RecordingKind.firmwareBytes: input = .firmware(.bytes(reader.readRemaining()))
+        case RecordingKind.firmwareHasRoom: input = .firmware(.hasRoom)
         default: return .unknown(kind)
         }
         return .input(input, at: moment)
@@ -197,6 +207,14 @@ struct EntryWriter: Sendable {
         case .toolHasRoom(let number):
             kind = RecordingKind.toolHasRoom
             scratch.appendCount(number)
+        case .firmware(.connected): kind = RecordingKind.firmwareConnected
+        case .firmware(.lost(let reason)):
+            kind = RecordingKind.firmwareLost
+            scratch.append(contentsOf: reason.utf8)
+        case .firmware(.bytes(let data)):
+            kind = RecordingKind.firmwareBytes
+            scratch.append(contentsOf: data)
+        case .firmware(.hasRoom): kind = RecordingKind.firmwareHasRoom
         }
         bytes.append(kind)
         bytes.appendCounted(scratch)

@@ -16,7 +16,7 @@ public struct Divergence: Sendable, Equatable, CustomStringConvertible {
         case change(String?, String?)
         /// How a command ended.
         case result(String, String?)
-        /// What a tool was given.
+        /// What a tool, or the emulator of the firmware, was given.
         case toolBytes([UInt8], [UInt8]?)
         /// How many random numbers were drawn.
         case drawn(Int, Int)
@@ -46,7 +46,8 @@ public struct Divergence: Sendable, Equatable, CustomStringConvertible {
         case .result(let recorded, let replayed):
             return "\(place), the command: recorded “\(recorded)”, replayed \(Self.text(replayed))"
         case .toolBytes(let recorded, let replayed):
-            return "\(place), the bytes for a tool: recorded \(Self.text(recorded)), replayed \(Self.text(replayed))"
+            let texts = (Self.text(recorded), Self.text(replayed))
+            return "\(place), the bytes for a tool or an emulator: recorded \(texts.0), replayed \(texts.1)"
         case .drawn(let recorded, let replayed):
             return "\(place), the random numbers: recorded \(recorded), replayed \(replayed)"
         case .unknownInput(let kind):
@@ -215,6 +216,7 @@ public struct Replay: Sendable {
         case .toolHasRoom(let number):
             guard let tool = tools[number] else { return part(.unknownName("tool \(number)")) }
             input = .toolHasRoom(tool)
+        case .firmware(let firmware): input = .firmware(firmware)
         }
         do throws(WatchCommandError) {
             switch try watch.take(input, at: time) {
@@ -223,7 +225,7 @@ public struct Replay: Sendable {
             case .tool(let tool):
                 tools[toolCount] = tool
                 toolCount += 1
-            case .toolBytes(let bytes): toolBytes = bytes
+            case .toolBytes(let bytes), .firmwareBytes(let bytes): toolBytes = bytes
             }
         } catch {
             result = FlightRecorder.text(of: error)
@@ -339,6 +341,10 @@ extension RecordedInput {
         case .toolLeft(let number, let reason): "tool \(number) has left: \(reason)"
         case .toolBytes(let bytes, let number): "\(bytes.count) bytes from tool \(number)"
         case .toolHasRoom(let number): "tool \(number) has room"
+        case .firmware(.connected): "the firmware's emulator can be reached"
+        case .firmware(.lost(let reason)): "the firmware's emulator is gone: \(reason)"
+        case .firmware(.bytes(let bytes)): "\(bytes.count) bytes from the firmware's emulator"
+        case .firmware(.hasRoom): "the firmware's emulator has room"
         }
     }
 }

@@ -24,6 +24,8 @@ public final class ByteStream {
     private(set) var hasMore = false
     /// How much of `outbound` the kernel has taken.
     private var sent = 0
+    /// Whether something was read since the last time that anything was sent.
+    private var owesAcknowledgement = false
 
     /// Takes over a connected socket or an open device, in non-blocking mode.
     /// - Parameter outboundLimit: when so many bytes wait to be sent, there is no more room.
@@ -73,7 +75,7 @@ public final class ByteStream {
             let count = inbound.withUnsafeMutableBytes { Glibc.read(file.number, $0.baseAddress, $0.count) }
             if count > 0 {
                 share -= count
-                acknowledgeAtOnce()
+                owesAcknowledgement = kind == .tcpSocket
                 handle(inbound.prefix(count))
                 // A read that came back with less than it asked for has emptied the kernel's buffer.
                 if count < inbound.count { return }
@@ -88,9 +90,11 @@ public final class ByteStream {
     }
 
     /// Peers that leave Nagle's algorithm on hold back their next bytes until these are acknowledged, which the kernel by
-    /// itself would do 40 ms later. It forgets the option now and then, so it is set after each read.
+    /// itself would do 40 ms later. What is sent acknowledges them on its way; the option does it where nothing is. The kernel
+    /// forgets it now and then, so it is set each time.
     private func acknowledgeAtOnce() {
-        guard kind == .tcpSocket else { return }
+        guard owesAcknowledgement else { return }
+        owesAcknowledgement = false
         try? file.setOption(level: Int32(IPPROTO_TCP), name: TCP_QUICKACK, to: 1)
     }
 
@@ -109,8 +113,10 @@ public final class ByteStream {
         sent = 0
     }
 
-    /// Gives the kernel as much of the queue as it takes.
+    /// Gives the kernel as much of the queue as it takes. Called after each `receive` too, if there is nothing to send: what was
+    /// read is acknowledged then.
     public func flush() throws(ConnectionLoss) {
+        defer { acknowledgeAtOnce() }
         while wantsToWrite {
             let count = outbound.withUnsafeBytes { bytes in
                 let rest = UnsafeRawBufferPointer(rebasing: bytes[sent...])
@@ -121,6 +127,7 @@ public final class ByteStream {
             }
             if count >= 0 {
                 sent += count
+                owesAcknowledgement = false
             } else {
                 let error = SystemError.last
                 if error.isWouldBlock { return }

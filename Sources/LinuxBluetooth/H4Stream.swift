@@ -3,7 +3,7 @@ import ByteCoding
 
 /// HCI packets over a byte stream: the UART transport layer on a socket or a serial port.
 ///
-/// Bytes that come in are put together to whole packets.
+/// Packets that are whole in what was read are handed on where they stand; only one that was cut in two is put together.
 public final class H4Stream: HCIConnection {
     /// Packets are taken as long as fewer bytes than this wait to be sent. The queue never holds more than this and one
     /// packet of the largest size.
@@ -14,7 +14,10 @@ public final class H4Stream: HCIConnection {
     private let stream: ByteStream
     private var deframer: H4Deframer
     private var packet: [UInt8] = []
-    private var inbound = PacketQueue()
+    /// Packets that were cut in two, before any of them is worked on.
+    private var mended = PacketQueue()
+    /// Where packets are in what was read, before any of them is worked on.
+    private var whole: [Range<Int>] = []
     private var garbage = Garbage()
 
     /// Takes over a connected socket or an open device, in non-blocking mode. `peer` is who is at its other end.
@@ -52,10 +55,13 @@ public final class H4Stream: HCIConnection {
     ) throws(ConnectionLoss) {
         do {
             try stream.receive { bytes in
-                deframer.append(bytes)
-                while takeIn(arrived) {
-                    while inbound.popFirst(into: &packet) { handle(packet[...]) }
-                }
+                var rest = mend(with: bytes, arrived)
+                repeat {
+                    find(in: &rest, arrived)
+                    while mended.popFirst(into: &packet) { handle(packet[...]) }
+                    for place in whole { handle(bytes[place]) }
+                } while !whole.isEmpty
+                deframer.append(rest)
             }
         } catch .closed {
             throw .closed(unfinishedPacketBytes: deframer.bufferedCount)
@@ -68,19 +74,41 @@ public final class H4Stream: HCIConnection {
         return garbage
     }
 
-    /// Moves what is whole into `inbound`, which is empty.
-    /// - Returns: whether there is anything in it.
-    private func takeIn(_ arrived: (ArraySlice<UInt8>) -> Void) -> Bool {
-        while inbound.count < Self.packetsPerBatch, let item = deframer.nextItem(into: &packet) {
-            switch item {
-            case .packet:
-                arrived(packet[...])
-                inbound.append { $0 += packet }
-            case .garbage:
-                garbage.add(packet[...])
+    /// Gives the deframer what is missing of the packet that the last read has cut.
+    /// - Returns: what is left of the bytes.
+    private func mend(with bytes: ArraySlice<UInt8>, _ arrived: (ArraySlice<UInt8>) -> Void) -> ArraySlice<UInt8> {
+        var rest = bytes
+        while deframer.bufferedCount > 0, !rest.isEmpty {
+            let count = deframer.missingCount
+            deframer.append(rest.prefix(count))
+            rest = rest.dropFirst(count)
+            while let item = deframer.nextItem(into: &packet) {
+                switch item {
+                case .packet:
+                    arrived(packet[...])
+                    mended.append { $0 += packet }
+                case .garbage:
+                    garbage.add(packet[...])
+                }
             }
         }
-        return !inbound.isEmpty
+        return rest
+    }
+
+    /// Finds packets at the front of some bytes, and takes them off there.
+    private func find(in rest: inout ArraySlice<UInt8>, _ arrived: (ArraySlice<UInt8>) -> Void) {
+        whole.removeAll(keepingCapacity: true)
+        while whole.count < Self.packetsPerBatch, let found = deframer.nextItem(at: rest) {
+            let bytes = rest.prefix(found.count)
+            rest = rest.dropFirst(found.count)
+            switch found.item {
+            case .packet:
+                arrived(bytes)
+                whole.append(bytes.indices)
+            case .garbage:
+                garbage.add(bytes)
+            }
+        }
     }
 
     public func send(_ packet: [UInt8]) { stream.send(packet) }

@@ -6,8 +6,6 @@ import Glibc
 /// `descriptor` for writing and call it again, or `giveUpWaiting` when `patience` is over. So does an adapter that the kernel
 /// is not done with: there is nothing to poll then.
 public final class TransportConnector {
-    /// How long a host may take to answer.
-    private static let hostPatience: Duration = .seconds(5)
     /// How long to let the kernel go on with an adapter before it is asked again...
     private static let adapterPatience: Duration = .milliseconds(250)
     /// ...and how often: loading firmware takes seconds.
@@ -15,9 +13,8 @@ public final class TransportConnector {
 
     /// Which controller.
     public let address: TransportAddress
-    private var candidates: ArraySlice<SocketAddress>
-    private var attempt: FileDescriptor?
-    private var failure: TransportError.Cause?
+    /// The way to a socket; nil for everything else.
+    private let sockets: SocketConnector?
     private var adapterAttempts = 0
     /// The adapter that `proceed` has opened, as it was before.
     public private(set) var openedAdapter: Adapter?
@@ -29,33 +26,21 @@ public final class TransportConnector {
     public init(to address: TransportAddress, reclaims: Bool = false) throws(TransportError) {
         self.reclaims = reclaims
         self.address = address
-        switch address {
-        case .tcp(let host, let port):
-            do {
-                candidates = try SocketAddress.resolve(host: host, port: port)[...]
-            } catch {
-                throw TransportError(address: address, cause: .unknownHost(error))
-            }
-        case .unix(let path):
-            candidates = [SocketAddress(unixPath: path)]
-        case .serial, .adapter, .virtual:
-            candidates = []
+        do {
+            sockets = try SocketConnector(to: address)
+        } catch {
+            throw TransportError(address: address, cause: error)
         }
     }
 
     /// How long to wait before `giveUpWaiting`.
     public var patience: Duration {
         if case .adapter = address { return Self.adapterPatience }
-        return Self.hostPatience
+        return SocketConnector.patience
     }
 
     /// What to poll for writing while the attempt is under way.
-    public var descriptor: Int32? {
-        switch attempt {
-        case .some(let socket): socket.number
-        case nil: nil
-        }
-    }
+    public var descriptor: Int32? { sockets?.descriptor }
 
     /// Goes on as far as is possible without waiting.
     /// - Returns: the connection, or nil if `descriptor` has to become writable first.
@@ -93,59 +78,27 @@ public final class TransportConnector {
     }
 
     private func connect() throws(TransportError) -> H4Stream? {
-        while true {
-            if let socket = attempt.take() {
-                switch Self.progress(of: socket) {
-                case .connected: return try established(socket)
-                case .underWay:
-                    attempt = consume socket
-                    return nil
-                case .failed(let error): failure = .refused(error)
-                }
-            }
-            try beginNext()
+        do throws(TransportError.Cause) {
+            guard let socket = try sockets?.proceed() else { return nil }
+            return try established(socket)
+        } catch {
+            throw TransportError(address: address, cause: error)
         }
     }
 
     /// Takes the host's address that is being tried as one that does not answer, and goes on with the next; asks for the
     /// adapter again.
     public func giveUpWaiting() throws(TransportError) -> (any HCIConnection)? {
-        attempt = nil
-        failure = .noAnswer
+        sockets?.giveUpWaiting()
         return try proceed()
     }
 
-    private func beginNext() throws(TransportError) {
-        guard let candidate = candidates.popFirst() else {
-            throw TransportError(address: address, cause: failure ?? .noAnswer)
-        }
-        do throws(SystemError) {
-            let socket = try FileDescriptor.socket(candidate.family)
-            if let error = candidate.connect(socket) { throw error }
-            attempt = consume socket
-        } catch {
-            failure = .refused(error)
-        }
-    }
-
-    private enum Progress {
-        case connected, underWay
-        case failed(SystemError)
-    }
-
-    private static func progress(of socket: borrowing FileDescriptor) -> Progress {
-        var request = pollfd(fd: socket.number, events: Int16(POLLOUT), revents: 0)
-        guard poll(&request, 1, 0) > 0 else { return .underWay }
-        if let error = socket.pendingError() { return .failed(error) }
-        return .connected
-    }
-
-    private func established(_ socket: consuming FileDescriptor) throws(TransportError) -> H4Stream {
+    private func established(_ socket: consuming FileDescriptor) throws(TransportError.Cause) -> H4Stream {
         guard case .tcp = address else { return H4Stream(owning: socket, kind: .unixSocket, peer: .controller) }
         do {
             return try H4Stream(tcp: socket, peer: .controller)
         } catch {
-            throw TransportError(address: address, cause: .refused(error))
+            throw .refused(error)
         }
     }
 }

@@ -126,6 +126,8 @@ extension WatchConnector {
             }
         }
         guard case .scanning(var scanner) = activity else { return }
+        // What is heard is changed where it stands: in a crowd it is much, and reports are many.
+        activity = .idle
         scanner.receive(from: address, data, rssiDBm: report.rssiDBm, at: now)
         activity = .scanning(scanner)
         connectToFound(scanner, &core, at: now)

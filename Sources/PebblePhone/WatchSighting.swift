@@ -87,7 +87,7 @@ package struct WatchSighting: Hashable, Sendable {
 
 /// Puts together what is heard of each advertiser, until it is known to be a watch.
 struct WatchScanner: Sendable {
-    /// As many watches are kept in mind.
+    /// As many watches are kept in mind; then the first of those that are not wanted is forgotten for a new one.
     static let candidateLimit = 64
     /// How long a watch's scan response is waited for once its advertisement was heard: some controllers never
     /// deliver one.
@@ -102,6 +102,8 @@ struct WatchScanner: Sendable {
 
     private let selection: WatchSelection
     private var candidates: [LEAddress: Candidate] = [:]
+    /// Their addresses, the one that was heard first in front.
+    private var order: [LEAddress] = []
 
     init(_ selection: WatchSelection) { self.selection = selection }
 
@@ -110,7 +112,9 @@ struct WatchScanner: Sendable {
         let advertisement = WatchAdvertisement(data)
         let offersPairingService = data.serviceUUIDs16.contains(PebbleAttribute.pairingService)
         if candidates[address] == nil {
-            guard advertisement != nil || offersPairingService, candidates.count < Self.candidateLimit else { return }
+            guard advertisement != nil || offersPairingService, mayBeWanted(address) else { return }
+            guard makeRoom() else { return }
+            order.append(address)
             let sighting = WatchSighting(address: address)
             candidates[address] = Candidate(sighting: sighting, patienceEnds: now + Self.scanResponsePatience)
         }
@@ -120,6 +124,30 @@ struct WatchScanner: Sendable {
         candidate.sighting.advertisement = advertisement ?? candidate.sighting.advertisement
         if offersPairingService { candidate.offersPairingService = true }
         candidates[address] = candidate
+    }
+
+    /// Whether a device with an address can be what is looked for. Where its name decides, that is not known yet.
+    private func mayBeWanted(_ address: LEAddress) -> Bool {
+        guard case .address(let wanted) = selection else { return true }
+        return address.address == wanted
+    }
+
+    /// Makes room for one more, so that a watch is found among any number of others.
+    /// - Returns: whether there is room: there is none beside as many as are wanted.
+    private mutating func makeRoom() -> Bool {
+        guard candidates.count >= Self.candidateLimit else { return true }
+        guard let place = order.firstIndex(where: { candidates[$0].map(isWanted) != true }) else { return false }
+        candidates[order.remove(at: place)] = nil
+        return true
+    }
+
+    private func isWanted(_ candidate: Candidate) -> Bool {
+        guard candidate.offersPairingService else { return false }
+        return switch selection {
+        case .any: true
+        case .address(let address): candidate.sighting.address.address == address
+        case .name(let name): candidate.sighting.name == name
+        }
     }
 
     /// Every watch that was heard, the strongest first; the address decides among equals.
@@ -138,19 +166,11 @@ struct WatchScanner: Sendable {
     /// When a watch is taken without its scan response.
     var nextDeadline: Duration? { wanted.map(\.patienceEnds).min() }
 
-    /// A watch that is wanted, once everything is known of it or it was waited for long enough.
+    /// A watch that is wanted, once everything is known of it or it was waited for long enough: of several, the one that was
+    /// heard first.
     func found(at now: Duration) -> WatchSighting? {
         wanted.first { $0.sighting.advertisement != nil || $0.patienceEnds <= now }?.sighting
     }
 
-    private var wanted: some Collection<Candidate> {
-        candidates.values.filter { candidate in
-            guard candidate.offersPairingService else { return false }
-            return switch selection {
-            case .any: true
-            case .address(let address): candidate.sighting.address.address == address
-            case .name(let name): candidate.sighting.name == name
-            }
-        }
-    }
+    private var wanted: some Collection<Candidate> { order.lazy.compactMap { candidates[$0] }.filter(isWanted) }
 }

@@ -16,10 +16,15 @@ extension Watch {
         defer { settle(at: now) }
         switch command {
         case .press(let button, let press):
+            if !core.phones.asksQuestion {
+                core.system.withBridge(at: now) { $0.tell($0.buttons.press(button, press, at: now)) }
+            }
             for change: ButtonInput.Change in [.down(button), .up(button), .pressed(button, press)] {
                 take(change, at: now)
             }
         case .hold(let held, let moment):
+            let shown = core.phones.asksQuestion ? [] : held
+            core.system.withBridge(at: now) { $0.tell($0.buttons.hold(shown, at: now)) }
             for change in controls.buttons.hold(held, since: min(moment ?? now, now)) { take(change, at: now) }
         case .sense(let reading): try take(reading, at: now)
         case .launchApp(let uuid): try core.system.launch(uuid, at: now)
@@ -106,6 +111,7 @@ extension Watch {
         let wasCharging = controls.sensors.isCharging
         try controls.sensors.take(reading)
         core.emit(.sensed(reading))
+        core.system.withBridge(at: now) { $0.tell(QEMUMessage(reading)) }
         switch reading {
         case .tap: presence.receive(.activity(.motion), at: now)
         case .phoneConnection(let isConnected):

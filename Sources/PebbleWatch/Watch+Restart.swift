@@ -105,6 +105,9 @@ extension Watch {
         reborn.faults = faults
         reborn.core.transportFaults = core.transportFaults
         reborn.core.system.faults = core.system.faults
+        // The firmware that it is the radio of goes on.
+        core.system.endBridgedSession(at: now)
+        reborn.core.system.bridge = core.system.bridge
         self = reborn
         start(at: now)
         // Its tools are still connected, and get new sessions.

@@ -96,6 +96,7 @@ public struct Watch: HCIHost, Sendable {
             apps: AppManager(configuration),
             memory: memory.services,
             isRecovery: isRecovery,
+            brain: configuration.brain,
             randomness: randomness
         )
         core = WatchCore(
@@ -140,7 +141,7 @@ public struct Watch: HCIHost, Sendable {
     public var runningApp: PebbleUUID { core.system.apps.runningUUID }
 
     /// What the screen shows.
-    public var frame: FrameBuffer { core.system.apps.frame }
+    public var frame: FrameBuffer { core.system.frame }
 
     /// Whether an app can be launched.
     public func isAppInstalled(_ uuid: PebbleUUID) -> Bool { core.system.apps.isInstalled(uuid) }
@@ -225,6 +226,7 @@ extension Watch {
             }
         } while links.pump(&core, at: now) || hasFaults && settleFaults(at: now)
         if core.system.sessions.systemSessionsHaveEnded() { links.wake(because: .sessionEnded, &core, at: now) }
+        endLinksOfFallenFirmware(at: now)
         presence.supervise(&core, at: now) { links[$0]?.end(because: .tenure($1), &$2.host, at: now) }
         if let cause = core.system.takeRestart() { beginRestart(cause, at: now) }
         while let problem = profiles.nextProblem() {

@@ -52,6 +52,8 @@ public struct WatchConfiguration: Sendable {
     public var subscriptionPause: Duration
     /// How the watch finds out what a phone offers.
     public var phoneDiscovery: PhoneDiscovery
+    /// What answers the sessions of phones.
+    public var brain: WatchBrain
     /// Whether phones see the battery service from the start.
     public var offersBattery: Bool
     /// The streams that phones can open from the start.
@@ -79,6 +81,7 @@ public struct WatchConfiguration: Sendable {
         serviceChangedDelay = DatabaseChanges.iOSDelay
         subscriptionPause = SubscriptionPause.usual
         phoneDiscovery = .remembering
+        brain = .builtIn
         offersBattery = personality.hasBattery
         streams = personality.streams
         advertising = personality.advertising

@@ -27,6 +27,8 @@ public enum WatchInput: Sendable {
     case toolBytes(ArraySlice<UInt8>, from: DeveloperConnectionID)
     /// A tool has room: it is given the next bytes that wait for it.
     case toolHasRoom(DeveloperConnectionID)
+    /// The emulator does something that the firmware runs in, which is the watch's brain.
+    case firmware(FirmwareInput)
 }
 
 /// What an input is answered with at once. Packets, events and changes of the memory are taken from the watch.
@@ -39,6 +41,8 @@ public enum WatchInputResult: Sendable, Equatable {
     case tool(DeveloperConnectionID)
     /// Bytes for a tool; none when nothing waits.
     case toolBytes([UInt8])
+    /// Bytes for the emulator; none when nothing waits.
+    case firmwareBytes([UInt8])
 }
 
 extension Watch {
@@ -61,6 +65,7 @@ extension Watch {
         case .toolLeft(let tool, let reason): closeDeveloperConnection(tool, reason: reason, at: now)
         case .toolBytes(let bytes, let tool): receive(bytes, from: tool, at: now)
         case .toolHasRoom(let tool): return .toolBytes(nextBytes(for: tool, at: now))
+        case .firmware(let input): return .firmwareBytes(take(input, at: now))
         }
         return .none
     }

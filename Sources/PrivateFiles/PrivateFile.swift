@@ -9,9 +9,11 @@ public enum PrivateFile {
     ///
     /// One that is there must be a file of this user's with no other name; it gets the mode of a private one before anything is
     /// written. A pipe of this user's may stand in its place, and is opened as it is; so may a device.
+    /// - Parameter forReading: whether it can be read, too, by this descriptor.
     /// - Returns: the open descriptor, which is the caller's.
-    public static func create(_ path: String) throws(PrivateFileError) -> Int32 {
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, mode)
+    public static func create(_ path: String, forReading: Bool = false) throws(PrivateFileError) -> Int32 {
+        let access = forReading ? O_RDWR : O_WRONLY
+        let descriptor = open(path, access | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, mode)
         guard descriptor >= 0 else { throw .last(path) }
         do throws(PrivateFileError) {
             let status = try FileStatus(of: descriptor, path)

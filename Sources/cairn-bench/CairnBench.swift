@@ -9,7 +9,8 @@ struct CairnBench: AsyncParsableCommand {
         discussion: "Build it for release, or the figures mean nothing: swift run -c release cairn-bench",
         subcommands: [
             CostCommand.self, ListCommand.self, LadderCommand.self, DiscoveryCommand.self, ReconnectCommand.self,
-            PeripheralCommand.self, CyclesCommand.self, FootprintCommand.self,
+            MergeCommand.self, CrowdCommand.self, HeldCommand.self, PeripheralCommand.self, CyclesCommand.self,
+            FootprintCommand.self,
         ],
         defaultSubcommand: CostCommand.self
     )

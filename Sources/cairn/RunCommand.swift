@@ -50,6 +50,7 @@ struct RunCommand: SettingCommand {
               cairn run --controller tcp:127.0.0.1:6402 --controller-lost retry
               cairn run --controller virtual --air-port 6402 --capture a.btsnoop
               cairn run --controller virtual --qemu-port
+              cairn run --controller hci0 --firmware tcp:127.0.0.1:12344
               cairn run --controller virtual --advertising apple \
                 --beacon e2c56db5-dffb-48d2-b060-d0f5a71096e0 --beacon-hold-off 20
               cairn run --controller virtual --app weather.pbw --behaviour 6b1f5c2e-0f3a-4d0e-9b7a-1c2d3e4f5a6b=weather.json

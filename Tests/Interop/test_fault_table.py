@@ -505,6 +505,18 @@ async def deaf(folder: Path) -> None:
             assert (loop.time() - start > 3) is (direction == "phone")
 
 
+async def drift(folder: Path) -> None:
+    """A link stays with a clock that is wrong by no more than it claims, and both sides lose one with a clock that is."""
+    async with session_at(folder) as (session, control, watch):
+        await add(control, "radio.clock-drift", ppm=100)
+        for cookie in range(20):
+            await companion.ping(session, cookie)
+        await clear(control)
+        await add(control, "radio.clock-drift", ppm=20_000)
+        assert await watch.disconnected(60) == TIMEOUT
+        await control.event("disconnected", 60)
+
+
 # --- The controller
 
 
@@ -918,6 +930,7 @@ SHOWN: dict[str, Show] = {
     "radio.burst": bursts,
     "radio.fade": fade,
     "radio.deaf": deaf,
+    "radio.clock-drift": drift,
     "controller.hang": hang,
     "controller.reset": functools.partial(controller_restarts, fault="controller.reset", code=0),
     "controller.hardware-error": functools.partial(controller_restarts, fault="controller.hardware-error", code=66),

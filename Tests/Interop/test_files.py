@@ -101,6 +101,7 @@ async def test_every_file_is_the_owners_alone(folder: Path, inherited: int) -> N
             "deep/er": "drwx------",
             "deep/er/state": "drwx------",
             "deep/er/state/control.sock": "srw-------",
+            "deep/er/state/recorder.memory": "-rw-------",
             "deep/er/state/watch.sqlite": "-rw-------",
             "deep/er/state/watch.sqlite-wal": "-rw-------",
             "tty": "lrwxrwxrwx",

@@ -79,6 +79,8 @@ APP = "6b1f5c2e-0f3a-4d0e-9b7a-1c2d3e4f5a6b"
     ("words", "status", "parts"),
     [
         ([*VIRTUAL, "--qemu-port", "70000"], USAGE, ["--qemu-port", "“70000” is no port", "1 to 65535"]),
+        ([*VIRTUAL, "--firmware", "12344"], USAGE, ["--firmware", "“12344” is no place of an emulator", "tcp:HOST:PORT"]),
+        ([*VIRTUAL, "--firmware", "tcp:here"], USAGE, ["--firmware", "“tcp:here” names no port", "tcp:HOST:PORT"]),
         ([*VIRTUAL, "--air-port", "-1"], USAGE, ["--air-port", "“-1”", "a port, or 0 for any"]),
         (["rnu"], USAGE, ["“rnu” is no command", "did you mean run?", "cairn --help"]),
         (["rnu", "--help"], USAGE, ["“rnu” is no command", "did you mean run?"]),

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import os
+import random
+import signal
 import struct
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -120,6 +125,94 @@ async def test_a_killed_watch_leaves_a_recording(tmp_path: Path) -> None:
     assert status == SAME, errors
     assert summary(recording, "--bisect", "paired")["same"]
     assert "    paired, " in replay(recording, "--step")[1]
+
+
+@pytest.mark.parametrize("order", [signal.SIGKILL, signal.SIGSEGV, signal.SIGTRAP])
+async def test_a_crash_leaves_what_was_in_memory(
+    tmp_path: Path, order: signal.Signals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing was recorded to a file; the next start finds what led to the crash all the same, and only once."""
+    # Swift reads the debug information of a program that crashes, which takes a minute in a debug build.
+    monkeypatch.setenv("SWIFT_BACKTRACE", "enable=no")
+    state = tmp_path / "state"
+    with pytest.raises(AssertionError, match="cairn ended with status"):
+        async with cairn_on("virtual", tmp_path, *options(tmp_path)) as program:
+            await talk(program, MemoryKeyStore())
+            async with Control.on(state / "control.sock") as control:
+                await control.ask("press", button="up")
+            assert (state / "recorder.memory").stat().st_mode & 0o777 == 0o600
+            os.kill(program.process_id, order)
+            await program.wait_for_exit(30)
+    trouble = state / "trouble.cairnrec"
+    assert not trouble.exists()
+    async with cairn_on("virtual", tmp_path, *options(tmp_path)) as program:
+        await program.wait_for_line("has crashed or was killed: what led to it is recorded in", 10)
+    assert trouble.stat().st_mode & 0o777 == 0o600
+    assert not (state / "recorder.memory").exists()
+    status, output, errors = replay(trouble)
+    assert status == SAME, errors
+    assert "    paired, " in replay(trouble, "--step")[1]
+    size = trouble.stat().st_size
+    async with cairn_on("virtual", tmp_path, *options(tmp_path)):
+        pass
+    assert trouble.stat().st_size == size and not (state / "trouble.1.cairnrec").exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"CAIRNMEM", b"\xff" * 5000, b"CAIRNMEM\x01\0\0\0" + b"\xff" * 100])
+async def test_a_forged_memory_stops_nothing(tmp_path: Path, content: bytes) -> None:
+    """What is no recorder's memory is said to be none, and the watch starts."""
+    state = tmp_path / "state"
+    state.mkdir(mode=0o700)
+    (state / "recorder.memory").write_bytes(content)
+    async with cairn_on("virtual", tmp_path, *options(tmp_path)) as program:
+        await program.wait_for_line("what it had recorded cannot be read: at byte", 10)
+    assert not (state / "trouble.cairnrec").exists()
+
+
+async def test_a_full_disk_keeps_the_memory_in_the_process(tmp_path: Path) -> None:
+    """A file with holes would end the process at the first byte that finds no room: the log says so at the start instead."""
+    if os.getuid() != 0:
+        pytest.fail("needs root, to mount a small file system")
+    small = tmp_path / "small"
+    small.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m,mode=0700", "cairn-small", str(small)], check=True)
+    try:
+        async with cairn_on("virtual", tmp_path, *options(small)) as program:
+            await program.wait_for_line("will be lost if the watch crashes", 10)
+            await talk(program, MemoryKeyStore())
+            async with Control.on(small / "state" / "control.sock") as control:
+                assert (await control.ask("recorder-save", path=str(tmp_path / "saved.cairnrec")))["whole"]
+            assert not (small / "state" / "recorder.memory").exists()
+        assert replay(tmp_path / "saved.cairnrec")[0] == SAME
+    finally:
+        subprocess.run(["umount", str(small)], check=True)
+
+
+@pytest.mark.parametrize("seed", range(int(os.environ.get("CAIRN_RECORDED_KILLS", "6"))))
+async def test_random_faults_are_replayed_after_a_kill(tmp_path: Path, seed: int) -> None:
+    """A phone talks to a watch with random faults, until the watch's process is killed at a random moment: what is on disk is a
+    recording that replays to its end."""
+    chance = random.Random(seed)
+    recording = tmp_path / "watch.cairnrec"
+    names = [line.split()[0] for line in run("fault", "names").stdout.splitlines() if "." in line.split(" ")[0]]
+    assert len(names) > 70
+    with pytest.raises(AssertionError, match="cairn ended with status"):
+        async with cairn_on("virtual", tmp_path, *options(tmp_path, "--record", str(recording))) as program:
+            talking = asyncio.create_task(talk(program, MemoryKeyStore()))
+            async with Control.on(tmp_path / "state" / "control.sock") as control:
+                for name in chance.sample(names, 12):
+                    with contextlib.suppress(Refused):
+                        await control.ask("fault-add", name=name, arguments={"for": "5s", "after": f"{chance.randrange(2000)}ms"})
+                await asyncio.wait([talking], timeout=chance.uniform(0.2, 4))
+                program.kill()
+                await program.wait_for_exit(10)
+            talking.cancel()
+            await asyncio.wait([talking])
+            if not talking.cancelled():
+                talking.exception()
+    status, output, errors = replay(recording)
+    assert status == SAME, f"seed {seed}: {output} {errors}"
+    assert summary(recording)["inputs"] > 20, f"seed {seed}"
 
 
 async def test_the_run_before_is_kept(tmp_path: Path) -> None:

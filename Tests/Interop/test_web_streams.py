@@ -140,14 +140,14 @@ class Pair:
 
 
 @contextlib.asynccontextmanager
-async def pair_in(folder: Path) -> AsyncIterator[Pair]:
-    """The radio is the phone's."""
+async def pair_in(folder: Path, *options: str) -> AsyncIterator[Pair]:
+    """The radio is the phone's; the options are the watch's."""
     state = folder / "state"
     phone = ("phone", "run", "--controller", "virtual", "--air-port", "0", "--address", PHONE_ADDRESS, "--state", str(state))
     async with cairn.running(*phone, log=folder / "phone.log") as air:
         port = (await air.wait_for_line(r"hosts at (tcp:127\.0\.0\.1:\d+)", cairn.START_SECONDS))[1]
         await air.wait_for_line("takes commands at", cairn.START_SECONDS)
-        watch = ("run", "--controller", port, "--address", ADDRESS, "--state", str(state))
+        watch = ("run", "--controller", port, "--address", ADDRESS, "--state", str(state), *options)
         async with cairn.running(*watch, log=folder / "watch.log") as program:
             await program.wait_for_line("advertises for", cairn.START_SECONDS)
             await open_session(state)
@@ -160,6 +160,7 @@ async def pair_in(folder: Path) -> AsyncIterator[Pair]:
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 @pytest.mark.timeout(240 + 12 * SECONDS)
 async def test_fifty_readers_slow_no_message(tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
     """What an AppMessage costs the watch's process, without and with fifty readers, in rounds that alternate.

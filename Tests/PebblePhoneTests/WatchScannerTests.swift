@@ -122,4 +122,38 @@ struct WatchScannerTests {
         }
         #expect(Mirror(reflecting: scanner).descendant("candidates").flatMap { $0 as? any Collection }?.count == 64)
     }
+
+    @Test(
+        "finds the watch that is wanted among any number of others",
+        arguments: [WatchSelection.address(watch.address), .name("wanted")]
+    )
+    func wantedInACrowd(selection: WatchSelection) throws {
+        var scanner = WatchScanner(selection)
+        for number in 0..<1000 as Range<UInt64> {
+            let address = LEAddress.random(DeviceAddress(0xC000_0000_0000 + number))
+            scanner.receive(from: address, try Self.data(Self.advertisement), rssiDBm: nil, at: .zero)
+        }
+        // Complete local name: "wanted".
+        let wanted = "020106 0303d9fe 0709 77616e746564"
+        scanner.receive(from: Self.watch, try Self.data(wanted), rssiDBm: nil, at: .seconds(1))
+        for number in 1000..<2000 as Range<UInt64> {
+            let address = LEAddress.random(DeviceAddress(0xC000_0000_0000 + number))
+            scanner.receive(from: address, try Self.data(Self.advertisement), rssiDBm: nil, at: .seconds(2))
+        }
+        #expect(scanner.found(at: .seconds(3))?.address == Self.watch)
+    }
+
+    @Test("takes the one that it heard first of several")
+    func several() throws {
+        for number in 0..<50 as Range<UInt64> {
+            var scanner = WatchScanner(.any)
+            let first = LEAddress.random(DeviceAddress(0xC000_0000_0000 + (number * 7919) % 50))
+            scanner.receive(from: first, try Self.data(Self.advertisement), rssiDBm: -90, at: .zero)
+            for other in 50..<60 as Range<UInt64> {
+                let address = LEAddress.random(DeviceAddress(0xC000_0000_0000 + other))
+                scanner.receive(from: address, try Self.data(Self.advertisement), rssiDBm: -40, at: .zero)
+            }
+            #expect(scanner.found(at: .seconds(2))?.address == first)
+        }
+    }
 }

@@ -68,7 +68,7 @@ struct Advertiser: Sendable {
         case connectResponse(to: Int, requestEnd: Microseconds)
     }
 
-    let actor: DeadlineQueue.Actor
+    let actor: DeadlineActor
     let handle: AdvertisingHandle
     var parameters = Parameters()
     /// The address that a set of extended commands has of its own.
@@ -96,7 +96,7 @@ struct Advertiser: Sendable {
     var maximumEvents: Int?
     var completedEvents = 0
 
-    init(handle: AdvertisingHandle, actor: DeadlineQueue.Actor) {
+    init(handle: AdvertisingHandle, actor: DeadlineActor) {
         self.handle = handle
         self.actor = actor
     }

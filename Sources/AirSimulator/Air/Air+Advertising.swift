@@ -110,9 +110,10 @@ extension Air {
 
     /// Plans all sets again, since the scanners that listen have changed.
     mutating func replanAdvertisers() {
-        for slot in controllers.indices {
+        for slot in controllers.withAdvertisers {
             for index in controllers[slot].advertisers.indices {
                 let place = AdvertiserPlace(slot: slot, index: index)
+                guard self[place].isEnabled else { continue }
                 passUnheardEvents(place)
                 planNextEvent(place)
             }
@@ -169,7 +170,9 @@ extension Air {
         let set = self[place]
         let end = start + set.primaryAirTime
         controllers[place.slot].radio.advertising.transmit += set.primaryAirTime
-        primaryPackets.removeAll { $0.end < start - Microseconds(20_000) }
+        while let first = primaryPackets.first, first.end < start - Microseconds(20_000) {
+            primaryPackets.removeFirst()
+        }
         primaryPackets.append(
             PrimaryPacket(sender: place.slot, channel: set.channels[index], start: start, end: end)
         )
@@ -181,12 +184,19 @@ extension Air {
         let start = set.stageEnd - set.primaryAirTime
         var requests: [AdvertisingRequest] = []
         var isReceived = false
-        for receiver in controllers.indices where receiver != place.slot {
-            let heard = hears(receiver, channel: set.channels[index], phy: set.parameters.primaryPHY, from: start)
+        let channel = set.channels[index]
+        let others = primaryPackets.filter { other in
+            other.channel == channel && other.start < set.stageEnd && other.end > start && other.sender != place.slot
+        }
+        for receiver in controllers.listening where receiver != place.slot {
+            let heard = hears(receiver, channel: channel, phy: set.parameters.primaryPHY, from: start)
             guard heard.scans || heard.initiates else { continue }
-            guard arrives(primaryFrom: place.slot, at: receiver, set.channels[index], start, set.stageEnd) else {
+            traffic.listenings += 1
+            guard !isHit(by: others, at: receiver) else {
+                traffic.hits += 1
                 continue
             }
+            guard !losesPacket(between: place.slot, and: receiver, at: set.stageEnd) else { continue }
             isReceived = true
             if !set.parameters.isLegacy {
                 if !set.auxiliaryListeners.contains(receiver) { self[place].auxiliaryListeners.append(receiver) }

@@ -14,6 +14,7 @@ extension Air {
         for request in requests {
             controllers[request.sender].radio.scanning.transmit += request.connects ? connectTime : scanTime
             if requests.count > 1 { recordRequest(request, phy, start: start, isReceived: false) }
+            traffic.add(request, isAlone: requests.count == 1)
         }
         if requests.count > 1 {
             enter(.collision(channelIndex: channelIndex), place, until: start + max(scanTime, connectTime))

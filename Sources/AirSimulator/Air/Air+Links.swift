@@ -33,7 +33,7 @@ extension Air {
             quality = self.quality(one, other)
             since = qualitySince(one, other)
         }
-        let machine = LinkLayerConnection(
+        var machine = LinkLayerConnection(
             parameters: LinkParameters(
                 interval: new.parameters.intervalMaximum,
                 latency: new.parameters.latency,
@@ -47,7 +47,10 @@ extension Air {
             loss: LossProcess(quality.loss, since: since, random: SeededRandom(seed: seed, .link, linkCount)),
             isRecording: recordsPackets
         )
-        let index = links.indices.first { !links[$0].isInUse } ?? links.count
+        machine.clocks.setError(new.central.map { controllers[$0].clockError } ?? 0, of: .central)
+        machine.clocks.setError(new.peripheral.map { controllers[$0].clockError } ?? 0, of: .peripheral)
+        let index = vacantLinks.next(from: 0) ?? links.count
+        vacantLinks.remove(index)
         let link = Link(
             number: linkCount,
             machine: machine,
@@ -158,6 +161,7 @@ extension Air {
         if links[index].machine.isOver {
             removeActor(links[index].actor)
             links[index].isInUse = false
+            vacantLinks.insert(index)
         } else {
             deadlines.set(links[index].machine.nextDeadline, for: links[index].actor)
         }

@@ -15,7 +15,7 @@ extension Air {
     /// The schedules of all who might hear a controller's advertising.
     func listeningSchedules(within slot: Int, phy: PHY) -> [ListeningSchedule] {
         var schedules: [ListeningSchedule] = []
-        for receiver in controllers.indices where receiver != slot && controllers[receiver].listens {
+        for receiver in controllers.listening where receiver != slot {
             guard isInRange(slot, receiver) else { continue }
             if controllers[receiver].scanner.isEnabled, let one = controllers[receiver].scanner.schedules[phy] {
                 schedules.append(one)
@@ -36,19 +36,9 @@ extension Air {
         return (scanning == channel && (initiating ?? channel) == channel, initiating == channel)
     }
 
-    /// Whether a packet on a primary channel gets through: neither lost nor hit by another one.
-    mutating func arrives(
-        primaryFrom sender: Int,
-        at receiver: Int,
-        _ channel: Int,
-        _ start: Microseconds,
-        _ end: Microseconds
-    ) -> Bool {
-        let isHit = primaryPackets.contains { other in
-            other.sender != sender && other.sender != receiver && other.channel == channel
-                && other.start < end && other.end > start && isInRange(other.sender, receiver)
-        }
-        return !isHit && !losesPacket(between: sender, and: receiver, at: end)
+    /// Whether one of the packets that were on a channel at the same time destroys another one where a controller is.
+    func isHit(by others: some Sequence<PrimaryPacket>, at receiver: Int) -> Bool {
+        others.contains { $0.sender != receiver && isInRange($0.sender, receiver) }
     }
 
     /// Until when a connection event takes, or has taken, a controller's radio.

@@ -26,13 +26,9 @@ extension Air {
         guard let first = slot(of: one), let second = slot(of: other), first != second else { return }
         let key = PairKey(first, second)
         pairs[key] = Pair(quality: quality, since: now, loss: makeLoss(quality.loss, since: now, key))
-        for index in links.indices where links[index].isInUse {
-            let ends = links[index].ends
-            let pair = [ends.central, ends.peripheral]
-            if pair == [first, second] || pair == [second, first] {
-                links[index].machine.setLoss(quality.loss, at: now)
-                finishLinkChange(index)
-            }
+        for index in linksBetween(first, second) {
+            links[index].machine.setLoss(quality.loss, at: now)
+            finishLinkChange(index)
         }
         replanAdvertisers()
     }
@@ -51,7 +47,7 @@ extension Air {
     /// Makes one controller deaf to another on their connections, as they are now, or lets it hear again.
     package mutating func setDeafness(of deaf: ControllerID, to other: ControllerID, _ isDeaf: Bool) {
         guard let listener = slot(of: deaf), let speaker = slot(of: other), listener != speaker else { return }
-        for index in links.indices where links[index].isInUse {
+        for index in linksBetween(listener, speaker) {
             let ends = links[index].ends
             for role in LinkRole.allCases where ends[role] == listener && ends[role.peer] == speaker {
                 guard (links[index].machine.deafRole == role) != isDeaf else { continue }
@@ -59,6 +55,26 @@ extension Air {
                 finishLinkChange(index)
             }
         }
+    }
+
+    /// Makes the clock fast that a controller wakes up by for its connections; it goes on claiming that it is wrong by 50 parts per
+    /// million at most.
+    /// - Parameter partsPerMillion: by how much; 0 for a clock that is right, less for one that is slow.
+    package mutating func setClockError(of controller: ControllerID, partsPerMillion: Int) {
+        let partsPerMillion = Int64(partsPerMillion)
+        guard let slot = slot(of: controller), controllers[slot].clockError != partsPerMillion else { return }
+        controllers[slot].clockError = partsPerMillion
+        for index in links.indices where links[index].isInUse {
+            for role in LinkRole.allCases where links[index].ends[role] == slot {
+                links[index].machine.setClockError(partsPerMillion, of: role, at: now)
+                finishLinkChange(index)
+            }
+        }
+    }
+
+    /// Where the connections between two controllers are, in their order.
+    private func linksBetween(_ one: Int, _ other: Int) -> [Int] {
+        controllers[one].connections.filter { links[$0.link].ends[$0.role.peer] == other }.map(\.link).sorted()
     }
 
     /// The controller at the other end of a connection; nil if there is no such connection, or no controller.

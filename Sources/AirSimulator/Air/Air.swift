@@ -28,7 +28,7 @@ public struct Air: Sendable {
         var machine: LinkLayerConnection
         /// The places of the central and of the peripheral; nil for one that is not, or no longer, part of it.
         var ends: PerRole<Int?>
-        let actor: DeadlineQueue.Actor
+        let actor: DeadlineActor
         /// False once both ends have left.
         var isInUse = true
     }
@@ -47,14 +47,19 @@ public struct Air: Sendable {
     private(set) var seed: UInt64
     var now = Microseconds.zero
     /// The controllers by their places; a place whose controller has been removed is used again.
-    var controllers: [SimulatedController] = []
+    var controllers = ControllerTable()
     /// Connections by their places; a place whose connection is over is used again.
     var links: [Link] = []
+    /// The places that are to be used again.
+    var vacantLinks = PlaceSet()
     var linkCount: UInt64 = 0
     var advertisingCount: UInt64 = 0
-    var deadlines = DeadlineQueue()
+    var deadlines = DeadlineQueue<Microseconds>()
     private var actors: [Actor] = []
-    var primaryPackets: [PrimaryPacket] = []
+    /// What is, or was a moment ago, on the primary channels; oldest first, but for packets that wait for a connection.
+    var primaryPackets: Deque<PrimaryPacket> = []
+    /// What has become of advertising so far.
+    package internal(set) var traffic = AdvertisingTraffic()
     let defaultQuality: LinkQuality
     var pairs: [PairKey: Pair] = [:]
     private var events: Deque<AirEvent> = []
@@ -74,7 +79,7 @@ public struct Air: Sendable {
 
     /// Puts a controller on the air. It is in the state after a reset.
     public mutating func addController(_ configuration: ControllerConfiguration = .modern) -> ControllerID {
-        let slot = controllers.firstIndex { !$0.isAttached } ?? controllers.count
+        let slot = controllers.vacant.next(from: 0) ?? controllers.count
         let generation = controllers.indices.contains(slot) ? controllers[slot].id.generation + 1 : 0
         let id = ControllerID(slot: slot, generation: generation)
         let controller = SimulatedController(
@@ -180,9 +185,12 @@ public struct Air: Sendable {
     /// Takes the next packet for a host into `buffer`, replacing its content.
     /// - Returns: Whose it is; nil when nothing is waiting.
     public mutating func nextPacket(into buffer: inout [UInt8]) -> ControllerID? {
-        for slot in controllers.indices where takePacket(slot, into: &buffer) { return controllers[slot].id }
-        return nil
+        guard let slot = controllers.withPackets.next(from: 0), takePacket(slot, into: &buffer) else { return nil }
+        return controllers[slot].id
     }
+
+    /// The places of the controllers that have a packet for their host.
+    var waitingSlots: PlaceSet { controllers.withPackets }
 
     /// Takes the next packet for the host of one controller into `buffer`, replacing its content. What is not taken
     /// waits, and after a while holds up those who send to this controller, as a slow host does.
@@ -202,14 +210,14 @@ public struct Air: Sendable {
     }
 
     /// A place in the queue of deadlines.
-    mutating func makeActor(_ actor: Actor) -> DeadlineQueue.Actor {
+    mutating func makeActor(_ actor: Actor) -> DeadlineActor {
         let place = deadlines.makeActor()
         while actors.count <= place.number { actors.append(.nobody) }
         actors[place.number] = actor
         return place
     }
 
-    mutating func removeActor(_ place: DeadlineQueue.Actor) {
+    mutating func removeActor(_ place: DeadlineActor) {
         deadlines.remove(place)
         actors[place.number] = .nobody
     }
@@ -223,8 +231,9 @@ public struct Air: Sendable {
     /// repeats it.
     mutating func noteUse(of address: DeviceAddress, _ slot: Int) {
         guard !controllers[slot].hasTaken(address) else { return }
-        for other in controllers where other.isAttached && other.id.slot != slot && other.hasTaken(address) {
-            emit(.addressTakenTwice(address, by: controllers[slot].id, and: other.id))
+        for other in controllers.indices where other != slot {
+            guard controllers[other].isAttached, controllers[other].hasTaken(address) else { continue }
+            emit(.addressTakenTwice(address, by: controllers[slot].id, and: controllers[other].id))
         }
     }
 

@@ -1,15 +1,15 @@
+/// The number of one of those who have deadlines in a queue.
+struct DeadlineActor: Hashable, Sendable {
+    let number: Int
+}
+
 /// Who is due when: a binary heap in which every actor has at most one deadline, which may be moved at any time.
 ///
 /// Actors are small integers handed out by `makeActor()`. Ties go to the lower number, so the order of events is a
 /// function of the inputs alone.
-struct DeadlineQueue: Sendable {
-    /// The number of an actor.
-    struct Actor: Hashable, Sendable {
-        let number: Int
-    }
-
+struct DeadlineQueue<Time: Comparable & Sendable>: Sendable {
     private struct Entry {
-        var deadline: Microseconds
+        var deadline: Time
         var number: Int
 
         func isBefore(_ other: Entry) -> Bool {
@@ -23,23 +23,23 @@ struct DeadlineQueue: Sendable {
     private var free: [Int] = []
 
     /// The earliest deadline of all.
-    var next: Microseconds? { heap.first?.deadline }
+    var next: Time? { heap.first?.deadline }
 
     /// A new actor, without a deadline.
-    mutating func makeActor() -> Actor {
-        if let number = free.popLast() { return Actor(number: number) }
+    mutating func makeActor() -> DeadlineActor {
+        if let number = free.popLast() { return DeadlineActor(number: number) }
         positions.append(-1)
-        return Actor(number: positions.count - 1)
+        return DeadlineActor(number: positions.count - 1)
     }
 
     /// Forgets an actor; its number is used again.
-    mutating func remove(_ actor: Actor) {
+    mutating func remove(_ actor: DeadlineActor) {
         set(nil, for: actor)
         free.append(actor.number)
     }
 
     /// Moves an actor's deadline, or takes it away.
-    mutating func set(_ deadline: Microseconds?, for actor: Actor) {
+    mutating func set(_ deadline: Time?, for actor: DeadlineActor) {
         let position = positions[actor.number]
         guard let deadline else {
             if position >= 0 { removeEntry(at: position) }
@@ -57,10 +57,10 @@ struct DeadlineQueue: Sendable {
     }
 
     /// Takes the actor that is due first, if it is due by `now`. It keeps no deadline until it is given a new one.
-    mutating func popActor(dueBy now: Microseconds) -> (actor: Actor, deadline: Microseconds)? {
+    mutating func popActor(dueBy now: Time) -> (actor: DeadlineActor, deadline: Time)? {
         guard let first = heap.first, first.deadline <= now else { return nil }
         removeEntry(at: 0)
-        return (Actor(number: first.number), first.deadline)
+        return (DeadlineActor(number: first.number), first.deadline)
     }
 
     private mutating func removeEntry(at position: Int) {

@@ -36,7 +36,7 @@ struct SimulatedController: Sendable {
     let id: ControllerID
     let configuration: ControllerConfiguration
     let publicAddress: DeviceAddress
-    let scannerActor: DeadlineQueue.Actor
+    let scannerActor: DeadlineActor
     /// False once it has been taken off the air.
     var isAttached = true
     var random: SeededRandom
@@ -60,6 +60,9 @@ struct SimulatedController: Sendable {
         randomAddress == address || advertisers.contains { $0.randomAddress == address }
     }
 
+    /// By how many parts per million the clock is fast that it wakes up by for its connections.
+    var clockError: Int64 = 0
+
     // What it is doing.
     var advertisers: [Advertiser] = []
     var scanner = Scanner()
@@ -80,7 +83,7 @@ struct SimulatedController: Sendable {
         id: ControllerID,
         configuration: ControllerConfiguration,
         random: SeededRandom,
-        scannerActor: DeadlineQueue.Actor
+        scannerActor: DeadlineActor
     ) {
         self.id = id
         self.scannerActor = scannerActor

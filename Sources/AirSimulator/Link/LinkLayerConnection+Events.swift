@@ -38,6 +38,7 @@ extension LinkLayerConnection {
             counter: counter,
             latestEnd: latestEnd(of: anchor, context),
             peripheralAttends: isDue && context.isPeripheralFree
+                && !clocks.miss(after: anchor - sides.peripheral.lastHeard, interval: interval)
         )
         // Until it has heard something, the peripheral listens at every event.
         if isDue { sides.peripheral.nextEventToAttend = counter + 1 }

@@ -60,6 +60,7 @@ struct LinkLayerConnection: Sendable {
 
     // What may go wrong.
     var loss: LossProcess
+    var clocks = SleepClocks()
     /// The end that hears nothing of the other, which still hears it; nil for neither.
     var deafRole: LinkRole?
     // What a sniffer hears; nothing unless it is recorded.
@@ -136,8 +137,8 @@ struct LinkLayerConnection: Sendable {
     /// Whether anything can happen on the next connection event.
     private var requiresEvents: Bool {
         guard !isSevered else { return false }
-        if isRecording || loss.model.isPossible || deafRole != nil || !changes.isEmpty || !sides.central.hasHeard
-            || !sides.peripheral.hasHeard
+        if isRecording || loss.model.isPossible || deafRole != nil || clocks.areOff || !changes.isEmpty
+            || !sides.central.hasHeard || !sides.peripheral.hasHeard
         {
             return true
         }

@@ -35,21 +35,6 @@ public struct Simulation {
         case livelock
     }
 
-    private struct Entry {
-        var host: any HCIHost
-        let controller: ControllerID
-        var isStarted = false
-    }
-
-    /// Holds a host's place while the host itself is being used.
-    private struct AbsentHost: HCIHost {
-        var nextDeadline: Duration? { nil }
-        mutating func start(at now: Duration) {}
-        mutating func receive(_ packet: ArraySlice<UInt8>, at now: Duration) {}
-        mutating func advance(to now: Duration) {}
-        mutating func nextPacket(into buffer: inout [UInt8]) -> Bool { false }
-    }
-
     /// How many packets may cross the HCI boundary at one moment before that counts as a livelock.
     public static let packetsPerMomentLimit = 100_000
 
@@ -60,7 +45,7 @@ public struct Simulation {
     /// Sees every packet that crosses the HCI boundary.
     public var observer: ((Packet) -> Void)?
 
-    private var entries: [Entry] = []
+    private var hosts = HostTable()
     private var buffer: [UInt8] = []
     private var packetsAtThisMoment = 0
 
@@ -76,8 +61,7 @@ public struct Simulation {
         _ configuration: ControllerConfiguration = .modern
     ) -> HostID<Host> {
         let controller = air.addController(configuration)
-        entries.append(Entry(host: host, controller: controller))
-        return HostID(index: entries.count - 1, controller: controller)
+        return HostID(index: hosts.add(host, controller), controller: controller)
     }
 
     /// Uses a host in place; what it wants to send, and when it is due next, is looked at when the simulation goes on.
@@ -85,17 +69,7 @@ public struct Simulation {
         _ id: HostID<Host>,
         _ body: (inout Host) throws -> Result
     ) rethrows -> Result? {
-        guard entries.indices.contains(id.index) else { return nil }
-        // The host leaves its place for the call, so that it is not copied when it changes.
-        var taken: any HCIHost = AbsentHost()
-        swap(&taken, &entries[id.index].host)
-        guard var host = taken as? Host else {
-            swap(&taken, &entries[id.index].host)
-            return nil
-        }
-        taken = AbsentHost()
-        defer { entries[id.index].host = host }
-        return try body(&host)
+        try hosts.use(id.index, body)
     }
 
     /// Runs until a time.
@@ -127,11 +101,8 @@ public struct Simulation {
 
     /// When something is due next.
     public var nextDeadline: Duration? {
-        var earliest = air.nextDeadline
-        for entry in entries {
-            if let deadline = entry.host.nextDeadline { earliest = min(earliest ?? deadline, deadline) }
-        }
-        return earliest
+        guard let hosts = hosts.nextDeadline else { return air.nextDeadline }
+        return air.nextDeadline.map { min($0, hosts) } ?? hosts
     }
 
     private mutating func moveTime(to time: Duration) {
@@ -147,34 +118,33 @@ public struct Simulation {
         while !isQuiet {
             guard packetsAtThisMoment < Self.packetsPerMomentLimit else { return false }
             isQuiet = true
-            for index in entries.indices {
-                if !entries[index].isStarted {
-                    entries[index].isStarted = true
-                    entries[index].host.start(at: now)
-                }
-                if let deadline = entries[index].host.nextDeadline, deadline <= now {
-                    entries[index].host.advance(to: now)
-                    isQuiet = false
-                    packetsAtThisMoment += 1
-                }
-                while packetsAtThisMoment < Self.packetsPerMomentLimit,
-                    entries[index].host.nextPacket(into: &buffer)
-                {
-                    isQuiet = false
-                    note(entries[index].controller, isFromHost: true)
-                    air.receive(buffer[...], from: entries[index].controller, at: now)
-                }
-            }
+            for index in hosts.takeDue(at: now) where serve(index) { isQuiet = false }
             air.advance(to: now)
-            for index in entries.indices {
-                while air.nextPacket(from: entries[index].controller, into: &buffer) {
+            for index in hosts.hosts(at: air.waitingSlots) {
+                let controller = hosts.controller(of: index)
+                while air.nextPacket(from: controller, into: &buffer) {
                     isQuiet = false
-                    note(entries[index].controller, isFromHost: false)
-                    entries[index].host.receive(buffer[...], at: now)
+                    note(controller, isFromHost: false)
+                    hosts.receive(buffer[...], by: index, at: now)
                 }
             }
         }
         return true
+    }
+
+    /// Has a host do what is due, and carries its packets to its controller.
+    /// - Returns: whether there was anything.
+    private mutating func serve(_ index: Int) -> Bool {
+        var hasActed = hosts.wake(index, at: now)
+        if hasActed { packetsAtThisMoment += 1 }
+        let controller = hosts.controller(of: index)
+        while packetsAtThisMoment < Self.packetsPerMomentLimit, hosts.nextPacket(from: index, into: &buffer) {
+            hasActed = true
+            note(controller, isFromHost: true)
+            air.receive(buffer[...], from: controller, at: now)
+        }
+        hosts.rest(index, hasActed: hasActed)
+        return hasActed
     }
 
     private mutating func note(_ controller: ControllerID, isFromHost: Bool) {

@@ -11,6 +11,8 @@ struct ConnectionManager: Sendable {
     var security: SecurityManager?
     /// What the controller has room for.
     var transmission = ACLTransmission()
+    /// The connections that may have something to send: all others have been asked since anything was changed at them.
+    var mayHaveOutput: StirredConnections = []
 
     init(channels: ChannelManager, security: SecurityManager?) {
         self.channels = channels

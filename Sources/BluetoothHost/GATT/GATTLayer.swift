@@ -132,6 +132,12 @@ extension GATTLayer {
         return connections[index].nextPDU(into: &buffer, &database, &events, ownMTU: ownMTU, at: time.now)
     }
 
+    /// The connections at which something was changed.
+    var stirred: StirredConnections { connections.stirred }
+
+    /// They have been asked for what they have to send.
+    mutating func settle(_ asked: StirredConnections) { connections.settle(asked) }
+
     /// Takes the oldest event. The owner is done with the one that it took before.
     package mutating func nextEvent() -> GATTEvent? {
         endTurn()

@@ -152,8 +152,9 @@ extension ChannelManager {
     private func maySignal(_ connection: Int) -> Bool {
         if connections[connection].maySignal { return true }
         guard !connections[connection].open.isEmpty else { return false }
-        let open = connections[connection].open
-        for index in open.indices where open[index].inbound.hasGrant { return true }
+        for index in connections[connection].open.indices where connections[connection].open[index].inbound.hasGrant {
+            return true
+        }
         return false
     }
 

@@ -12,7 +12,12 @@ extension ConnectionManager {
         }
         // Data cannot come before the controller has said all about how the connection was made.
         announce(index, &core)
-        let outcome = links[index].recombiner.receive(packet.data, isStart: packet.boundary != .continuing)
+        let isStart = packet.boundary != .continuing
+        if let frame = links[index].recombiner.wholeFrame(packet.data, isStart: isStart) {
+            links[index].traffic.countReceived(frame.payload.count, on: frame.channel)
+            return receive(frame, index, &core)
+        }
+        let outcome = links[index].recombiner.receive(packet.data, isStart: isStart)
         for problem in outcome.problems {
             core.counters.droppedFrames += 1
             core.report(.frameDropped(packet.handle, problem))
@@ -89,15 +94,22 @@ extension ConnectionManager {
     // MARK: Outbound
 
     /// Takes the next ACL packet into `buffer`, if the controller has room for one: connections take turns, and what
-    /// they have to say is asked for only when it can be sent.
+    /// they have to say is asked for only when it can be sent. One that had nothing to say is not asked again until something
+    /// has changed at it, so that connections that are idle cost the others nothing.
     mutating func nextACLPacket(into buffer: inout [UInt8], _ core: inout HostCore) -> Bool {
         guard core.isReady, transmission.buffers.free > 0 else { return false }
+        mayHaveOutput.formUnion(links.stirred.union(channels.connections.stirred))
+        mayHaveOutput.formUnion(core.gatt.stirred.union(security?.links.stirred ?? []))
+        guard !mayHaveOutput.isEmpty else { return false }
         let share = transmission.buffers.share(of: links.count)
         for turn in links.indices {
             let index = transmission.link(inTurn: turn, of: links.count)
-            guard links[index].outstandingPackets < share else { continue }
+            guard mayHaveOutput.contains(StirredConnections(links.handle(at: index))),
+                links[index].outstandingPackets < share
+            else { continue }
             let dataLength = transmission.buffers.dataLength
             guard links[index].nextPacket(dataLength, into: &buffer, &core.gatt, &security, &channels) else {
+                settle(index, &core)
                 continue
             }
             transmission.sent(by: index, of: links.count)
@@ -105,6 +117,17 @@ extension ConnectionManager {
             return true
         }
         return false
+    }
+
+    /// A connection has nothing to say for now: nor have those that share its bit, or it is asked again.
+    private mutating func settle(_ index: Int, _ core: inout HostCore) {
+        let asked = StirredConnections(links.handle(at: index))
+        let isShared = links.indices.contains { $0 != index && StirredConnections(links.handle(at: $0)) == asked }
+        links.settle(asked)
+        channels.connections.settle(asked)
+        core.gatt.settle(asked)
+        security?.links.settle(asked)
+        if !isShared { mayHaveOutput.subtract(asked) }
     }
 
     /// The controller has sent packets, or dropped them, and has room again.

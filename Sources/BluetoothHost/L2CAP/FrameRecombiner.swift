@@ -62,6 +62,13 @@ struct FrameRecombiner: Sendable {
     /// How many bytes of an unfinished frame are held back.
     var bufferedCount: Int { state == .collecting ? buffer.count : 0 }
 
+    /// The frame that is the data of the next packet, whole and alone, as nearly all are; nil for any other, which `receive`
+    /// takes then.
+    func wholeFrame(_ data: ArraySlice<UInt8>, isStart: Bool) -> L2CAPFrame? {
+        guard isStart, state == .idle else { return nil }
+        return wholeFrame(in: data)
+    }
+
     /// Takes the data of the next packet.
     mutating func receive(_ data: ArraySlice<UInt8>, isStart: Bool) -> Outcome {
         var outcome = Outcome()
@@ -139,12 +146,9 @@ struct FrameRecombiner: Sendable {
 
     /// Reads the header of a frame; nil while it is not whole.
     private static func header(of bytes: ArraySlice<UInt8>) -> Header? {
-        guard bytes.count >= L2CAPFrame.headerSize else { return nil }
-        var reader = ByteReader(bytes)
-        guard let count = try? reader.readLittleEndian("l2cap.length", as: UInt16.self),
-            let channel = try? ChannelID(reading: &reader, "l2cap.cid")
-        else { return nil }
-        return Header(payloadCount: Int(count), channel: channel)
+        guard let fields = bytes.littleEndian(at: 0, as: UInt32.self) else { return nil }
+        let channel = ChannelID(rawValue: UInt16(truncatingIfNeeded: fields >> 16))
+        return Header(payloadCount: Int(fields & 0xFFFF), channel: channel)
     }
 }
 

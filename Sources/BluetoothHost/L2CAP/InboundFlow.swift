@@ -84,14 +84,11 @@ struct InboundFlow: Sendable {
             guard !payload.isEmpty else { throw .frameTooShort(0) }
             try append(payload)
         } else {
-            var reader = ByteReader(payload)
-            guard let field = try? reader.readLittleEndian("k_frame.sdu_length", as: UInt16.self) else {
-                throw .frameTooShort(payload.count)
-            }
+            guard let field = payload.littleEndian(at: 0, as: UInt16.self) else { throw .frameTooShort(payload.count) }
             let length = Int(field)
             guard length <= mtu else { throw .mtuExceeded(length) }
             data.begin(length: length)
-            try append(reader.remaining)
+            try append(payload.dropFirst(Self.sduLengthSize))
         }
         return !wasReadable && data.isReadable
     }

@@ -58,7 +58,7 @@ package struct SignalingPDU: Hashable, Sendable {
     }
 
     /// Reads a whole frame's payload.
-    init(decoding payload: ArraySlice<UInt8>) throws(ByteDecodingError) {
+    package init(decoding payload: ArraySlice<UInt8>) throws(ByteDecodingError) {
         var reader = ByteReader(payload)
         let code = try reader.readUInt8("l2cap_signaling.code")
         identifier = try reader.readUInt8("l2cap_signaling.identifier")
@@ -129,7 +129,7 @@ package struct SignalingPDU: Hashable, Sendable {
     }
 
     /// Appends the command. One that is `unknown` has no data.
-    func encode(to buffer: inout [UInt8]) {
+    package func encode(to buffer: inout [UInt8]) {
         let start = buffer.count
         buffer.append(code)
         buffer.append(identifier)

@@ -35,6 +35,8 @@ struct ConnectionTable<Machine: ConnectionMachine>: Sendable {
     private var slots: [Slot] = []
     /// When the first of the machines has something to do.
     private(set) var nextDeadline: Duration?
+    /// The connections whose machines were changed since that was last settled.
+    private(set) var stirred: StirredConnections = []
 
     /// A table without connections.
     init() {}
@@ -60,6 +62,7 @@ struct ConnectionTable<Machine: ConnectionMachine>: Sendable {
     mutating func append(_ machine: Machine) {
         machines.append(machine)
         slots.append(Slot(handle: machine.handle))
+        stirred.insert(StirredConnections(machine.handle))
         keepDeadline(machines.endIndex - 1)
     }
 
@@ -82,21 +85,27 @@ struct ConnectionTable<Machine: ConnectionMachine>: Sendable {
         }
     }
 
-    /// A machine's deadline.
+    /// Which connection a machine is for, without touching the machine.
+    func handle(at index: Int) -> ConnectionHandle { slots[index].handle }
+
+    /// What was changed at some connections has been looked at.
+    mutating func settle(_ connections: StirredConnections) { stirred.subtract(connections) }
+
+    /// A machine's deadline. It takes no span: with one, release builds of Swift 6.3.1 changed `slots` of a copy of the table, too.
     private mutating func deadline(of index: Int) -> Duration? {
-        var span = machines.mutableSpan
-        return span[index].findDeadline()
+        machines[index].findDeadline()
     }
 
     /// Notes that a machine's deadline is another one.
     @inline(never)
     private mutating func keepDeadline(_ index: Int) {
         let old = slots[index].deadline
-        slots[index].deadline = deadline(of: index)
+        let new = deadline(of: index)
+        slots[index].deadline = new
         if let old, old == nextDeadline {
             compareDeadlines()
         } else {
-            nextDeadline.lower(to: slots[index].deadline)
+            nextDeadline.lower(to: new)
         }
     }
 
@@ -117,6 +126,7 @@ extension ConnectionTable: RandomAccessCollection {
             yield span[index]
         }
         _modify {
+            stirred.insert(StirredConnections(slots[index].handle))
             defer {
                 if Machine.hasDeadline, deadline(of: index) != slots[index].deadline { keepDeadline(index) }
             }

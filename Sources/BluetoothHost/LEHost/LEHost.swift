@@ -132,11 +132,11 @@ extension LEHost {
     public mutating func receive(_ packet: ArraySlice<UInt8>, at now: Duration) {
         core.tell(now)
         do throws(ByteDecodingError) {
-            var reader = ByteReader(packet)
+            var reader = ByteReader(packet.prefix(1))
             let type = try HCIPacketType(reading: &reader, "h4.type")
             switch type {
-            case .acl: connectionManager.receive(try ACLPacket(body: reader.remaining), &core)
-            case .event: receive(try HCIEvent(body: reader.remaining))
+            case .acl: connectionManager.receive(try ACLPacket(body: packet.dropFirst()), &core)
+            case .event: receive(try HCIEvent(body: packet.dropFirst()))
             case .command, .sco, .iso: throw ByteDecodingError("h4.type", .invalidValue(UInt64(type.rawValue)))
             }
         } catch {

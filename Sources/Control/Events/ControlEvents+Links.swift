@@ -76,7 +76,9 @@ extension ControlEvents {
                     "key-rejected",
                     "tenure",
                     "restart",
-                    "switched-off"
+                    "switched-off",
+                    "busy",
+                    "firmware-gone"
                 ),
                 "why the watch wanted it; nothing if it did not"
             )

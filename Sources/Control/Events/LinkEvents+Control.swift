@@ -121,6 +121,8 @@ extension ControlEvents.LinkEnded {
             cause = "restart"
             restart = why.controlName
         case .switchedOff?: cause = "switched-off"
+        case .busy?: cause = "busy"
+        case .firmwareGone?: cause = "firmware-gone"
         case nil: break
         }
         if case .advertises(let purpose, let interval) = disconnection.remedy {

@@ -79,7 +79,7 @@ final class DeveloperPort: LoopMember {
             return false
         }
         if !watch.host.watch.isDeveloperConnectionOpen(client.id) {
-            end(because: "a phone's session replaced it", at: now)
+            end(because: "a phone has its place", at: now)
         }
         return false
     }

@@ -28,13 +28,35 @@ final class TroubleRecordings {
         if let lastTime, now - lastTime < Self.pause { return }
         lastTime = now
         recorder.note("saved at \(now): \(reason)")
-        for number in (1..<Self.count).reversed() { rename(path(number - 1), path(number)) }
         do throws(ProgramError) {
-            try SavedRecording.write(recorder.recording(), to: path(0))
+            try keep(recorder.recording())
             log.warning("\(reason): what led to it is recorded in \(path(0)); cairn replay shows it")
         } catch {
             log.warning("\(reason), and what led to it is not recorded: \(error.what)")
         }
+    }
+
+    /// Saves what the watch's process before this one had recorded when it ended without a word.
+    func save(memory bytes: [UInt8]) {
+        let reason = "the watch's process before this one has crashed or was killed"
+        do throws(ProgramError) {
+            let recording: [UInt8]
+            do throws(RecordingError) {
+                recording = try FlightRecorder.recording(ofMemory: bytes)
+            } catch {
+                log.warning("\(reason), and what it had recorded cannot be read: \(error)")
+                return
+            }
+            try keep(recording)
+            log.warning("\(reason): what led to it is recorded in \(path(0)); cairn replay shows it")
+        } catch {
+            log.warning("\(reason), and what led to it is not recorded: \(error.what)")
+        }
+    }
+
+    private func keep(_ recording: [UInt8]) throws(ProgramError) {
+        for number in (1..<Self.count).reversed() { rename(path(number - 1), path(number)) }
+        try SavedRecording.write(recording, to: path(0))
     }
 
     private func path(_ number: Int) -> String {

@@ -36,6 +36,8 @@ public struct WatchDaemonConfiguration: Sendable {
     public var controlAccess = ControlAccess.user
     /// A loopback port that the SDK's tools take for the emulator's; nil for none, 0 for any that is free.
     public var qemuPort: UInt16?
+    /// Where the firmware is that answers phones; nil for the watch's own services. `makeWatch` makes a watch with that brain.
+    public var firmware: FirmwareAddress?
     /// A path that becomes a serial port for the SDK's tools; nil for none.
     public var serialPortPath: String?
     /// The board's buttons, LED and battery.
@@ -78,6 +80,7 @@ public final class WatchDaemon {
     private let capture: PacketCapture?
     private let store: SQLiteStore?
     private let recorder: FlightRecorder
+    private let crashMemory: CrashMemory?
 
     /// Prepares everything that can be prepared before the watch starts, so that an error shows at once.
     /// - Parameter handleEvent: is given everything that happens on the watch, in order, after it has been logged.
@@ -121,6 +124,11 @@ public final class WatchDaemon {
         }
         let trouble = configuration.stateDirectory.map {
             TroubleRecordings(in: $0, of: recorder, log: loggers[.daemon])
+        }
+        crashMemory = configuration.stateDirectory.flatMap { directory in
+            if let left = CrashMemory.left(in: directory, log: loggers[.daemon]) { trouble?.save(memory: left) }
+            guard configuration.recording.memory > 0 else { return nil }
+            return CrashMemory(in: directory, of: recorder, log: loggers[.daemon])
         }
         let watch = HostRunner(
             WatchHost(made, recorder: recorder, store: store),
@@ -205,6 +213,9 @@ public final class WatchDaemon {
         loop.add(reporter)
         service = reporter
         if let edge = loggers.edge { loop.add(LogCounts(edge)) }
+        if let firmware = configuration.firmware {
+            loop.add(EmulatorLink(firmware, watch: watch, log: loggers[.session]))
+        }
         if let port = configuration.qemuPort {
             let users = PortUsers.ofControl(configuration.controlAccess)
             let developerPort = try DeveloperPort(port: port, users: users, watch: watch, log: loggers[.session])
@@ -225,6 +236,7 @@ public final class WatchDaemon {
         defer {
             capture?.flush()
             recorder.flush()
+            crashMemory?.end()
             closeStore()
         }
         return try loop.run()

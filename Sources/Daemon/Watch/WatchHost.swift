@@ -119,6 +119,17 @@ extension HostRunner<WatchHost> {
         return tool
     }
 
+    /// The emulator of the firmware does something.
+    func take(_ input: FirmwareInput, at now: Duration) { _ = try? take(.firmware(input), at: now) }
+
+    /// Takes the next bytes for the emulator of the firmware; none when nothing waits.
+    func nextFirmwareBytes(at now: Duration) -> [UInt8] {
+        guard host.watch.hasFirmwareBytes,
+            case .firmwareBytes(let bytes)? = try? take(.firmware(.hasRoom), at: now)
+        else { return [] }
+        return bytes
+    }
+
     /// A tool has gone.
     func toolLeft(_ tool: DeveloperConnectionID, reason: String, at now: Duration) {
         _ = try? take(.toolLeft(tool, reason: reason), at: now)

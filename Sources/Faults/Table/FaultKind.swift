@@ -29,6 +29,7 @@ public enum RadioFault: String, Hashable, Sendable, CaseIterable {
     case burst = "radio.burst"
     case fade = "radio.fade"
     case deaf = "radio.deaf"
+    case clockDrift = "radio.clock-drift"
 }
 
 /// Faults at the HCI boundary. ``FaultDefinition/all`` says what each does.

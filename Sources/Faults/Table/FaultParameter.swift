@@ -23,6 +23,7 @@ public enum FaultKey: String, Hashable, Sendable, CaseIterable {
     case over
     case packets
     case percent
+    case ppm
     case psm
     case reason
     case result

@@ -49,6 +49,21 @@ extension FaultDefinition {
             [.word(.direction, ["watch", "phone"], default: "watch", "who hears nothing")]
         ),
         FaultDefinition(
+            .radio(.clockDrift),
+            "The watch's clock runs faster than it claims: it listens beside the phone's packets, after a long pause first.",
+            .standing,
+            needs: .virtualAir,
+            [
+                .number(
+                    .ppm,
+                    1...100_000,
+                    unit: "ppm",
+                    default: 5000,
+                    "by how much, in parts per million; what the clocks claim is 100, both together"
+                )
+            ]
+        ),
+        FaultDefinition(
             .hci(.linkLost),
             "The link is lost silently: neither side hears the other until both supervision timeouts are over.",
             .once,

@@ -20,12 +20,13 @@ struct RadioFaults {
     private var before: [ControllerID: LinkQuality] = [:]
     private var applied: [ControllerID: LinkQuality] = [:]
     private var deaf: [ControllerID: String] = [:]
+    private var drifts = false
 
     /// The air around a controller.
     init(around controller: ControllerID) { self.controller = controller }
 
     /// Whether nothing is spoilt.
-    var isIdle: Bool { faults.isEmpty && silences.isEmpty && before.isEmpty && deaf.isEmpty }
+    var isIdle: Bool { faults.isEmpty && silences.isEmpty && before.isEmpty && deaf.isEmpty && !drifts }
 
     /// When `apply` has something to do.
     var nextDeadline: Duration? {
@@ -39,6 +40,9 @@ struct RadioFaults {
         silences.append(Silence(other: other, end: now + length))
     }
 
+    /// By how much the watch's clock is fast that times its connections, in parts per million.
+    private var clockError: Int { faults.atWork(.radio(.clockDrift), at: now)?.fault.number(.ppm) ?? 0 }
+
     /// Makes the air what the faults want it to be.
     mutating func apply(to air: inout Air, others: [ControllerID], at now: Duration) {
         self.now = max(now, self.now)
@@ -47,6 +51,10 @@ struct RadioFaults {
         }
         _ = faults.removeOver(at: now)
         silences.removeAll { $0.end <= now }
+        if drifts || clockError != 0 {
+            drifts = clockError != 0
+            air.setClockError(of: controller, partsPerMillion: clockError)
+        }
         for other in others where other != controller { apply(to: &air, other) }
     }
 

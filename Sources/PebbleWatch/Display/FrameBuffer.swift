@@ -55,6 +55,13 @@ public struct FrameBuffer: Sendable, Equatable {
         }
     }
 
+    /// The same screen with the pixels of a screenshot, of which those that are too many are left out.
+    func showing(_ screenshot: [UInt8]) -> FrameBuffer {
+        var frame = self
+        frame.pixels.replaceSubrange(..<min(screenshot.count, pixels.count), with: screenshot.prefix(pixels.count))
+        return frame
+    }
+
     private func index(_ x: Int, _ y: Int) -> Int? {
         guard (0..<display.width).contains(x), (0..<display.height).contains(y) else { return nil }
         return y * bytesPerRow + (display.hasColor ? x : x / 8)

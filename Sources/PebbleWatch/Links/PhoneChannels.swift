@@ -192,7 +192,7 @@ extension WatchSystem {
         at now: Duration
     ) -> SessionID {
         guard let there = self.sessions.joinable(for: destination, over: transport, among: sessions) else {
-            return openSession(destination, over: transport, at: now)
+            return openSession(destination, over: transport, among: sessions, at: now)
         }
         // It goes on over the better one.
         self.sessions.open[there]?.join(transport)

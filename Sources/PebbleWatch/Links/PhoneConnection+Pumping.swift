@@ -45,6 +45,10 @@ extension PhoneConnection {
             transports[carrier]?.session = session
             if let service = transport.service { finder.proved(service.service) }
             abandonReplacedTransports(&core, at: now)
+            // A phone of which nothing else is here is told by the end of its link.
+            if !core.system.sessions.isOpen(session), !sessions.contains(where: core.system.sessions.isOpen) {
+                end(because: .busy, reason: .remoteDeviceLowResources, &core.host, at: now)
+            }
         case .received(let bytes):
             if transport.doubt.isRaised { transports[carrier]?.doubt = RestartDoubt() }
             if let session = transport.session {

@@ -23,6 +23,10 @@ public struct Disconnection: Sendable, Hashable {
         case restart(RestartCause)
         /// The watch is being switched off.
         case switchedOff
+        /// The firmware that the watch is the radio of has one session, and another companion has it.
+        case busy
+        /// That firmware has crashed, or cannot be reached.
+        case firmwareGone
     }
 
     /// What the watch did then.
@@ -72,6 +76,8 @@ extension Disconnection.Cause: CustomStringConvertible {
         case .tenure(let end): "\(end)"
         case .restart: "the watch restarts"
         case .switchedOff: "the watch is switched off"
+        case .busy: "another companion has the firmware's one session"
+        case .firmwareGone: "the firmware is gone"
         }
     }
 }

@@ -117,6 +117,18 @@ public struct MusicService: Sendable, Equatable, EndpointService {
 // MARK: - AMS
 
 extension MusicService {
+    /// Whether what plays is told by a phone's own service.
+    var isFromPhonesOwnService: Bool {
+        if case .phone = source { true } else { false }
+    }
+
+    /// Says everything once more that is known.
+    func repeatAll(in context: inout ServiceContext) {
+        if let track { context.emit(.nowPlaying(track)) }
+        if let playState { context.emit(.playState(playState)) }
+        if let volume { context.emit(.volume(volume)) }
+    }
+
     /// Whether another player than a phone's own is shown.
     func isTaken(from connection: ConnectionHandle) -> Bool { source.map { $0 != .phone(connection) } ?? false }
 

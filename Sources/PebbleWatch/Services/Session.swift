@@ -131,14 +131,16 @@ struct Session: Sendable {
     // MARK: Inbound
 
     /// Cuts the next message out of what a transport brings.
+    /// - Parameter takesAll: whether somebody else decides who may say what.
     mutating func nextMessage(
         from bytes: inout ArraySlice<UInt8>,
         over transport: SessionTransport,
-        inRecoveryFirmware isRecovery: Bool = false
+        inRecoveryFirmware isRecovery: Bool = false,
+        takesAll: Bool = false
     ) -> MessageDeframer.Item? {
         let kind = kind
         return deframers[transport]?.next(from: &bytes) { header in
-            header.endpoint.admission(on: kind, inRecoveryFirmware: isRecovery) == .allowed
+            takesAll || header.endpoint.admission(on: kind, inRecoveryFirmware: isRecovery) == .allowed
         }
     }
 

@@ -10,6 +10,7 @@ extension WatchSystem {
 
     /// Takes in a message of a phone's.
     mutating func handle(_ message: PebbleMessage, on id: SessionID, at now: Duration) {
+        guard bridge == nil else { return relay(message, on: id, at: now) }
         outbox.emit(.message(id, .fromPhone, message))
         handle(at: now, runningApp: false) { system, context in
             context.sender = system.sender(id)
@@ -47,6 +48,8 @@ extension WatchSystem {
 
     /// Tells the Pebble app which app started or stopped, in the words that it knows.
     mutating func announce(_ state: ServiceContext.RunState) {
+        // The firmware says itself which of its apps runs.
+        guard bridge == nil else { return }
         for id in sessions.open.keys {
             guard let session = sessions.open[id], session.kind != .app else { continue }
             let message: PebbleMessage
@@ -64,6 +67,7 @@ extension WatchSystem {
 
     /// Tells a session which app runs, as the emulator does when its phone comes or goes.
     mutating func tellRunningApp(on id: SessionID, at now: Duration) {
+        guard bridge == nil else { return }
         handle(at: now) { system, context in
             context.reply(AppRunStateMessage.start(system.apps.runningUUID), on: id)
         }
@@ -94,7 +98,7 @@ extension WatchSystem {
     /// Hands over more of a screenshot and its like, as long as the transport keeps up.
     mutating func pumpTransfers(on id: SessionID) {
         while outboundByteCount(of: id) < Self.transferBacklog, sessions.isOpen(id),
-            let message = services.nextMessage(on: id)
+            let message = bridge == nil ? services.nextMessage(on: id) : bridge?.nextForPhone(on: id)
         {
             send(ServiceContext.Reply(session: id, message: message))
         }

@@ -7,11 +7,14 @@ extension WatchSystem {
     /// A transport has opened: asks the phone who it is, as every Pebble does on every session.
     ///
     /// It may replace older sessions (``SessionTable/replaced(by:over:)``), whose transports learn it from `isOpen`.
+    /// - Parameter own: the sessions that the same phone has on its link.
     mutating func openSession(
         _ destination: PPoGATTDestination,
         over transport: SessionTransport,
+        among own: [SessionID] = [],
         at now: Duration
     ) -> SessionID {
+        if bridge != nil { return openBridgedSession(destination, over: transport, among: own, at: now) }
         for older in sessions.replaced(by: destination, over: transport) {
             closeSession(older, reason: "a newer session replaced it", at: now)
         }
@@ -58,6 +61,7 @@ extension WatchSystem {
         guard let session = sessions.open.removeValue(forKey: id) else { return }
         outbox.emit(.sessionClosed(id, reason: reason))
         faults?.remove(id)
+        bridge?.end(id, at: now)
         handle(at: now) { system, context in
             // What a phone said of its music and its calls is true still when a tool leaves.
             let wasLast = session.kind != .app && (!session.isTool || !system.hasSystemSession)
@@ -86,14 +90,18 @@ extension WatchSystem {
         guard let transport = transport ?? sessions.open[id]?.carrier else { return }
         var rest = bytes
         let isRecovery = isRecovery
-        while let item = sessions.open[id]?.nextMessage(from: &rest, over: transport, inRecoveryFirmware: isRecovery) {
+        let takesAll = bridge != nil
+        while let item = sessions.open[id]?
+            .nextMessage(from: &rest, over: transport, inRecoveryFirmware: isRecovery, takesAll: takesAll)
+        {
             switch item {
             case .message(let message):
                 if faults == nil { handle(message, on: id, at: now) } else { bend(message, on: id, at: now) }
             case .skipped(let header): refuse(header, on: id, at: now)
             }
         }
-        if let header = sessions.open[id]?.unfinishedHeader(over: transport), header.endpoint == .appMessage {
+        if !takesAll, let header = sessions.open[id]?.unfinishedHeader(over: transport), header.endpoint == .appMessage
+        {
             apps.messageBegan(payloadLength: header.payloadLength, on: id)
         }
         handle(at: now) { _, _ in }

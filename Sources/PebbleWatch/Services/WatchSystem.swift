@@ -22,6 +22,10 @@ struct WatchSystem: Sendable {
     var outbox = SystemOutbox()
     /// What is done to messages on purpose; nil while nothing is.
     var faults: MessageFaultLine?
+    /// The way to the firmware that is this system's brain; nil if the services here are.
+    var bridge: EmulatorBridge?
+    /// Whether that firmware has crashed, and the owner does not know yet.
+    var firmwareFell = false
 
     /// - Parameter randomness: where names of uploads come from; nothing secret does.
     init(
@@ -30,6 +34,7 @@ struct WatchSystem: Sendable {
         apps: AppManager,
         memory: ServiceMemory,
         isRecovery: Bool = false,
+        brain: WatchBrain = .builtIn,
         randomness: RandomSource
     ) {
         self.identity = identity
@@ -41,6 +46,7 @@ struct WatchSystem: Sendable {
             .smoothFirmwareInstallProgress, .firmwareUpdateAcrossDisconnection, .blobDBVersion,
         ]
         services = WatchServices(memory: memory, apps: apps)
+        bridge = brain == .emulator ? EmulatorBridge(identity: identity) : nil
     }
 
     /// The running app and those that can run.
@@ -75,12 +81,16 @@ struct WatchSystem: Sendable {
 extension WatchSystem {
     /// When `advance(to:)` has something to do.
     var nextDeadline: Duration? {
-        faults == nil ? services.nextDeadline : services.nextDeadline.earlier(faults?.nextDeadline)
+        var next = services.nextDeadline
+        if faults != nil { next.lower(to: faults?.nextDeadline) }
+        if bridge != nil { next.lower(to: bridge?.nextDeadline) }
+        return next
     }
 
     /// Lets time pass.
     mutating func advance(to now: Duration) {
         if faults != nil { advanceFaults(to: now) }
+        if bridge != nil { advanceBridge(to: now) }
         guard let deadline = nextDeadline, deadline <= now else { return }
         handle(at: now) { system, context in system.services.advance(in: &context) }
     }
@@ -173,6 +183,7 @@ extension WatchSystem {
                 context.store.log.append(line)
             }
             outbox.emit(event)
+            if bridge != nil { tellFirmware(of: event) }
         }
         var isEverythingSent = true
         for item in context.outgoing {

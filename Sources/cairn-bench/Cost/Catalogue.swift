@@ -128,6 +128,14 @@ enum Catalogue {
                 targetRatio: 1.1
             ),
             Comparison(
+                name: "idle-connections",
+                description:
+                    "a notification beside 7 connections that are idle, compared with one by itself",
+                baseline: { try NotificationWorkload() },
+                compared: { try NotificationWorkload(idleConnections: 7) },
+                targetRatio: 1.1
+            ),
+            Comparison(
                 name: "att-read-scaling",
                 description: "reading the last of 2000 attributes, compared with the last of 8",
                 baseline: { try ReadWorkload(attributeCount: 8) },

@@ -9,19 +9,7 @@ struct DeadlineWorkload: Workload {
 
     init() throws {
         var driver = try ServerHost.connected(try ServerHost.database(attributeCount: 40))
-        for number in 1..<Self.connectionCount {
-            guard let handle = ConnectionHandle(rawValue: 0x0800 + number) else { throw WorkloadFailure("no handle") }
-            let connection = LENewConnection(
-                handle: handle,
-                role: .central,
-                peer: .random(DeviceAddress(0xC000_0001_0000 + UInt64(number))),
-                interval: .milliseconds(30),
-                latency: 0,
-                supervisionTimeout: .milliseconds(5000)
-            )
-            driver.host.receive(LEEnhancedConnectionComplete(.success(connection)).packet[...], at: driver.now)
-        }
-        driver.host.discardEvents()
+        try ServerHost.addConnections(Self.connectionCount - 1, to: &driver)
         for connection in driver.host.connections {
             try driver.host.gatt.start(.discoverAllPrimaryServices, on: connection.handle, at: driver.now)
         }

@@ -76,6 +76,23 @@ enum ServerHost {
         return driver
     }
 
+    /// Lets more phones connect, which say nothing.
+    static func addConnections(_ count: UInt16, to driver: inout HCIDriver<LEHost>) throws(WorkloadFailure) {
+        for number in 0..<count {
+            guard let handle = ConnectionHandle(rawValue: 0x0801 + number) else { throw WorkloadFailure("no handle") }
+            let connection = LENewConnection(
+                handle: handle,
+                role: .central,
+                peer: .random(DeviceAddress(0xC000_0001_0001 + UInt64(number))),
+                interval: .milliseconds(30),
+                latency: 0,
+                supervisionTimeout: .milliseconds(5000)
+            )
+            driver.host.receive(LEEnhancedConnectionComplete(.success(connection)).packet[...], at: driver.now)
+        }
+        driver.host.discardEvents()
+    }
+
     private static func host(_ address: DeviceAddress, _ database: GATTDatabase) -> LEHost {
         LEHost(
             configuration: LEHost.Configuration(ownAddress: .random(address)),
@@ -183,12 +200,15 @@ struct NotificationWorkload: Workload {
     private let handle: AttributeHandle
     private let value: [UInt8]
 
-    init() throws {
+    /// - Parameter idleConnections: how many connections the host has beside the one that it notifies on.
+    init(idleConnections: UInt16 = 0) throws {
         let database = try ServerHost.database(attributeCount: 40)
         driver = try ServerHost.connected(database)
         guard let handle = database.handle(of: ServerHost.notifyName),
             let connection = driver.host.connections.first?.handle
         else { throw WorkloadFailure("nothing to notify") }
+        try ServerHost.addConnections(idleConnections, to: &driver)
+        _ = driver.takePackets { _ in }
         self.handle = handle
         self.connection = connection
         value = (0..<ServerHost.longValueLength).map { UInt8(truncatingIfNeeded: $0) }

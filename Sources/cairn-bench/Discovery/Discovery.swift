@@ -13,87 +13,103 @@ enum Discovery {
     /// How long a phone is away after its app was force-quit: not at all, and for so long that the watch has become slow.
     static let absencesAfterQuitting: [Duration] = [.zero, .seconds(600)]
 
-    static func sightings(seeds: Int, _ progress: ProgressLine? = nil) async throws -> [DiscoveryReport.Sighting] {
+    /// The rows of the table of sightings.
+    static func sightingCases() -> [(scanner: ScannerProfile, interval: AdvertisingInterval)] {
+        ScannerProfile.all.flatMap { scanner in intervals.map { (scanner, $0) } }
+    }
+
+    /// The rows of the table of returns.
+    static func returnCases(
+        policies: [WatchPolicy] = WatchPolicy.all,
+        scanners: [ScannerProfile] = ScannerProfile.all,
+        absences: [Duration] = absences
+    ) -> [(policy: WatchPolicy, absence: Duration, scanner: ScannerProfile)] {
+        policies.flatMap { policy in absences.flatMap { absence in scanners.map { (policy, absence, $0) } } }
+    }
+
+    /// The rows of the table of the beacon.
+    static func regionCases(
+        policies: [WatchPolicy] = WatchPolicy.all,
+        scanners: [ScannerProfile] = [.foreground, .tenth]
+    ) -> [(policy: WatchPolicy, absence: Duration, scanner: ScannerProfile)] {
+        returnCases(policies: policies, scanners: scanners, absences: absencesAfterQuitting)
+    }
+
+    static func sightings(
+        seeds: Int,
+        _ plan: TrialPlan = TrialPlan(),
+        _ progress: ProgressLine? = nil
+    ) async throws -> [DiscoveryReport.Sighting] {
         var results: [DiscoveryReport.Sighting] = []
-        for scanner in ScannerProfile.all {
-            for interval in intervals {
-                let trial = SightingTrial(interval: interval, scanner: scanner)
-                let times = try await Trials.run(
-                    seeds,
-                    progress,
-                    prepare: {},
-                    trial: { _, seed in try trial.run(seed: seed) }
-                )
-                guard !times.isEmpty else { return results }
-                results.append(.init(interval: interval, scanner: scanner, time: Distribution(times)))
-            }
+        for (scanner, interval) in sightingCases() {
+            let trial = SightingTrial(interval: interval, scanner: scanner)
+            let times = try await Trials.run(
+                seeds,
+                plan,
+                progress,
+                prepare: {},
+                trial: { _, seed in try trial.run(seed: seed) }
+            )
+            guard !Interruption.isRequested || !times.isEmpty else { return results }
+            results.append(.init(interval: interval, scanner: scanner, time: Distribution(times)))
         }
         return results
     }
 
     static func returns(
         seeds: Int,
+        _ plan: TrialPlan = TrialPlan(),
         policies: [WatchPolicy] = WatchPolicy.all,
         scanners: [ScannerProfile] = ScannerProfile.all,
         absences: [Duration] = absences,
         _ progress: ProgressLine? = nil
     ) async throws -> [DiscoveryReport.Return] {
         var results: [DiscoveryReport.Return] = []
-        for policy in policies {
-            for absence in absences {
-                for scanner in scanners {
-                    let trial = ReturnTrial(policy: policy, scanner: scanner, absence: absence)
-                    let times = try await Trials.run(seeds, progress, prepare: trial.prepare, trial: trial.run)
-                    guard !times.isEmpty else { return results }
-                    results.append(
-                        .init(
-                            policy: policy,
-                            scanner: scanner,
-                            absence: absence,
-                            connected: Distribution(times.map(\.connected)),
-                            message: Distribution(times.map(\.acknowledged))
-                        )
-                    )
-                }
-            }
+        for (policy, absence, scanner) in returnCases(policies: policies, scanners: scanners, absences: absences) {
+            let trial = ReturnTrial(policy: policy, scanner: scanner, absence: absence)
+            let times = try await Trials.run(seeds, plan, progress, prepare: trial.prepare, trial: trial.run)
+            guard !Interruption.isRequested || !times.isEmpty else { return results }
+            results.append(
+                .init(
+                    policy: policy,
+                    scanner: scanner,
+                    absence: absence,
+                    connected: Distribution(times.map(\.connected)),
+                    message: Distribution(times.map(\.acknowledged))
+                )
+            )
         }
         return results
     }
 
     static func regions(
         seeds: Int,
+        _ plan: TrialPlan = TrialPlan(),
         policies: [WatchPolicy] = WatchPolicy.all,
         scanners: [ScannerProfile] = [.foreground, .tenth],
         _ progress: ProgressLine? = nil
     ) async throws -> [DiscoveryReport.Region] {
         var results: [DiscoveryReport.Region] = []
-        for policy in policies {
-            for absence in absencesAfterQuitting {
-                for scanner in scanners {
-                    let trial = RegionTrial(policy: policy.withBeacon, scanner: scanner, absence: absence)
-                    let times = try await Trials.run(seeds, progress, prepare: trial.prepare, trial: trial.run)
-                    guard !times.isEmpty else { return results }
-                    results.append(
-                        .init(
-                            policy: policy,
-                            scanner: scanner,
-                            absence: absence,
-                            entry: Distribution(times.map(\.entry)),
-                            message: Distribution(times.map(\.acknowledged))
-                        )
-                    )
-                }
-            }
+        for (policy, absence, scanner) in regionCases(policies: policies, scanners: scanners) {
+            let trial = RegionTrial(policy: policy.withBeacon, scanner: scanner, absence: absence)
+            let times = try await Trials.run(seeds, plan, progress, prepare: trial.prepare, trial: trial.run)
+            guard !Interruption.isRequested || !times.isEmpty else { return results }
+            results.append(
+                .init(
+                    policy: policy,
+                    scanner: scanner,
+                    absence: absence,
+                    entry: Distribution(times.map(\.entry)),
+                    message: Distribution(times.map(\.acknowledged))
+                )
+            )
         }
         return results
     }
 
     /// How many trials all three kinds have.
     static func trialCount(seeds: Int) -> Int {
-        let sightings = ScannerProfile.all.count * intervals.count
-        let returns = WatchPolicy.all.count * absences.count * ScannerProfile.all.count
-        let regions = WatchPolicy.all.count * absencesAfterQuitting.count * 2
-        return seeds * (sightings + returns + regions)
+        seeds * (sightingCases().count + returnCases().count + regionCases().count)
     }
 
     static func days() throws -> [RadioDay] {

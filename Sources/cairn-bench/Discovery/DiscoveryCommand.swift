@@ -22,6 +22,7 @@ extension CairnBench {
         @Option(help: "How many trials of each kind.")
         var seeds = 10_000
 
+        @OptionGroup var trials: TrialOptions
         @OptionGroup var output: OutputDirectory
         @OptionGroup var option: ProgressOption
 
@@ -35,39 +36,39 @@ extension CairnBench {
             let clock = ContinuousClock()
             let start = clock.now
             Interruption.take()
+            let plan = trials.plan
             var report = DiscoveryReport()
-            let progress = ProgressLine("Trials", of: Discovery.trialCount(seeds: seeds), option.progress)
+            let count = Discovery.trialCount(seeds: plan.shard.seeds(upTo: seeds).count)
+            let progress = ProgressLine("Trials", of: count, option.progress)
             defer { progress.clear() }
-            report.sightings = try await Discovery.sightings(seeds: seeds, progress)
-            progress.clear()
-            try show(report.sightingText, "sighting.md")
-            try stopIfInterrupted()
-            report.returns = try await Discovery.returns(seeds: seeds, progress)
-            progress.clear()
-            try show(report.returnText, "return.md")
-            try stopIfInterrupted()
-            report.regions = try await Discovery.regions(seeds: seeds, progress)
-            progress.clear()
-            try show(report.regionText, "region.md")
-            try stopIfInterrupted()
+            report.sightings = try await Discovery.sightings(seeds: seeds, plan, progress)
+            try finish(progress, report.sightingText, "sighting.md")
+            report.returns = try await Discovery.returns(seeds: seeds, plan, progress)
+            try finish(progress, report.returnText, "return.md")
+            report.regions = try await Discovery.regions(seeds: seeds, plan, progress)
+            try finish(progress, report.regionText, "region.md")
+            guard trials.shard == nil else {
+                print(try DiscoveryPart(report, seeds: seeds, shard: plan.shard).line())
+                return
+            }
             report.days = try Discovery.days()
-            try show(report.dayText, "radio.md")
-            for plot in report.plots { try output.write(plot.chart.svg.document, to: plot.name) }
+            try output.show(report.dayText, as: "radio.md")
+            try report.writePlots(output)
             let seconds = (clock.now - start) / .seconds(1)
-            print("\(seeds) trials of each kind, all in \(seconds.text(0)) s")
+            // What is printed depends on the seeds alone; how long it took is for who watches.
+            StandardError.print("\(seeds) trials of each kind, all in \(seconds.text(0)) s")
             if !report.isGood { throw ExitCode.failure }
         }
 
-        /// What has been printed is of fewer trials than were asked for.
-        private func stopIfInterrupted() throws {
+        /// A table is done: it is shown, unless all that is wanted is a part of it.
+        private func finish(_ progress: ProgressLine, _ text: String, _ file: String) throws {
+            progress.clear()
+            if trials.shard == nil { try output.show(text, as: file) }
             guard Interruption.isRequested else { return }
-            print("Interrupted: the last row has fewer than \(seeds) trials, and what would follow is left out.")
+            if trials.shard == nil {
+                print("Interrupted: the last row has fewer than \(seeds) trials, and what would follow is left out.")
+            }
             throw ExitCode(Interruption.exitStatus)
-        }
-
-        private func show(_ text: String, _ file: String) throws {
-            print(text)
-            try output.write(text, to: file)
         }
     }
 }

@@ -49,6 +49,24 @@ struct DiscoveryReport {
     var isGood: Bool { returns.allSatisfy(\.isGood) && regions.allSatisfy(\.isGood) }
 }
 
+// MARK: - All of it
+
+extension DiscoveryReport {
+    /// Prints the tables, and leaves them and the plots in a folder.
+    func show(_ output: OutputDirectory) throws {
+        for (text, file) in [
+            (sightingText, "sighting.md"), (returnText, "return.md"), (regionText, "region.md"), (dayText, "radio.md"),
+        ] {
+            try output.show(text, as: file)
+        }
+        try writePlots(output)
+    }
+
+    func writePlots(_ output: OutputDirectory) throws {
+        for plot in plots { try output.write(plot.chart.svg.document, to: plot.name) }
+    }
+}
+
 // MARK: - Tables
 
 extension DiscoveryReport {

@@ -1,9 +1,12 @@
 /// Times of many trials.
-struct Distribution: Sendable {
+struct Distribution: Codable, Sendable {
     /// In seconds, shortest first.
     let seconds: [Double]
 
     init(_ times: [Duration]) { seconds = times.map { $0 / .seconds(1) }.sorted() }
+
+    /// All times of several.
+    init(merging parts: [Distribution]) { seconds = parts.flatMap(\.seconds).sorted() }
 
     /// The time that this share of the trials took at most.
     func quantile(_ share: Double) -> Double {

@@ -18,16 +18,20 @@ struct StoredWatch: HostOwner {
     var host: Watch
     private(set) var milestones = Milestones()
 
-    init(_ configuration: WatchConfiguration) throws {
+    /// - Parameter seed: determines the watch's keys and nonces.
+    init(_ configuration: WatchConfiguration, seed: UInt64 = 1) throws {
         host = try Watch(
             configuration,
             cryptography: .swiftCrypto,
-            randomness: RandomSource(state: 1, SplitMix64.draw)
+            randomness: RandomSource(state: seed, SplitMix64.draw)
         )
     }
 
-    /// A watch at `address` that echoes what it is sent.
-    static func configuration(_ personality: Personality = .universal) -> WatchConfiguration {
+    /// A watch that echoes what it is sent.
+    static func configuration(
+        _ personality: Personality = .universal,
+        address: DeviceAddress = address
+    ) -> WatchConfiguration {
         let identity = WatchIdentity(address: .random(address), personality: personality)
         var configuration = WatchConfiguration(identity: identity, personality: personality)
         configuration.defaultApp = EchoApp()

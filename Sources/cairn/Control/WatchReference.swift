@@ -15,7 +15,8 @@ enum Environment {
     /// Variables that begin like settings and are none: what names the board file, and what Cairn's own builds and tests take,
     /// which a shell that has run them may still have.
     static let others: Set = [
-        "CAIRN_BOARD", "CAIRN_BINARY", "CAIRN_GUEST_CACHE", "CAIRN_IMAGE", "CAIRN_KILLS", "CAIRN_KILL_ROUNDS",
+        "CAIRN_BOARD", "CAIRN_BINARY", "CAIRN_EMULATOR_LOSSES", "CAIRN_GUEST_CACHE", "CAIRN_IMAGE", "CAIRN_KILLS",
+        "CAIRN_KILL_ROUNDS",
         "CAIRN_MUTATIONS", "CAIRN_PACKAGE", "CAIRN_PACKAGE_ROOT", "CAIRN_RECORDED_RUNS", "CAIRN_RIG", "CAIRN_SCENARIOS",
         "CAIRN_SEED", "CAIRN_SSHD", "CAIRN_STRANGER_SEEDS", "CAIRN_STRICT", "CAIRN_WEB_BINARY",
         "CAIRN_WEB_PACKAGE", "CAIRN_WEB_REQUESTS", "CAIRN_WEB_SECONDS",

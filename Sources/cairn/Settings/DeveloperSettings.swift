@@ -1,3 +1,4 @@
+import Daemon
 import Settings
 
 /// Ways in for the SDK's tools.
@@ -17,6 +18,23 @@ enum DeveloperSettings: SettingGroup {
                 0 takes any free one and logs it.
                 """,
             page: "control.md"
+        ),
+        Setting(
+            "development.firmware",
+            option: "firmware",
+            .word("the place of an emulator, such as tcp:127.0.0.1:\(usualPort)", placeholder: "place") { text in
+                do throws(FirmwareAddress.Invalid) {
+                    return try FirmwareAddress(parsing: text)
+                } catch {
+                    throw SettingRefusal.because(error.description)
+                }
+            },
+            ifGiven: \.process.firmware,
+            help: """
+                Put the watch's radio under the real firmware, which runs in its emulator: tcp:HOST:PORT or unix:PATH of the \
+                emulator's first serial port. Phones talk to that firmware then.
+                """,
+            page: "emulator.md"
         ),
         Setting(
             "development.serial-port",

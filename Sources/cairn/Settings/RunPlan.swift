@@ -55,6 +55,7 @@ struct RunPlan: SettingTarget {
         var watch = watch
         watch.identity = WatchIdentity(address: address, personality: personality)
         if let name { watch.identity.name = name }
+        watch.brain = process.firmware == nil ? .builtIn : .emulator
         watch.startTime = LocalTime.now
         watch.wallClock = LocalTime.sinceEpoch
         watch.pairing.mode = pairingMode

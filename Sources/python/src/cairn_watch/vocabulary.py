@@ -1593,7 +1593,7 @@ class LinkEndedEvent(TypedDict):
     #: when: since the watch was started (in seconds)
     at: float
     #: why the watch wanted it; nothing if it did not
-    cause: NotRequired[Literal['transport', 'no-response', 'command', 'forgotten', 'replaced', 'key-rejected', 'tenure', 'restart', 'switched-off']]
+    cause: NotRequired[Literal['transport', 'no-response', 'command', 'forgotten', 'replaced', 'key-rejected', 'tenure', 'restart', 'switched-off', 'busy', 'firmware-gone']]
     event: Literal['link-ended']
     #: and how often (in milliseconds)
     intervalMilliseconds: NotRequired[float]

@@ -1,0 +1,80 @@
+import ByteCoding
+import PebbleProtocol
+
+/// Messages of the Pebble Protocol. The first byte of an input says of which kind.
+enum EndpointDecoders {
+    /// A message that can be read is written so that it is written the same again.
+    static func message(_ input: ArraySlice<UInt8>) throws -> UInt64 {
+        let kind = Int(input.first ?? 0) % kinds.count
+        return try kinds[kind](input.dropFirst())
+    }
+
+    /// Both ways of reading a dictionary, that of watches and that of phones.
+    static func dictionary(_ input: ArraySlice<UInt8>) throws -> UInt64 {
+        let dictionary = AppMessageDictionary(encoded: input)
+        var digest = FuzzDigest()
+        try walk(dictionary, &digest)
+        do {
+            let tuples = try dictionary.checkedTuples()
+            let written = try AppMessageDictionary(tuples)
+            let again = try written.checkedTuples()
+            try expect(again == tuples, "\(input.hexadecimal) was written as \(written.encoded.hexadecimal)")
+            try expect(
+                Array(dictionary) == tuples,
+                "a watch reads another dictionary than a phone: \(input.hexadecimal)"
+            )
+        } catch let error as ByteDecodingError {
+            digest.add("\(error)")
+        }
+        return digest.value
+    }
+
+    private static func walk(_ dictionary: AppMessageDictionary, _ digest: inout FuzzDigest) throws {
+        var count = 0
+        for tuple in dictionary {
+            count += 1
+            digest.add(Int(tuple.key))
+        }
+        let limit = dictionary.encoded.count / AppMessageTuple.headerLength
+        try expect(count <= limit, "\(count) tuples in \(dictionary.encoded.count) bytes")
+        digest.add(dictionary.description)
+        digest.add(dictionary.first(forKey: 1) == nil ? 0 : 1)
+    }
+
+    private static func stable<Message: EndpointMessage>(
+        _ type: Message.Type
+    ) -> @Sendable (ArraySlice<UInt8>) throws -> UInt64 {
+        { payload in
+            var digest = FuzzDigest()
+            do {
+                let message = try Message(payload: payload)
+                let written = PebbleMessage(message).payload
+                digest.add(written)
+                let again = PebbleMessage(try Message(payload: written)).payload
+                try expect(
+                    again == written,
+                    "\(message) was written as \(written.hexadecimal), then \(again.hexadecimal)"
+                )
+                if case .push(let push)? = message as? AppMessage { try walk(push.dictionary, &digest) }
+            } catch let error as ByteDecodingError {
+                digest.add("\(error)")
+            }
+            return digest.value
+        }
+    }
+
+    private static let kinds: [@Sendable (ArraySlice<UInt8>) throws -> UInt64] = [
+        stable(MetaMessage.self), stable(PhoneVersionMessage.self), stable(WatchVersionMessage.self),
+        stable(TimeMessage.self), stable(SystemMessage.self), stable(FactoryRegistryMessage.self),
+        stable(PingMessage.self), stable(ResetMessage.self), stable(AppRunStateMessage.self),
+        stable(LauncherMessage.self), stable(AppFetchRequest.self), stable(AppFetchResponse.self),
+        stable(AppMessage.self), stable(PutBytesRequest.self), stable(PutBytesResponse.self),
+        stable(BlobDBRequest.self), stable(BlobDBResponse.self), stable(BlobDB2Message.self),
+        stable(AppOrderRequest.self), stable(AppOrderResponse.self), stable(AppLogControl.self),
+        stable(AppLogRecord.self), stable(LogDumpMessage.self), stable(ScreenshotRequest.self),
+        stable(ScreenshotHeader.self), stable(ScreenshotContinuation.self), stable(DataLoggingMessage.self),
+        stable(GetBytesMessage.self), stable(MusicMessage.self), stable(PhoneControlMessage.self),
+        stable(TimelineActionMessage.self), stable(HealthSyncMessage.self), stable(BLEControlMessage.self),
+        stable(RemoteInputResponse.self),
+    ]
+}

@@ -1,0 +1,522 @@
+import BluetoothHost
+import ByteCoding
+import DequeModule
+import PebbleProtocol
+
+/// The way to the real firmware in its emulator: what a phone says goes in as frames of the emulator's first serial port, and
+/// what the firmware says comes out.
+///
+/// The firmware has one session, which begins when it starts: neither a new connection to the port nor the emulator's word that
+/// the phone is gone (protocol 3) begins another one. So a phone gets the session as the one before left it. Between two phones
+/// stands a ping of the bridge's own: what the firmware says before its answer was meant for the phone before, and is dropped.
+/// Nothing of the next phone goes in before that.
+///
+/// A phone's messages wait here while the emulator starts. A firmware that falls silent, or stops in the middle of a message, is
+/// taken for one that has crashed: the owner learns it by ``takeFall()``, and ends the links of phones, as a watch that crashes.
+struct EmulatorBridge: Sendable {
+    /// How far the emulator can be relied on.
+    enum State: Sendable, Equatable {
+        /// Nobody is at the other end.
+        case absent
+        /// It was asked whether it is there, by a ping of this number, and has until then to answer.
+        case asked(cookie: UInt32, until: Duration)
+        /// What it says was meant for somebody who is gone, until it answers a ping of this number.
+        case clearing(cookie: UInt32, until: Duration)
+        /// It works for the session, if there is one.
+        case ready
+    }
+
+    /// How long the firmware may take to answer a ping.
+    static let patience: Duration = .seconds(10)
+    /// After so long without a message it is asked whether it is still there.
+    static let quiet: Duration = .seconds(30)
+    /// How long one of its messages may take to become whole.
+    static let messagePatience: Duration = .seconds(10)
+    /// For how long after a session's beginning the firmware's own question for the phone's version is one too many.
+    static let secondQuestion: Duration = .seconds(5)
+    /// How many bytes of messages may wait for a firmware that is not ready.
+    static let heldLimit = 64 * 1024
+    /// How many bytes of messages may wait for a phone that is slower than the firmware. It holds several pictures of the screen.
+    static let inboundLimit = 1024 * 1024
+
+    /// Who the watch is on the air.
+    let identity: WatchIdentity
+    private(set) var state = State.absent
+    /// What waits for the emulator.
+    var outbox = EmulatorOutbox()
+    /// The session that the firmware works for.
+    private(set) var session: SessionID?
+    /// What the firmware has said of itself, as it said it.
+    private(set) var version: WatchVersion?
+    /// What the firmware said to the session, whole and in order.
+    private var inbound: Deque<PebbleMessage> = []
+    private var inboundByteCount = 0
+    private var hasDropped = false
+    /// What the session said before the firmware was ready for it.
+    private var held: Deque<PebbleMessage> = []
+    private var heldByteCount = 0
+    private var upload = UploadTrace()
+    /// The upload that a phone has left behind.
+    private var leftover = UploadTrace()
+    /// The endpoints that the session has spoken to.
+    private var asked: Set<Endpoint> = []
+    /// Until when the firmware's own question for the phone's version is dropped; nil once it was.
+    private var questionEnd: Duration?
+    var buttons = EmulatorButtons()
+    /// What the firmware's screen shows.
+    var screen = EmulatorScreen()
+    /// Wishes of the session for pictures, while the bridge takes one.
+    private var waitingPictures: Deque<PebbleMessage> = []
+    /// Names of the bridge's own writes of databases that have not been answered.
+    private var ownTokens: Set<UInt16> = []
+    private var lastToken: UInt16 = 0
+
+    private var deframer = QEMUDeframer()
+    private var stream = MessageDeframer()
+    /// What a frame brought and has not been cut into messages.
+    private var rest: ArraySlice<UInt8> = []
+    /// How many bytes belonged to no frame when that was last looked at.
+    private var skippedByteCount: UInt64 = 0
+    /// When the message began that is not whole.
+    private var messageBegan: Duration?
+
+    /// Whether the firmware was told that the phone is there; nil if it was told nothing.
+    private var toldConnected: Bool?
+    private var pingCount: UInt16 = 0
+    private var lastHeard: Duration = .zero
+    /// A ping that asks a firmware that works whether it still does, and until when it may answer.
+    private var watchdog: (cookie: UInt32, until: Duration)?
+    /// Whether the person was told that the firmware does not answer.
+    private var hasComplained = false
+    private var hasFallen = false
+    /// Whether the person was told which firmware answers.
+    private var hasIntroduced = false
+    private var notes: Deque<Diagnostic> = []
+
+    /// A bridge to nowhere yet.
+    init(identity: WatchIdentity) { self.identity = identity }
+
+    // MARK: The emulator
+
+    /// The emulator can be reached from now on.
+    mutating func connected(at now: Duration) {
+        forgetStreams()
+        outbox.removeAll()
+        version = nil
+        hasComplained = false
+        hasIntroduced = false
+        ask(at: now)
+    }
+
+    /// The emulator cannot be reached any more.
+    mutating func lost(reason: String, at now: Duration) {
+        guard state != .absent else { return }
+        let worked = state == .ready || session != nil
+        forgetStreams()
+        forgetSession()
+        outbox.removeAll()
+        state = .absent
+        guard worked else { return }
+        hasFallen = true
+        note(.error, "the firmware is gone: \(reason); phones are disconnected")
+    }
+
+    /// Asks whether a firmware is there. One that was told to wait for its phone begins its session at protocol 3.
+    private mutating func ask(at now: Duration) {
+        toldConnected = nil
+        tellConnected(true)
+        state = .asked(cookie: ping(), until: now + Self.patience)
+    }
+
+    /// Tells the firmware's apps whether the phone is there, unless they know.
+    private mutating func tellConnected(_ isConnected: Bool) {
+        guard toldConnected != isConnected else { return }
+        toldConnected = isConnected
+        outbox.append(.bluetoothConnection(isConnected: isConnected))
+    }
+
+    /// Sends a ping of a number that no phone uses.
+    private mutating func ping() -> UInt32 {
+        pingCount &+= 1
+        let cookie = Self.ownCookies | UInt32(pingCount)
+        _ = outbox.append(PebbleMessage(PingMessage.ping(cookie: cookie, isIdle: false)))
+        return cookie
+    }
+
+    private static let ownCookies: UInt32 = 0xCA1A_0000
+
+    private mutating func forgetStreams() {
+        deframer = QEMUDeframer()
+        stream = MessageDeframer()
+        rest = []
+        skippedByteCount = 0
+        messageBegan = nil
+        watchdog = nil
+        leftover = UploadTrace()
+        screen.reset()
+    }
+
+    private mutating func forgetSession() {
+        session = nil
+        held = []
+        heldByteCount = 0
+        inbound = []
+        inboundByteCount = 0
+        hasDropped = false
+        upload = UploadTrace()
+        asked = []
+        waitingPictures = []
+        questionEnd = nil
+        ownTokens = []
+    }
+
+    /// The firmware cannot be relied on any more: the session ends, and it is asked until it answers.
+    private mutating func fall(_ what: String, at now: Duration) {
+        note(.error, "the firmware \(what): it is taken for one that has crashed; phones are disconnected")
+        hasFallen = true
+        forgetStreams()
+        forgetSession()
+        outbox.removeAll()
+        ask(at: now)
+    }
+
+    /// Whether the firmware has crashed, or is taken for it, since this was last asked.
+    mutating func takeFall() -> Bool {
+        defer { hasFallen = false }
+        return hasFallen
+    }
+
+    /// The next thing for the reader of the log.
+    mutating func nextNote() -> Diagnostic? { notes.popFirst() }
+
+    private mutating func note(_ severity: Diagnostic.Severity, _ message: String) {
+        notes.append(Diagnostic(severity: severity, layer: .session, message: message))
+    }
+
+    // MARK: The session
+
+    /// A phone's session begins, which the caller has seen to be the only one.
+    mutating func begin(_ id: SessionID, at now: Duration) {
+        forgetSession()
+        session = id
+        if state == .ready { open(at: now) }
+    }
+
+    /// The firmware is ready for the session.
+    private mutating func open(at now: Duration) {
+        tellConnected(true)
+        // The firmware asks by itself only if it has begun a session just now.
+        questionEnd = now + Self.secondQuestion
+        queueForPhone(PebbleMessage(PhoneVersionMessage.request))
+        let waiting = held
+        held = []
+        heldByteCount = 0
+        for message in waiting { pass(message, at: now) }
+    }
+
+    /// Takes a message that the session brought. It waits if the firmware is not ready.
+    mutating func forward(_ message: PebbleMessage, on id: SessionID, at now: Duration) {
+        guard id == session else { return }
+        guard state != .ready else { return pass(message, at: now) }
+        heldByteCount += message.length
+        guard heldByteCount <= Self.heldLimit else {
+            return note(.warning, "\(id): no firmware is ready for \(message.endpoint); the message is dropped")
+        }
+        held.append(message)
+    }
+
+    private mutating func pass(_ message: PebbleMessage, at now: Duration) {
+        asked.insert(message.endpoint)
+        if message.endpoint == .screenshot {
+            // The firmware takes one picture at a time.
+            guard !screen.isTaking else { return holdPicture(message) }
+            screen.phoneAsked(at: now)
+        }
+        if message.endpoint == .putBytes { upload.sent(message.payload) }
+        guard outbox.append(message) else { return fall("does not read what phones say", at: now) }
+    }
+
+    private mutating func holdPicture(_ message: PebbleMessage) {
+        // A phone that asks without end gets one picture for each of the first few wishes.
+        if waitingPictures.count < Self.pictureLimit { waitingPictures.append(message) }
+    }
+
+    private static let pictureLimit = 8
+
+    /// Passes on what waited for the bridge's own picture.
+    private mutating func releasePicture(at now: Duration) {
+        guard !screen.isTaking, let message = waitingPictures.popFirst() else { return }
+        pass(message, at: now)
+    }
+
+    /// The session is over: what it has begun ends, and what is on its way to it is dropped.
+    mutating func end(_ id: SessionID, at now: Duration) {
+        guard id == session else { return }
+        leftover = upload
+        forgetSession()
+        screen.reset()
+        guard state == .ready else { return }
+        if let abort = leftover.takeAbort() { _ = outbox.append(abort) }
+        tellConnected(false)
+        state = .clearing(cookie: ping(), until: now + Self.patience)
+        watchdog = nil
+    }
+
+    /// The next message for the session; nil if there is none.
+    mutating func nextForPhone(on id: SessionID) -> PebbleMessage? {
+        guard id == session, let message = inbound.popFirst() else { return nil }
+        inboundByteCount -= message.length
+        if inbound.isEmpty { hasDropped = false }
+        return message
+    }
+
+    /// Queues what the firmware says to the session.
+    mutating func queueForPhone(_ message: PebbleMessage) {
+        guard session != nil else { return }
+        guard inboundByteCount + message.length <= Self.inboundLimit else {
+            if !hasDropped { note(.warning, "the firmware says more than the phone takes; messages are dropped") }
+            hasDropped = true
+            return
+        }
+        inboundByteCount += message.length
+        inbound.append(message)
+    }
+
+    // MARK: What the watch itself tells the firmware
+
+    /// Says something in the phone's stead. The firmware is not told what happens while it is not ready.
+    mutating func say(_ message: some EndpointMessage) {
+        guard state == .ready else { return }
+        _ = outbox.append(PebbleMessage(message))
+    }
+
+    /// Changes a database in the phone's stead; the answer is not for the phone.
+    mutating func change(_ command: BlobDBRequest.Command) {
+        guard state == .ready else { return }
+        // Answers that never came are forgotten with the oldest names.
+        if ownTokens.count >= Int(UInt8.max) { ownTokens = [] }
+        lastToken = (lastToken &+ 1) | Self.ownTokenMark
+        ownTokens.insert(lastToken)
+        say(BlobDBRequest(token: BlobDBToken(rawValue: lastToken), command: command))
+    }
+
+    private static let ownTokenMark: UInt16 = 0xCA00
+
+    /// Tells the emulator what happens to the watch.
+    mutating func tell(_ message: QEMUMessage?) {
+        guard let message, state != .absent else { return }
+        outbox.append(message)
+    }
+}
+
+// MARK: - What the firmware says
+
+extension EmulatorBridge {
+    /// Takes bytes of the emulator's; then call ``nextMessage(at:)`` until it returns nil.
+    mutating func receive(_ bytes: ArraySlice<UInt8>, at now: Duration) {
+        guard state != .absent else { return }
+        deframer.receive(bytes)
+    }
+
+    /// The next message that the firmware has for the world.
+    mutating func nextMessage(at now: Duration) -> PebbleMessage? {
+        while let message = nextWhole(at: now) {
+            lastHeard = now
+            if let message = filter(message, at: now) { return message }
+        }
+        if deframer.skippedByteCount != skippedByteCount {
+            skippedByteCount = deframer.skippedByteCount
+            if state == .ready, watchdog == nil {
+                note(
+                    .warning,
+                    "the emulator sends bytes that are in no frame; the firmware is asked whether it is in step"
+                )
+                watchdog = (ping(), now + Self.patience)
+            }
+        }
+        return nil
+    }
+
+    private mutating func nextWhole(at now: Duration) -> PebbleMessage? {
+        while true {
+            if !rest.isEmpty, case .message(let message)? = stream.next(from: &rest) {
+                messageBegan = nil
+                return message
+            }
+            if stream.bufferedByteCount == 0 { messageBegan = nil } else if messageBegan == nil { messageBegan = now }
+            guard let frame = deframer.nextFrame(at: now) else { return nil }
+            // What the emulator says besides, such as that it vibrates, is nothing that a phone sees.
+            if frame.protocolID == .spp { rest = frame.data[...] }
+        }
+    }
+
+    /// Takes what is the bridge's own, and what is nobody's any more.
+    /// - Returns: what is left.
+    private mutating func filter(_ message: PebbleMessage, at now: Duration) -> PebbleMessage? {
+        let pong = message.pong
+        switch state {
+        case .absent: return nil
+        case .asked(let cookie, _):
+            guard pong == cookie else { return nil }
+            _ = outbox.append(PebbleMessage(WatchVersionMessage.request))
+            state = .clearing(cookie: ping(), until: now + Self.patience)
+            return nil
+        case .clearing(let cookie, _):
+            if pong == cookie { becomeReady(at: now) }
+            if case .response(let version)? = try? WatchVersionMessage(message) { self.version = version }
+            if message.endpoint == .putBytes { giveUpLeftover(message.payload, at: now) }
+            return nil
+        case .ready:
+            return filterReady(message, pong: pong, at: now)
+        }
+    }
+
+    /// The firmware gives an upload its name whose phone is gone: it ends, and what is answered to that is no phone's either.
+    private mutating func giveUpLeftover(_ answer: [UInt8], at now: Duration) {
+        leftover.answered(answer)
+        guard let abort = leftover.takeAbort() else { return }
+        _ = outbox.append(abort)
+        state = .clearing(cookie: ping(), until: now + Self.patience)
+    }
+
+    private mutating func filterReady(_ message: PebbleMessage, pong: UInt32?, at now: Duration) -> PebbleMessage? {
+        watchdog = nil
+        if let pong, pong & 0xFFFF_0000 == Self.ownCookies { return nil }
+        switch message.endpoint {
+        case .phoneVersion:
+            guard let end = questionEnd else { return message }
+            questionEnd = nil
+            return now < end ? nil : message
+        case .watchVersion: return message.corrected(for: identity)
+        case .putBytes:
+            upload.answered(message.payload)
+            return message
+        case .blobDB:
+            if let answer = try? BlobDBResponse(payload: message.payload),
+                ownTokens.remove(answer.token.rawValue) != nil
+            {
+                screen.mayHaveChanged(at: now)
+                return nil
+            }
+            return message
+        case .appRunState:
+            screen.mayHaveChanged(at: now)
+            return message
+        // What is long, and was asked for by a phone that is gone, may go on after the ping's answer.
+        case .screenshot:
+            let isOwn = screen.take(message.payload, of: version?.running.hardwarePlatform.appPlatform)
+            releasePicture(at: now)
+            return !isOwn && asked.contains(.screenshot) ? message : nil
+        case .getBytes, .logDump: return asked.contains(message.endpoint) ? message : nil
+        default: return message
+        }
+    }
+
+    private mutating func becomeReady(at now: Duration) {
+        state = .ready
+        lastHeard = now
+        screen.mayHaveChanged(at: now)
+        if !hasIntroduced { introduce() }
+        hasComplained = false
+        if session == nil {
+            tellConnected(false)
+        } else {
+            open(at: now)
+        }
+    }
+
+    private mutating func introduce() {
+        hasIntroduced = true
+        guard let version else { return note(.warning, "the firmware answers, but does not say its version") }
+        let kind = version.running.hardwarePlatform.appPlatform
+        note(.info, "the firmware answers: \(version.running.versionTag), \(kind?.rawValue ?? "of an unknown kind")")
+        guard let kind, kind != identity.hardware.appPlatform else { return }
+        note(
+            .warning,
+            "the firmware is for \(kind.rawValue), and the watch advertises a board of another kind: companions follow the "
+                + "firmware once they are connected"
+        )
+    }
+
+    // MARK: Time
+
+    /// When `advance` has something to do.
+    var nextDeadline: Duration? {
+        var next = deframer.nextDeadline
+        switch state {
+        case .absent: return nil
+        case .asked(_, let end), .clearing(_, let end): next.lower(to: end)
+        case .ready:
+            next.lower(to: watchdog?.until ?? lastHeard + Self.quiet)
+            next.lower(to: screen.nextDeadline)
+        }
+        next.lower(to: messageBegan.map { $0 + Self.messagePatience })
+        next.lower(to: buttons.nextDeadline)
+        return next
+    }
+
+    /// Lets time pass.
+    mutating func advance(to now: Duration) {
+        guard state != .absent else { return }
+        deframer.advance(to: now)
+        tell(buttons.advance(to: now))
+        if let began = messageBegan, began + Self.messagePatience <= now { return stuck(at: now) }
+        switch state {
+        case .absent: break
+        case .asked(_, let end) where end <= now: askAgain(at: now)
+        case .clearing(_, let end) where end <= now: fall("does not answer", at: now)
+        case .ready: advanceReady(to: now)
+        case .asked, .clearing: break
+        }
+    }
+
+    private mutating func stuck(at now: Duration) {
+        if case .asked = state {
+            // Whatever it was the middle of, the next bytes may begin a message.
+            stream = MessageDeframer()
+            messageBegan = nil
+        } else {
+            fall("has stopped in the middle of a message", at: now)
+        }
+    }
+
+    private mutating func askAgain(at now: Duration) {
+        note(
+            hasComplained ? .debug : .warning,
+            "the firmware does not answer: it may be starting, or out of step with the emulator's port; if it goes on, start "
+                + "the emulator again"
+        )
+        hasComplained = true
+        // A port that takes nothing gets no more questions.
+        if outbox.isEmpty { ask(at: now) } else { state = .asked(cookie: 0, until: now + Self.patience) }
+    }
+
+    private mutating func advanceReady(to now: Duration) {
+        if screen.advance(to: now) { _ = outbox.append(PebbleMessage(ScreenshotRequest())) }
+        releasePicture(at: now)
+        if let watchdog {
+            if watchdog.until <= now { fall("does not answer", at: now) }
+        } else if lastHeard + Self.quiet <= now {
+            watchdog = (ping(), now + Self.patience)
+        }
+    }
+}
+
+extension PebbleMessage {
+    /// How many bytes it is in the stream.
+    fileprivate var length: Int { Self.headerLength + payload.count }
+
+    /// The number of the ping that it answers; nil if it answers none.
+    fileprivate var pong: UInt32? {
+        guard endpoint == .ping, case .pong(let cookie)? = try? PingMessage(payload: payload) else { return nil }
+        return cookie
+    }
+}
+
+extension WatchVersionMessage {
+    /// Reads a message; nil if it is another endpoint's.
+    fileprivate init?(_ message: PebbleMessage) throws(ByteDecodingError) {
+        guard message.endpoint == .watchVersion else { return nil }
+        try self.init(payload: message.payload)
+    }
+}

@@ -1,0 +1,123 @@
+import ByteCoding
+import PebbleProtocol
+
+/// What the firmware's screen shows, by pictures that are taken over the screenshot endpoint.
+///
+/// A picture is taken when something has happened to the watch and the firmware has had time to draw, so that a firmware that nobody
+/// talks to is left alone. It takes turns with the pictures of phones: the firmware refuses a second one while one is on its way.
+struct EmulatorScreen: Sendable {
+    /// How long the firmware is given to draw after something happened: then it is quiet.
+    static let settling: Duration = .milliseconds(400)
+    /// How long it may go on being disturbed before a picture is taken all the same.
+    static let longestDelay: Duration = .seconds(3)
+    /// How long a picture may take to arrive.
+    static let patience: Duration = .seconds(10)
+
+    /// Who the picture that is on its way is for.
+    private enum Taking: Sendable {
+        case own(until: Duration, ScreenshotHeader?, pixels: [UInt8])
+        /// A phone's, with the number of bytes that are missing; nil before its header.
+        case phones(missing: Int?, until: Duration)
+    }
+
+    /// The last picture that is whole; nil before the first.
+    private(set) var frame: FrameBuffer?
+    private var taking: Taking?
+    /// When something first happened that the last picture does not show, and when last.
+    private var changed: (first: Duration, last: Duration)?
+
+    /// Whether a picture of the screen's owner is on its way: a phone's has to wait.
+    var isTaking: Bool {
+        if case .own = taking { true } else { false }
+    }
+
+    /// When `advance` has something to do.
+    var nextDeadline: Duration? {
+        switch taking {
+        case .own(let end, _, _), .phones(_, let end): end
+        case nil: changed.map { min($0.last + Self.settling, $0.first + Self.longestDelay) }
+        }
+    }
+
+    /// Something happened that may have changed the screen.
+    mutating func mayHaveChanged(at now: Duration) { changed = (changed?.first ?? now, now) }
+
+    /// A phone has asked for a picture.
+    mutating func phoneAsked(at now: Duration) {
+        if taking == nil { taking = .phones(missing: nil, until: now + Self.patience) }
+    }
+
+    /// Lets time pass.
+    /// - Returns: whether a picture is to be asked for.
+    mutating func advance(to now: Duration) -> Bool {
+        if let deadline = nextDeadline, taking != nil, deadline <= now { taking = nil }
+        guard taking == nil, let deadline = nextDeadline, deadline <= now else { return false }
+        changed = nil
+        taking = .own(until: now + Self.patience, nil, pixels: [])
+        return true
+    }
+
+    /// Takes a message of the endpoint.
+    /// - Returns: false if it is a phone's.
+    mutating func take(_ payload: [UInt8], of platform: AppPlatform?) -> Bool {
+        switch taking {
+        case .own(let end, nil, _):
+            guard let header = try? ScreenshotHeader(payload: payload), header.status == .ok else {
+                taking = nil
+                return true
+            }
+            finish(until: end, header, Array(header.pixels), of: platform)
+            return true
+        case .own(let end, let header?, let pixels):
+            finish(until: end, header, pixels + payload, of: platform)
+            return true
+        case .phones(let missing, let end):
+            let left = missing.map { $0 - payload.count } ?? Self.missing(after: payload)
+            taking = left > 0 ? .phones(missing: left, until: end) : nil
+            return false
+        case nil: return false
+        }
+    }
+
+    private mutating func finish(
+        until end: Duration,
+        _ header: ScreenshotHeader,
+        _ pixels: [UInt8],
+        of platform: AppPlatform?
+    ) {
+        guard let platform, let blank = FrameBuffer(platform, header) else {
+            taking = nil
+            return
+        }
+        if pixels.count < blank.pixels.count {
+            taking = .own(until: end, header, pixels: pixels)
+        } else {
+            frame = blank.showing(pixels)
+            taking = nil
+        }
+    }
+
+    private static func missing(after payload: [UInt8]) -> Int {
+        guard let header = try? ScreenshotHeader(payload: payload), header.status == .ok else { return 0 }
+        let count = header.width.multipliedReportingOverflow(by: header.height)
+        guard !count.overflow else { return 0 }
+        let bytes = header.format == .oneBit ? count.partialValue / 8 : count.partialValue
+        return Int(bytes) - header.pixels.count
+    }
+
+    /// The firmware, or its session, is not what it was: no picture is on its way.
+    mutating func reset() {
+        taking = nil
+        changed = nil
+    }
+}
+
+extension FrameBuffer {
+    /// A screen of a kind of watch; nil if a picture is of another size or kind.
+    fileprivate init?(_ platform: AppPlatform, _ header: ScreenshotHeader) {
+        self.init(Display(of: platform))
+        guard header.width == UInt32(clamping: display.width), header.height == UInt32(clamping: display.height),
+            header.format == format
+        else { return nil }
+    }
+}

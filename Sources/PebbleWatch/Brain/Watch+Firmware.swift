@@ -1,0 +1,26 @@
+import BluetoothHCI
+
+// The emulated firmware, and what becomes of phones when it crashes.
+
+extension Watch {
+    /// Takes what the emulator does.
+    /// - Returns: the next bytes for it, if it has room; none when nothing waits.
+    mutating func take(_ input: FirmwareInput, at now: Duration) -> [UInt8] {
+        let bytes = core.system.take(input, at: now)
+        // Bytes that leave move nothing here.
+        if input != .hasRoom { settle(at: now) }
+        return bytes
+    }
+
+    /// The next bytes for the emulator, whole messages; none when nothing waits.
+    public mutating func nextFirmwareBytes(at now: Duration) -> [UInt8] { take(.hasRoom, at: now) }
+
+    /// Whether bytes wait for the emulator.
+    public var hasFirmwareBytes: Bool { core.system.hasBytesForFirmware }
+
+    /// A firmware that has crashed takes its phones' links with it, as on a watch.
+    mutating func endLinksOfFallenFirmware(at now: Duration) {
+        guard core.system.takeFirmwareFall() else { return }
+        links.endAll(because: .firmwareGone, reason: .remoteDevicePowerOff, &core.host, at: now)
+    }
+}

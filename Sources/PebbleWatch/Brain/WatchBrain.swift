@@ -1,0 +1,24 @@
+/// What answers the sessions that a watch carries.
+///
+/// Transports, bonds, the policy of links and what is on the air are the watch's own in any case. The brain is what stands above
+/// them: it takes whole messages of a phone's, and what it says goes back to that phone.
+public enum WatchBrain: Sendable, Equatable {
+    /// The watch's own services and apps.
+    case builtIn
+    /// The real firmware in its emulator, which the owner of the watch reaches: see ``FirmwareInput``. It has one session, and so
+    /// a second companion is told that the watch is busy.
+    case emulator
+}
+
+/// What the emulator does to a watch whose brain it is. It means nothing to a watch with another.
+public enum FirmwareInput: Sendable, Equatable {
+    /// The emulator can be reached from now on: its first serial port, that of the Pebble Protocol.
+    case connected
+    /// It cannot be reached any more, and why.
+    case lost(reason: String)
+    /// Bytes of that port, cut anywhere.
+    case bytes(ArraySlice<UInt8>)
+    /// The port has room: it is given the next bytes that wait for it. They are whole messages, so that a port that is closed
+    /// between two of these inputs has brought no half message.
+    case hasRoom
+}

@@ -1,0 +1,229 @@
+import BluetoothHost
+import PebbleProtocol
+
+// A system whose brain is the emulated firmware: sessions and messages go to its bridge, and not to the services here.
+
+extension WatchSystem {
+    /// Takes what the emulator does.
+    /// - Returns: the next bytes for it, if it has room.
+    mutating func take(_ input: FirmwareInput, at now: Duration) -> [UInt8] {
+        var next: [UInt8] = []
+        switch input {
+        case .connected: bridge?.connected(at: now)
+        case .lost(let reason): bridge?.lost(reason: reason, at: now)
+        case .bytes(let bytes): bridge?.receive(bytes, at: now)
+        case .hasRoom: next = bridge?.outbox.next() ?? []
+        }
+        settleBridge(at: now)
+        return next
+    }
+
+    /// What the screen shows: black before the firmware has shown its own.
+    var frame: FrameBuffer {
+        guard let bridge else { return apps.frame }
+        return bridge.screen.frame ?? FrameBuffer(apps.frame.display)
+    }
+
+    /// Whether bytes wait for the emulator.
+    var hasBytesForFirmware: Bool { bridge.map { !$0.outbox.isEmpty } ?? false }
+
+    /// Lets time pass for the bridge.
+    mutating func advanceBridge(to now: Duration) {
+        guard let deadline = bridge?.nextDeadline, deadline <= now else { return }
+        bridge?.advance(to: now)
+        settleBridge(at: now)
+    }
+
+    /// Tells the emulator what a person or a sensor does to the watch.
+    mutating func withBridge(at now: Duration, _ body: (inout EmulatorBridge) -> Void) {
+        guard var bridge else { return }
+        self.bridge = nil
+        body(&bridge)
+        bridge.screen.mayHaveChanged(at: now)
+        self.bridge = bridge
+        settleBridge(at: now)
+    }
+
+    /// Moves what the bridge has: messages to the phone, lines to the log. A firmware that has crashed ends its session.
+    private mutating func settleBridge(at now: Duration) {
+        while let message = bridge?.nextMessage(at: now) {
+            guard !isForPhonesOwnService(message, at: now) else { continue }
+            bridge?.queueForPhone(message)
+        }
+        while let note = bridge?.nextNote() { outbox.emit(.diagnostic(note)) }
+        if bridge?.takeFall() == true {
+            firmwareFell = true
+            for id in sessions.open.keys { closeSession(id, reason: "the firmware is gone", at: now) }
+        }
+        if let session = bridge?.session { pumpTransfers(on: session) }
+    }
+
+    /// Whether the firmware has crashed, or is taken for it, since this was last asked.
+    mutating func takeFirmwareFall() -> Bool {
+        defer { firmwareFell = false }
+        return firmwareFell
+    }
+
+    // MARK: Sessions
+
+    /// A transport has opened, and the firmware has one session.
+    ///
+    /// The newest companion on a link has it, as always, and a phone takes it from a developer's tool. Any other companion is told
+    /// that the watch is busy, by a session that is closed when it is returned.
+    mutating func openBridgedSession(
+        _ destination: PPoGATTDestination,
+        over transport: SessionTransport,
+        among own: [SessionID],
+        at now: Duration
+    ) -> SessionID {
+        if let holder = bridge?.session {
+            guard own.contains(holder) || sessions.open[holder]?.isTool == true && !transport.isTool else {
+                return refuseSession(destination, over: transport, holder: holder)
+            }
+            closeSession(holder, reason: "a newer session replaced it", at: now)
+        }
+        guard destination.kind != .app else { return refuseSession(destination, over: transport, holder: nil) }
+        let id = sessions.add(destination, over: transport)
+        outbox.emit(.sessionOpened(id, destination.kind, transport))
+        withBridge(at: now) { $0.begin(id, at: now) }
+        return id
+    }
+
+    /// The phone or tool that has the firmware's session loses it.
+    mutating func endBridgedSession(at now: Duration) {
+        if let session = bridge?.session { closeSession(session, reason: "the watch restarts", at: now) }
+    }
+
+    private mutating func refuseSession(
+        _ destination: PPoGATTDestination,
+        over transport: SessionTransport,
+        holder: SessionID?
+    ) -> SessionID {
+        let id = sessions.add(destination, over: transport)
+        _ = sessions.open.removeValue(forKey: id)
+        let reason =
+            holder.map { "the firmware has one session, and \($0) has it" }
+            ?? "the firmware has one session, which is not for a single app"
+        let text = "a companion over \(transport) is told that the watch is busy: \(reason)"
+        outbox.emit(.diagnostic(Diagnostic(severity: .warning, layer: .session, message: text)))
+        return id
+    }
+
+    /// Gives a phone's message to the firmware.
+    mutating func relay(_ message: PebbleMessage, on id: SessionID, at now: Duration) {
+        outbox.emit(.message(id, .fromPhone, message))
+        if message.endpoint == .phoneVersion,
+            case .response(let phone)? = try? PhoneVersionMessage(payload: message.payload)
+        {
+            sessions.open[id]?.announce(phone.capabilities)
+        }
+        withBridge(at: now) { $0.forward(message, on: id, at: now) }
+    }
+}
+
+// MARK: - The phone's own services
+
+extension WatchSystem {
+    /// Tells the firmware what the watch learned from a phone's own services: notifications and calls that came through ANCS, and
+    /// what plays through AMS. To the firmware they come from the phone's app.
+    mutating func tellFirmware(of event: WatchEvent) {
+        guard bridge != nil, case .service(let event) = event else { return }
+        switch event {
+        case .notificationShown(let item):
+            let shown = item.fromApp
+            var value: [UInt8] = []
+            shown.encode(to: &value)
+            let record = BlobDBRecord(key: shown.id.key[...], value: value[...])
+            bridge?.change(.insert(.notifications, record, timestamp: nil))
+        case .notificationRemoved(let item):
+            bridge?.change(.delete(.notifications, key: item.key[...]))
+        case .call(let call):
+            switch call.state {
+            case .incoming:
+                bridge?.say(PhoneControlMessage.incoming(call.id, call.caller ?? .init(number: "", name: "")))
+            case .outgoing: bridge?.say(PhoneControlMessage.outgoing(call.id))
+            case .active: bridge?.say(PhoneControlMessage.start(call.id))
+            }
+        case .callEnded(let call): bridge?.say(PhoneControlMessage.end(call.id))
+        case .nowPlaying(let track): bridge?.say(MusicMessage.nowPlaying(track))
+        case .playState(let state): bridge?.say(MusicMessage.playState(state))
+        case .volume(let percent): bridge?.say(MusicMessage.volume(percent))
+        // What only the services here do, and a call that was missed, which is a notification as well.
+        case .uploadBegan, .uploaded, .uploadFailed, .uploadInstalled, .updateBegan, .updateCompleted, .updateFailed,
+            .appInstalled, .appRemoved, .appFetchBegan, .appFetchFailed, .appOrderChanged, .recordChanged,
+            .recordRemoved, .databaseCleared, .actionSent, .actionNotSent, .actionAnswered, .callMissed, .appLogsWanted,
+            .screenshotTaken, .dataLogged, .dataNotLogged, .dataSent, .dataDropped, .healthSyncRequested:
+            break
+        }
+    }
+
+    /// What the firmware asks of the phone's app, where the watch itself learned of the thing, is done by the phone's own
+    /// services.
+    /// - Returns: false if the message is for the phone's app.
+    private mutating func isForPhonesOwnService(_ message: PebbleMessage, at now: Duration) -> Bool {
+        switch message.endpoint {
+        case .music:
+            guard services.music.isFromPhonesOwnService,
+                case .command(let command)? = try? MusicMessage(payload: message.payload)
+            else { return false }
+            handle(at: now) { system, context in
+                if command == .getAll {
+                    system.services.music.repeatAll(in: &context)
+                } else {
+                    _ = system.services.send(command, in: &context)
+                }
+            }
+            return true
+        case .phoneControl:
+            let control = try? PhoneControlMessage(payload: message.payload)
+            if case .answer(let call)? = control { return answer(call, isAccepted: true, at: now) }
+            if case .hangUp(let call)? = control { return answer(call, isAccepted: false, at: now) }
+            return false
+        case .timelineAction:
+            let action = try? TimelineActionMessage(payload: message.payload)
+            if case .invoke(let invocation)? = action { return perform(invocation, at: now) }
+            if case .invokeANCS(let invocation)? = action { return perform(invocation, at: now) }
+            return false
+        default: return false
+        }
+    }
+
+    private mutating func answer(_ call: PhoneControlMessage.Call, isAccepted: Bool, at now: Duration) -> Bool {
+        guard services.phoneControl.calls.contains(where: { $0.id == call && $0.notification != nil }) else {
+            return false
+        }
+        handle(at: now) { system, context in _ = system.services.answerCall(isAccepted, in: &context) }
+        return true
+    }
+
+    private mutating func perform(_ invocation: TimelineActionMessage.Invocation, at now: Duration) -> Bool {
+        guard services.appleNotifications.source(of: invocation.item) != nil else { return false }
+        var isDone = false
+        handle(at: now) { system, context in
+            isDone = system.services.perform(invocation.actionID, of: invocation.item, text: nil, in: &context)
+        }
+        let response = TimelineActionMessage.Response(
+            item: invocation.item,
+            code: isDone ? .acknowledgement : .negativeAcknowledgement,
+            attributes: []
+        )
+        bridge?.say(TimelineActionMessage.response(response))
+        return true
+    }
+}
+
+extension TimelineItem {
+    /// The item as a phone's app would have sent it: the firmware's own way to ANCS leads nowhere in an emulator.
+    fileprivate var fromApp: TimelineItem {
+        var item = self
+        item.flags.remove(.fromANCS)
+        item.attributes.removeAll { $0.id == .ancsID || $0.id == .iOSAppIdentifier }
+        item.actions = actions.map { action in
+            var action = action
+            action.kind = action.ancsAction == .negative ? .dismiss : .generic
+            action.attributes.removeAll { $0.id == .ancsAction }
+            return action
+        }
+        return item
+    }
+}

@@ -1,0 +1,50 @@
+import ArgumentParser
+import Foundation
+
+extension CairnBench {
+    /// `cairn-bench held`.
+    struct HeldCommand: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "held",
+            abstract: "Holds figures that do not depend on the machine to those in a file.",
+            discussion: """
+                It counts how often each benchmark asks the heap, and compares that with the file. The exit status is 1 if \
+                a figure has grown, or is not in the file. --accept writes what was measured into the file: the change of \
+                the file then shows what was accepted.
+                """
+        )
+
+        @Argument(help: ArgumentHelp("The figures that are held.", valueName: "file"))
+        var file: String
+
+        @Flag(help: "Hold what is measured now.")
+        var accept = false
+
+        func run() throws {
+            try AllocationCounterCheck.run()
+            let place = URL(fileURLWithPath: file)
+            var held = HeldFigures()
+            do {
+                held = try HeldFigures(try Data(contentsOf: place))
+            } catch {
+                // A new file begins with what is accepted.
+                guard accept else { throw ValidationError("\(file) has no figures that are held: \(error)") }
+            }
+            var measured: [String: Double] = [:]
+            for benchmark in Catalogue.benchmarks { measured[benchmark.name] = try HeldFigures.measure(benchmark) }
+            if accept {
+                held.allocations[HeldFigures.build] = measured
+                try held.file().write(to: place)
+                print("\(measured.count) figures are held from now on, of this \(HeldFigures.build) build: \(file)")
+                return
+            }
+            let problems = held.problems(measured)
+            for problem in problems { print(problem) }
+            guard problems.isEmpty else {
+                print("Find out why, or accept it: cairn-bench held \(file) --accept")
+                throw ExitCode.failure
+            }
+            print("\(measured.count) figures are what they were, of this \(HeldFigures.build) build.")
+        }
+    }
+}

@@ -1,0 +1,73 @@
+import AirSimulator
+import BluetoothHCI
+import PebblePhone
+import PebbleProtocol
+import PebbleWatch
+import SeededRandomness
+import Testing
+
+@testable import FlightRecorder
+
+/// What an emulator that is a watch's brain says and is given is recorded, and replayed without the emulator.
+@Suite struct FirmwareRecordingTests {
+    private static func configuration() -> WatchConfiguration {
+        var configuration = RecordedHost.configuration()
+        configuration.brain = .emulator
+        return configuration
+    }
+
+    /// Gives the emulator what waits for it, and lets it answer pings.
+    /// - Returns: how many messages it was given.
+    private static func serve(_ air: inout RecordedAir, _ stream: inout MessageDeframer) throws -> Int {
+        var count = 0
+        while case .firmwareBytes(let bytes)? = air.give(.firmware(.hasRoom)), !bytes.isEmpty {
+            var deframer = QEMUDeframer()
+            deframer.receive(bytes[...])
+            while let frame = deframer.nextFrame(at: .zero) {
+                var rest = frame.protocolID == .spp ? frame.data[...] : []
+                while case .message(let message)? = stream.next(from: &rest) {
+                    count += 1
+                    guard message.endpoint == .ping,
+                        case .ping(let cookie, _)? = try? PingMessage(payload: message.payload)
+                    else { continue }
+                    var answer: [UInt8] = []
+                    try MessageFramer.append(PingMessage.pong(cookie: cookie), to: &answer)
+                    var frames: [UInt8] = []
+                    QEMUFrame.append(answer[...], as: .spp, to: &frames)
+                    _ = air.give(.firmware(.bytes(frames[...])))
+                }
+            }
+        }
+        return count
+    }
+
+    @Test(arguments: 1...6 as ClosedRange<UInt64>)
+    func aReplayIsTheSameAsTheRun(seed: UInt64) throws {
+        var chance = SplitMix64(seed: seed)
+        var air = try RecordedAir(RecordedHost(Self.configuration(), seed: seed), transport: .reversed, seed: seed)
+        var stream = MessageDeframer()
+        _ = air.give(.firmware(.connected))
+        var count = try Self.serve(&air, &stream)
+        air.acquaint()
+        for _ in 0..<12 {
+            count += try Self.serve(&air, &stream)
+            switch Int.random(in: 0..<5, using: &chance) {
+            case 0: air.tell(.ping)
+            case 1: _ = air.give(.firmware(.bytes(ArraySlice(chance.bytes(60)))))
+            case 2:
+                _ = air.give(.firmware(.lost(reason: "its port was closed")))
+                _ = air.give(.firmware(.connected))
+            case 3: _ = air.give(.command(.press(.select, .short)))
+            default: air.tell(.disconnect)
+            }
+            air.run(for: .milliseconds(Int.random(in: 0...5000, using: &chance)))
+        }
+        #expect(count > 10, "seed \(seed): the phone and the firmware have talked")
+        let recorded = air.recorded()
+        let (bytes, watch) = try #require(recorded)
+        let replay = try Replay.all(of: bytes, Self.configuration())
+        if let divergence = replay.divergence { Issue.record("seed \(seed): \(divergence)") }
+        #expect(replay.inputCount == replay.recording.inputCount, "seed \(seed)")
+        #expect(replay.watch.nextDeadline == watch.nextDeadline, "seed \(seed)")
+    }
+}

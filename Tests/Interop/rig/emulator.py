@@ -1,0 +1,385 @@
+"""A stand-in for PebbleOS in its emulator: the first serial port, as QEMU offers it, with the firmware's rules and their traps.
+
+What it answers was recorded from PebbleOS 4.35 (`pebbleos-answers.json`); uploads, pings, the clock and one app that echoes are
+made here after the same recordings. Written from what was measured at the emulator, not from Cairn:
+
+- A frame has 2048 bytes of data at most. A longer one wedges the firmware: it reads nothing any more.
+- The firmware has one stream of messages, from its boot on. A new connection to the port does not begin another one, and so half
+  a message followed by anything else puts it out of step for good.
+- It has one session, too. `start_connected`: it begins at boot, where the firmware asks for the phone's version before anybody
+  listens; else with the first word that the phone is there (protocol 3).
+- The port must be drained: a firmware whose port is full stops.
+- An upload that is open makes the firmware refuse the next one, and lose both.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import struct
+import time
+import uuid
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from libpebble2.util.stm32_crc import crc32
+
+from .pebble import HEADER
+from .vectors import REPOSITORY
+from .waiting import Mailbox
+
+SIGNATURE, FOOTER = b"\xfe\xed", b"\xbe\xef"
+LONGEST_DATA = 2048
+#: How long a frame may take to become whole.
+FRAME_SECONDS = 10.0
+#: What nobody reads stops the firmware.
+PORT_LIMIT = 4 << 20
+
+SPP, TAP, CONNECTION, BATTERY, ACCELEROMETER, VIBRATION, BUTTON, TIME_FORMAT = 1, 2, 3, 5, 6, 7, 8, 9
+TIME, WATCH_VERSION, PHONE_VERSION, APP_MESSAGE, RUN_STATE = 0x000B, 0x0010, 0x0011, 0x0030, 0x0034
+PING, SCREENSHOT, BLOB_DB, PUT_BYTES = 0x07D1, 0x1F40, 0xB1DB, 0xBEEF
+ECHO_APP = uuid.UUID("2c1d6f5e-8f3a-4c57-9d0e-ec0ec0ec0ec0")
+#: The screen of the board emery.
+WIDTH, HEIGHT = 200, 228
+
+ANSWERS = REPOSITORY / "Tests" / "PebbleWatchTests" / "Vectors" / "pebbleos-answers.json"
+
+
+def frame(protocol: int, data: bytes) -> bytes:
+    return SIGNATURE + struct.pack(">HH", protocol, len(data)) + data + FOOTER
+
+
+def message(endpoint: int, payload: bytes) -> bytes:
+    return HEADER.pack(len(payload), endpoint) + payload
+
+
+@dataclass(frozen=True)
+class Case:
+    """A recorded case without uploads: what was sent, and what came."""
+
+    name: str
+    sent: tuple[bytes, ...]
+    answers: tuple[tuple[int, bytes], ...]
+
+
+def recorded_cases() -> list[Case]:
+    """The recorded cases whose answers are given, but for uploads and what has no message."""
+    cases = []
+    for group in json.loads(ANSWERS.read_text(encoding="utf-8"))["groups"]:
+        for case in group["cases"]:
+            steps = [step["send"] for step in case["steps"]]
+            if not steps or case["also"] is None or any(step.startswith("beef:") for step in steps):
+                continue
+            answers = tuple((int(each[:4], 16), bytes.fromhex(each[5:])) for each in case["also"] if ".." not in each)
+            cases.append(Case(case["name"], tuple(map(_bytes, steps)), answers))
+    return cases
+
+
+def _bytes(text: str) -> bytes:
+    """A message as it was sent; the last byte of a shortened one goes on."""
+    start, shortened, length = text.partition("..(")
+    data = bytes.fromhex(start)
+    return data.ljust(int(length[:-1]), data[-1:]) if shortened else data
+
+
+def answer_of(name: str) -> bytes:
+    """The payload of the only answer of a recorded case."""
+    (case,) = {case.sent: case for case in recorded_cases() if case.name == name}.values()
+    ((_, payload),) = case.answers
+    return payload
+
+
+@dataclass
+class Upload:
+    token: int
+    size: int
+    data: bytearray = field(default_factory=bytearray)
+
+
+class Firmware:
+    """The firmware from one boot on: what it keeps is kept whoever connects to the port."""
+
+    def __init__(self, send: Callable[[bytes], None], *, start_connected: bool = True) -> None:
+        self._send = send
+        #: Whether it has stopped for good, and why.
+        self.wedged: str | None = None
+        #: What is wrong with what it was sent.
+        self.violations: list[str] = []
+        #: Every frame but those of the stream, in order.
+        self.told: Mailbox[tuple[int, bytes]] = Mailbox("what the emulator was told")
+        #: Every message, in order.
+        self.messages: Mailbox[tuple[int, bytes]] = Mailbox("the messages that reached the firmware")
+        self.message_count = 0
+        self.uploads: list[bytes] = []
+        self.upload: Upload | None = None
+        #: Messages that it takes in without a word.
+        self.silent = False
+        #: The recorded answers of each message, in the order in which the same message came.
+        self._answers: dict[bytes, deque[tuple[tuple[int, bytes], ...]]] = {}
+        self.has_session = start_connected
+        self._frames = bytearray()
+        self._frame_began = 0.0
+        self._stream = bytearray()
+        self._tokens = 0x10F00000
+        self._transaction = 0
+        self.screen = 0
+
+    def serve(self, cases: list[Case]) -> None:
+        """Answers as recorded, from now on."""
+        for case in cases:
+            for sent in case.sent[:-1]:
+                self._answers.setdefault(sent, deque()).append(())
+            self._answers.setdefault(case.sent[-1], deque()).append(case.answers)
+
+    @property
+    def is_in_the_middle(self) -> bool:
+        """Whether a message has begun that is not whole."""
+        return bool(self._stream)
+
+    def say(self, endpoint: int, payload: bytes) -> None:
+        data = message(endpoint, payload)
+        for start in range(0, len(data), LONGEST_DATA):
+            self._send(frame(SPP, data[start : start + LONGEST_DATA]))
+
+    # What comes in
+
+    def receive(self, data: bytes) -> None:
+        if self.wedged:
+            return
+        now = time.monotonic()
+        if self._frames and now - self._frame_began > FRAME_SECONDS:
+            self._frames.clear()
+        if not self._frames:
+            self._frame_began = now
+        self._frames += data
+        while (parts := self._next_frame()) and not self.wedged:
+            self._frame_began = now
+            self._take(*parts)
+
+    def _next_frame(self) -> tuple[int, bytes] | None:
+        start = self._frames.find(SIGNATURE)
+        if start > 0:
+            self.violations.append(f"bytes in no frame: {bytes(self._frames[:start]).hex()}")
+            del self._frames[:start]
+        if len(self._frames) < 6 or start < 0:
+            return None
+        protocol, length = struct.unpack_from(">HH", self._frames, 2)
+        if length > LONGEST_DATA:
+            self.wedged = f"a frame with {length} bytes of data"
+            return None
+        if len(self._frames) < length + 8:
+            return None
+        data, footer = bytes(self._frames[6 : 6 + length]), bytes(self._frames[6 + length : 8 + length])
+        del self._frames[: 8 + length]
+        if footer != FOOTER:
+            self.violations.append(f"a footer {footer.hex()}")
+        return protocol, data
+
+    def _take(self, protocol: int, data: bytes) -> None:
+        if protocol != SPP:
+            self.told.put((protocol, data))
+            if protocol == CONNECTION and data[:1] == b"\x01" and not self.has_session:
+                self.has_session = True
+                self.say(PHONE_VERSION, b"\x00")
+                self.say(RUN_STATE, b"\x01" + ECHO_APP.bytes)
+            return
+        if not self.has_session:
+            return
+        self._stream += data
+        while len(self._stream) >= HEADER.size:
+            length, endpoint = HEADER.unpack_from(self._stream)
+            if len(self._stream) < HEADER.size + length:
+                return
+            whole = bytes(self._stream[: HEADER.size + length])
+            del self._stream[: HEADER.size + length]
+            self.message_count += 1
+            self.messages.put((endpoint, whole[HEADER.size :]))
+            if not self.silent:
+                self._answer(whole, endpoint, whole[HEADER.size :])
+
+    # What it answers
+
+    def _answer(self, whole: bytes, endpoint: int, payload: bytes) -> None:
+        recorded = self._answers.get(whole)
+        if recorded:
+            answers = recorded.popleft() if len(recorded) > 1 else recorded[0]
+            for each in answers:
+                self.say(*each)
+            return
+        if endpoint == PING and payload[:1] == b"\x00" and len(payload) in (5, 6):
+            self.say(PING, b"\x01" + payload[1:5])
+        elif endpoint == WATCH_VERSION and payload[:1] == b"\x00":
+            self.say(WATCH_VERSION, answer_of("watch version"))
+        elif endpoint == TIME and payload[:1] == b"\x00":
+            self.say(TIME, b"\x01" + struct.pack(">I", int(time.time())))
+        elif endpoint == RUN_STATE and payload == b"\x03":
+            self.say(RUN_STATE, b"\x01" + ECHO_APP.bytes)
+        elif endpoint == 0x1389:
+            self.say(endpoint, answer_of("registry: mfg_color") if b"mfg_color" in payload else b"\xff")
+        elif endpoint == APP_MESSAGE and payload[:1] == b"\x01" and len(payload) > 18:
+            self._answer_push(payload)
+        elif endpoint == BLOB_DB and len(payload) >= 3:
+            self.say(BLOB_DB, payload[1:3] + b"\x01")
+        elif endpoint == SCREENSHOT and payload == b"\x00":
+            self._answer_screenshot()
+        elif endpoint == PUT_BYTES:
+            accepted, token = self._answer_upload(payload)
+            self.say(PUT_BYTES, bytes([1 if accepted else 2]) + struct.pack(">I", token))
+
+    def _answer_push(self, payload: bytes) -> None:
+        if payload[2:18] != ECHO_APP.bytes:
+            self.say(APP_MESSAGE, b"\x7f" + payload[1:2])
+            return
+        self.say(APP_MESSAGE, b"\xff" + payload[1:2])
+        self._transaction = (self._transaction + 1) % 256
+        self.say(APP_MESSAGE, bytes([1, self._transaction]) + payload[2:])
+
+    def _answer_screenshot(self) -> None:
+        """A picture of one colour, in messages of 2000 bytes: 8 bits a pixel."""
+        picture = struct.pack(">BIII", 0, 2, WIDTH, HEIGHT) + bytes([0xC0 | self.screen]) * (WIDTH * HEIGHT)
+        for start in range(0, len(picture), 2000):
+            self.say(SCREENSHOT, picture[start : start + 2000])
+
+    def _answer_upload(self, payload: bytes) -> tuple[bool, int]:
+        command = payload[0] if payload else 0
+        if command == 1:
+            if self.upload is not None or len(payload) < 6:
+                self.upload = None
+                return False, 0
+            self._tokens += 1
+            self.upload = Upload(self._tokens, struct.unpack_from(">I", payload, 1)[0])
+            return True, self._tokens
+        token = struct.unpack_from(">I", payload.ljust(5, b"\x00"), 1)[0]
+        if command == 5:
+            return True, 0
+        if self.upload is None or token != self.upload.token:
+            self.upload = None
+            return False, token if command in (3, 4) else 0
+        upload, self.upload = self.upload, None
+        if command == 4:
+            return True, token
+        if command == 3:
+            whole = len(upload.data) == upload.size and crc32(bytes(upload.data)) == struct.unpack_from(">I", payload, 5)[0]
+            if whole:
+                self.uploads.append(bytes(upload.data))
+            return whole, token
+        if command != 2 or len(payload) - 9 > 2044 or len(payload) - 9 != struct.unpack_from(">I", payload, 5)[0]:
+            return False, 0
+        upload.data += payload[9:]
+        self.upload = upload
+        return True, token
+
+
+class Emulator:
+    """The emulator: its port, which takes one connection at a time, and the firmware that runs in it."""
+
+    def __init__(self, *, start_connected: bool) -> None:
+        self._start_connected = start_connected
+        self._writer: asyncio.StreamWriter | None = None
+        self._server: asyncio.Server | None = None
+        self.firmware = self._boot()
+        #: How often somebody connected to the port.
+        self.connections: Mailbox[int] = Mailbox("the connections to the emulator's port")
+        #: Is given what comes before the firmware is; what it returns goes on.
+        self.on_bytes: Callable[[bytes], bytes] = lambda data: data
+        self.port = 0
+
+    @classmethod
+    @contextlib.asynccontextmanager
+    async def on(cls, port: int = 0, *, start_connected: bool = True) -> AsyncIterator[Emulator]:
+        """Runs until the end of the block."""
+        emulator = cls(start_connected=start_connected)
+        await emulator.start(port)
+        try:
+            yield emulator
+        finally:
+            await emulator.stop()
+
+    def _boot(self) -> Firmware:
+        firmware = Firmware(self.send, start_connected=self._start_connected)
+        firmware.serve([case for case in recorded_cases() if case.name.startswith("phone version")])
+        return firmware
+
+    async def start(self, port: int = 0) -> None:
+        """Is switched on: a new boot of the firmware."""
+        self.firmware = self._boot()
+        self._server = await asyncio.start_server(self._connected, "127.0.0.1", port or self.port)
+        self.port = self._server.sockets[0].getsockname()[1]
+
+    async def stop(self) -> None:
+        """Is switched off."""
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+        self.hang_up()
+
+    def hang_up(self) -> None:
+        """Loses its connection; the firmware goes on."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+    def send(self, data: bytes) -> None:
+        """Writes to the port, where nobody may be."""
+        if self._writer is None or self._writer.is_closing():
+            return
+        self._writer.write(data)
+        if self._writer.transport.get_write_buffer_size() > PORT_LIMIT:
+            self.firmware.wedged = "nobody drains the port"
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self._writer is not None:
+            writer.close()
+            return
+        self._writer = writer
+        self.connections.put(len(self.connections.waiting) + 1)
+        # The loop ends with what still reads.
+        with contextlib.suppress(ConnectionError, asyncio.CancelledError):
+            while data := await reader.read(65536):
+                self.firmware.receive(self.on_bytes(data))
+        if self._writer is writer:
+            self._writer = None
+        writer.close()
+
+
+class BarePort:
+    """A client of the port that obeys no rule: a bridge of one's own."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+
+    @classmethod
+    @contextlib.asynccontextmanager
+    async def on(cls, emulator: Emulator) -> AsyncIterator[BarePort]:
+        reader, writer = await asyncio.open_connection("127.0.0.1", emulator.port)
+        try:
+            yield cls(reader, writer)
+        finally:
+            writer.close()
+            await writer.wait_closed()
+
+    def send(self, data: bytes) -> None:
+        self._writer.write(data)
+
+    async def is_answered(self, cookie: int, seconds: float = 1.0) -> bool:
+        """Whether the firmware answers a ping. It answers at once, if at all."""
+        wanted = message(PING, struct.pack(">BI", 1, cookie))
+        self.send(frame(SPP, message(PING, struct.pack(">BIB", 0, cookie, 0))))
+        seen = b""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while wanted not in seen:
+                    piece = await self._reader.read(65536)
+                    if not piece:
+                        return False
+                    seen += piece
+                return True
+        return False
+
+
+def endpoints(messages: list[tuple[int, Any]]) -> list[int]:
+    return [endpoint for endpoint, _ in messages]

@@ -1,0 +1,40 @@
+import ByteCoding
+import PebbleProtocol
+import Testing
+
+/// What Pebble's characteristics hold, against values that others have recorded, and numbers that phones have written into them.
+@Suite("Values and numbers that others know") struct KnownValueTests {
+    private static let recorded = GoldenVector.bleWatch.filter { $0.name.hasPrefix("pps_conn_") }
+
+    @Test func connectivityIsReadAndWrittenAsRecorded() throws {
+        #expect(Self.recorded.count >= 6)
+        for vector in Self.recorded {
+            let status = try ConnectivityStatus(decoding: vector.bytes[...])
+            #expect(status.encoded == vector.bytes, "\(vector.name)")
+        }
+    }
+
+    /// As the pages tell companions, in full.
+    @Test func attributesHaveTheUUIDsThatCompanionsAreTold() {
+        let loopback: UInt128 = 0x5100_0000_328E_0FBB_C642_1AA6_699B_DADA
+        let parameters: UInt128 = 0x0000_0005_328E_0FBB_C642_1AA6_699B_DADA
+        #expect(PebbleAttribute.loopbackService == loopback)
+        #expect(PebbleAttribute.connectionParameters == parameters)
+    }
+
+    /// The numbers by which libpebble3 writes to the databases, in its order.
+    @Test func databasesHaveTheNumbersThatPhonesUse() {
+        let databases: [BlobDBDatabase] = [
+            .test, .pins, .apps, .reminders, .notifications, .weather, .cannedMessages, .healthPreferences, .contacts,
+            .watchAppPreferences, .healthStatistics, .appGlances, .settings,
+        ]
+        #expect(databases.map(\.rawValue) == Array(0...12))
+    }
+
+    /// A watch names the token in its refusal even of a message that is cut off.
+    @Test func aTokenIsReadAsFarAsItIsThere() {
+        #expect(PutBytesRequest.token(of: [2, 0x12, 0x34, 0x56, 0x78, 9]) == PutBytesToken(rawValue: 0x1234_5678))
+        #expect(PutBytesRequest.token(of: [2, 0x12, 0x34]) == PutBytesToken(rawValue: 0x1234_0000))
+        #expect(PutBytesRequest.token(of: [2]) == PutBytesToken(rawValue: 0))
+    }
+}

@@ -1,0 +1,408 @@
+import BluetoothHCI
+import ByteCoding
+import PebbleProtocol
+import SeededRandomness
+import Testing
+
+@testable import PebbleWatch
+
+/// The bridge to the emulated firmware, in virtual time.
+@Suite struct EmulatorBridgeTests {
+    private static let begin = PutBytesRequest.begin(
+        PutBytesObject(size: 1000, kind: .file, target: .bank(0, fileName: "lang"))
+    )
+
+    // MARK: Sessions
+
+    @Test func aSessionBeginsWithOneQuestionForThePhonesVersion() throws {
+        var rig = try BridgeRig()
+        _ = rig.takeTold()
+        let id = rig.open()
+        try rig.serve()
+        #expect(rig.takeTold() == [.bluetoothConnection(isConnected: true)])
+        // A firmware that was told to wait for its phone asks, too.
+        try rig.say(PhoneVersionMessage.request)
+        #expect(rig.heard(on: id) == [PebbleMessage(PhoneVersionMessage.request)])
+        try rig.say(PhoneVersionMessage.request)
+        #expect(rig.heard(on: id).count == 1, "what it asks later is its own business")
+    }
+
+    @Test func messagesGoBothWaysAsTheyAre() throws {
+        var rig = try BridgeRig()
+        let id = rig.open()
+        try rig.serve()
+        _ = (rig.heard(on: id), rig.takeMessages())
+        let long = PebbleMessage(endpoint: .appMessage, payload: [UInt8](repeating: 0x5A, count: 8222))
+        var bytes: [UInt8] = []
+        try MessageFramer.append(long, to: &bytes)
+        for byte in bytes { rig.system.receive([byte], on: id, at: .zero) }
+        try rig.serve()
+        #expect(rig.takeMessages() == [long])
+        try rig.say(long)
+        #expect(rig.heard(on: id) == [long])
+    }
+
+    @Test func nothingOfAMessageThatIsNotWholeReachesTheFirmware() throws {
+        var rig = try BridgeRig()
+        let id = rig.open()
+        try rig.serve()
+        _ = rig.takeMessages()
+        rig.system.receive([0x20, 0x00, 0x00, 0x30, 1, 2, 3], on: id, at: .zero)
+        rig.system.closeSession(id, reason: "the link is lost", at: .zero)
+        try rig.serve()
+        let between = rig.takeMessages()
+        #expect(between.allSatisfy { $0.endpoint == .ping }, "and the ping that stands between two sessions")
+        let next = rig.open()
+        try rig.serve()
+        try rig.send(PingMessage.ping(cookie: 5, isIdle: false), on: next)
+        try rig.serve()
+        #expect(rig.takeMessages() == [PebbleMessage(PingMessage.ping(cookie: 5, isIdle: false))])
+    }
+
+    @Test func aPhoneWaitsForTheFirmware() throws {
+        var rig = try BridgeRig(isReady: false)
+        let id = rig.open()
+        try rig.send(PingMessage.ping(cookie: 5, isIdle: false), on: id)
+        try rig.serve()
+        let early = rig.heard(on: id)
+        #expect(rig.frames.isEmpty && early.isEmpty)
+        _ = rig.system.take(.connected, at: rig.now)
+        try rig.serve()
+        #expect(
+            rig.heard(on: id) == [
+                PebbleMessage(PhoneVersionMessage.request), PebbleMessage(PingMessage.pong(cookie: 5)),
+            ]
+        )
+    }
+
+    @Test func theNextPhoneHearsNothingThatWasForTheLast() throws {
+        var rig = try BridgeRig()
+        let first = rig.open()
+        try rig.serve()
+        rig.answers = false
+        rig.system.closeSession(first, reason: "the link is lost", at: rig.now)
+        let second = rig.open()
+        try rig.send(PingMessage.ping(cookie: 6, isIdle: false), on: second)
+        try rig.serve()
+        let fence = try #require(rig.messages.last)
+        guard case .ping(let cookie, _) = try PingMessage(payload: fence.payload) else {
+            Issue.record("no ping stands between the sessions: \(fence)")
+            return
+        }
+        try rig.say(AppRunStateMessage.start(.system))
+        #expect(rig.heard(on: second).isEmpty)
+        try rig.say(PingMessage.pong(cookie: cookie))
+        try rig.say(AppRunStateMessage.stop(.system))
+        #expect(
+            rig.heard(on: second) == [
+                PebbleMessage(PhoneVersionMessage.request), PebbleMessage(AppRunStateMessage.stop(.system)),
+            ]
+        )
+        _ = rig.takeMessages()
+        try rig.serve()
+        #expect(rig.takeMessages() == [PebbleMessage(PingMessage.ping(cookie: 6, isIdle: false))], "it has waited")
+    }
+
+    @Test(arguments: [true, false])
+    func anUploadEndsWithItsPhone(isNamed: Bool) throws {
+        var rig = try BridgeRig()
+        let id = rig.open()
+        try rig.send(Self.begin, on: id)
+        try rig.serve()
+        let name = PutBytesToken(rawValue: 0x10F0_0001)
+        // Its name comes while the phone is there, or when it has gone already.
+        rig.answers = false
+        if isNamed { try rig.say(PutBytesResponse.acknowledgement(name)) }
+        _ = rig.takeMessages()
+        rig.system.closeSession(id, reason: "the link is lost", at: rig.now)
+        if !isNamed { try rig.say(PutBytesResponse.acknowledgement(name)) }
+        try rig.serve()
+        let aborts = rig.messages.filter { $0.endpoint == .putBytes }
+        #expect(aborts == [PebbleMessage(PutBytesRequest.abort(name))])
+        #expect(rig.messages.last?.endpoint == .ping, "what is answered to that is nobody's")
+    }
+
+    @Test func aFinishedUploadIsNotGivenUp() throws {
+        var rig = try BridgeRig()
+        let id = rig.open()
+        let name = PutBytesToken(rawValue: 7)
+        try rig.send(Self.begin, on: id)
+        try rig.say(PutBytesResponse.acknowledgement(name))
+        try rig.send(PutBytesRequest.install(name), on: id)
+        try rig.serve()
+        _ = rig.takeMessages()
+        rig.system.closeSession(id, reason: "the phone left", at: rig.now)
+        try rig.serve()
+        #expect(!rig.messages.contains { $0.endpoint == .putBytes })
+    }
+
+    @Test func aSecondCompanionIsTurnedAway() throws {
+        var rig = try BridgeRig()
+        let first = rig.open()
+        let second = rig.open(over: .forwardPPoGATT)
+        #expect(rig.system.sessions.isOpen(first) && !rig.system.sessions.isOpen(second))
+        let tool = rig.open(over: .qemu)
+        #expect(!rig.system.sessions.isOpen(tool), "a tool takes no phone's place")
+        // The same phone's newest companion has the session, as on every watch.
+        let newer = rig.open(over: .forwardPPoGATT, among: [first])
+        #expect(!rig.system.sessions.isOpen(first) && rig.system.sessions.isOpen(newer))
+    }
+
+    @Test func aPhoneTakesTheSessionFromATool() throws {
+        var rig = try BridgeRig()
+        let tool = rig.open(over: .qemu)
+        let phone = rig.open()
+        #expect(!rig.system.sessions.isOpen(tool) && rig.system.sessions.isOpen(phone))
+    }
+
+    // MARK: Firmware that fails
+
+    @Test func aHangIsNoticedByPing() throws {
+        var rig = try BridgeRig()
+        let id = rig.open()
+        try rig.wait(EmulatorBridge.quiet + .seconds(5))
+        #expect(rig.system.sessions.isOpen(id), "it was asked, and has answered")
+        rig.answers = false
+        try rig.wait(EmulatorBridge.quiet + EmulatorBridge.patience + .seconds(1))
+        #expect(!rig.system.sessions.isOpen(id))
+        let hasFallen = rig.system.takeFirmwareFall()
+        #expect(hasFallen)
+        #expect(rig.log.contains { $0.hasPrefix("the firmware does not answer: it is taken for one that has crashed") })
+        // It is asked until it answers.
+        rig.answers = true
+        try rig.wait(EmulatorBridge.patience * 2)
+        #expect(try rig.bridge.state == .ready)
+    }
+
+    @Test func aMessageThatStopsIsNoticed() throws {
+        var rig = try BridgeRig()
+        let id = rig.open()
+        rig.sendBytes(framing: [0x00, 0x20, 0x00, 0x30, 1])
+        try rig.wait(EmulatorBridge.messagePatience + .seconds(1))
+        #expect(!rig.system.sessions.isOpen(id))
+        #expect(rig.log.contains { $0.hasPrefix("the firmware has stopped in the middle of a message") })
+        #expect(try rig.bridge.state == .ready, "and goes on in step, since it answers")
+    }
+
+    @Test func aLostEmulatorTakesItsSessionAlong() throws {
+        var rig = try BridgeRig()
+        let id = rig.open()
+        try rig.send(Self.begin, on: id)
+        _ = rig.system.take(.lost(reason: "it was closed"), at: rig.now)
+        #expect(!rig.system.sessions.isOpen(id))
+        let waiting = rig.system.take(.hasRoom, at: rig.now)
+        #expect(waiting.isEmpty, "nothing of it is for the next one")
+        let falls = [rig.system.takeFirmwareFall(), rig.system.takeFirmwareFall()]
+        #expect(falls == [true, false])
+    }
+
+    @Test func aFirmwareThatTakesNothingIsBounded() throws {
+        var rig = try BridgeRig()
+        let id = rig.open()
+        let data = [UInt8](repeating: 1, count: 2000)
+        let piece = PutBytesRequest.put(PutBytesPiece(token: .init(rawValue: 1), data: data[...]))
+        for _ in 0..<200 { try rig.send(piece, on: id) }
+        #expect(!rig.system.sessions.isOpen(id))
+        let hasFallen = rig.system.takeFirmwareFall()
+        #expect(hasFallen)
+    }
+
+    @Test func aFloodIsBoundedAndStaysInStep() throws {
+        var rig = try BridgeRig()
+        let id = rig.open()
+        _ = rig.heard(on: id)
+        let message = PebbleMessage(endpoint: .appLog, payload: [UInt8](repeating: 7, count: 1000))
+        for _ in 0..<3000 { try rig.say(message) }
+        try rig.serve()
+        let heard = rig.heard(on: id)
+        #expect(heard.allSatisfy { $0 == message })
+        #expect((1000...1100).contains(heard.count), "1 MB waits, and a few in the session")
+        #expect(rig.log.filter { $0.contains("more than the phone takes") }.count == 1)
+        try rig.say(PingMessage.pong(cookie: 1))
+        #expect(rig.heard(on: id) == [PebbleMessage(PingMessage.pong(cookie: 1))])
+    }
+
+    @Test(arguments: 1...20)
+    func noBytesOfAnEmulatorTrap(seed: UInt64) throws {
+        var chance = SplitMix64(seed: seed)
+        var rig = try BridgeRig()
+        for _ in 0..<200 {
+            let id = rig.open()
+            switch Int.random(in: 0..<5, using: &chance) {
+            case 0: _ = rig.system.take(.bytes(chance.bytes(Int.random(in: 0...300, using: &chance))[...]), at: rig.now)
+            case 1: rig.sendBytes(framing: chance.bytes(Int.random(in: 0...3000, using: &chance)))
+            case 2: rig.system.receive(chance.bytes(Int.random(in: 0...300, using: &chance))[...], on: id, at: rig.now)
+            case 3: rig.system.closeSession(id, reason: "seed \(seed)", at: rig.now)
+            default: rig.now += .seconds(Int.random(in: 0...20, using: &chance))
+            }
+            rig.system.advance(to: rig.now)
+            try rig.serve()
+        }
+    }
+
+    // MARK: Who it is
+
+    /// The recorded answer, as a companion has to see it.
+    @Test func theAnswerToWhoItIsIsAWatchs() throws {
+        var rig = try BridgeRig()
+        let id = rig.open()
+        _ = rig.heard(on: id)
+        try rig.send(WatchVersionMessage.request, on: id)
+        try rig.serve()
+        let answer = try #require(rig.heard(on: id).first)
+        let recorded = try FirmwareAnswers.watchVersion()
+        #expect(answer.payload.count == recorded.count)
+        guard case .response(let version) = try WatchVersionMessage(payload: answer.payload),
+            case .response(let original) = try WatchVersionMessage(payload: recorded)
+        else {
+            Issue.record("no answer")
+            return
+        }
+        #expect(version.running.versionTag == "v4.35.0" && version.running.timestamp == original.running.timestamp)
+        #expect(version.capabilities == original.capabilities && version.locale == original.locale)
+        #expect(original.recovery == nil && version.recovery?.flags == .recovery)
+        #expect(version.running.hardwarePlatform == .obelixPVT, "the board under which an emery is sold")
+        #expect(version.serialNumber == BridgeRig.identity.serialNumber)
+        #expect(version.bluetoothAddress.rawValue == BridgeRig.identity.address.address.value)
+    }
+
+    @Test func boardsOfEmulatorsAreThoseThatAreSold() {
+        let sold: [UInt8: HardwarePlatform] = [
+            0xF2: .getafixDVT, 0xF5: .obelixPVT, 0xF8: .silk, 0xFB: .spalding, 0xFC: .snowyS3, 0xFE: .tintinV15,
+        ]
+        for (number, board) in sold { #expect(HardwarePlatform(rawValue: number).sold(as: .asterix) == board) }
+        #expect(HardwarePlatform(rawValue: 0xF6).sold(as: .asterix) == .asterix, "the watch's own, of the same kind")
+        #expect(HardwarePlatform.obelixPVT.sold(as: .asterix) == .obelixPVT)
+        #expect(HardwarePlatform.unknown.sold(as: .silk) == .silk)
+    }
+
+    // MARK: The person and the phone's own services
+
+    @Test func aPressLastsUntilTheFirmwareHasSeenIt() throws {
+        var rig = try BridgeRig()
+        _ = rig.takeTold()
+        let start = rig.now
+        rig.system.withBridge(at: start) { $0.tell($0.buttons.press(.select, .short, at: start)) }
+        try rig.serve()
+        #expect(rig.takeTold() == [.buttons(.select)])
+        try rig.wait(EmulatorButtons.shortest - .milliseconds(1))
+        #expect(rig.takeTold().isEmpty)
+        try rig.wait(.milliseconds(1))
+        #expect(rig.takeTold() == [.buttons([])])
+    }
+
+    @Test func buttonsThatAreHeldStayDown() throws {
+        var rig = try BridgeRig()
+        _ = rig.takeTold()
+        let start = rig.now
+        rig.system.withBridge(at: start) { $0.tell($0.buttons.hold([.up, .back], at: start)) }
+        try rig.wait(.seconds(3))
+        let end = rig.now
+        rig.system.withBridge(at: end) { $0.tell($0.buttons.hold([.back], at: end)) }
+        try rig.serve()
+        #expect(rig.takeTold() == [.buttons([.up, .back]), .buttons(.back)])
+    }
+
+    private func notification(_ uid: UInt32, category: ANCSCategory, app: String) -> ANCSNotification {
+        ANCSNotification(
+            uid: ANCSNotificationUID(rawValue: uid),
+            isModified: false,
+            flags: [],
+            category: category,
+            appIdentifier: app,
+            appName: "App",
+            title: "Ada",
+            subtitle: "",
+            message: "Hello",
+            date: nil,
+            positiveActionLabel: "Reply",
+            negativeActionLabel: "Clear"
+        )
+    }
+
+    private func tell(_ rig: inout BridgeRig, _ event: ANCSClient.Event) throws {
+        _ = rig.system.withServices(at: rig.now) { $0.receive(event, from: 0x40, in: &$1) }
+        try rig.serve()
+    }
+
+    @Test func anIPhonesNotificationIsARecordOfTheFirmwares() throws {
+        var rig = try BridgeRig()
+        let id = rig.open()
+        try rig.serve()
+        _ = (rig.heard(on: id), rig.takeMessages())
+        try tell(&rig, .notified(notification(7, category: .social, app: "com.example.chat")))
+        let request = try BlobDBRequest(payload: try #require(rig.takeMessages().first).payload)
+        guard case .insert(.notifications, let record, nil) = request.command else {
+            Issue.record("no insert: \(request)")
+            return
+        }
+        let item = try TimelineItem(record.value)
+        #expect(!item.flags.contains(.fromANCS), "the emulator has no ANCS to act with")
+        #expect(item.actions.map(\.kind) == [.generic, .dismiss])
+        // The answer is not the phone's; any other is.
+        try rig.say(BlobDBResponse(token: request.token, status: .success))
+        try rig.say(BlobDBResponse(token: BlobDBToken(rawValue: 1), status: .success))
+        #expect(rig.heard(on: id).count == 1)
+        // What the person does with it on the firmware's screen is done on the phone.
+        try rig.say(TimelineActionMessage.invoke(.init(item: item.id, actionID: 1, attributes: [])))
+        #expect(rig.heard(on: id).isEmpty)
+        let source = AppleNotificationService.Source(connection: 0x40, uid: ANCSNotificationUID(rawValue: 7))
+        #expect(rig.system.nextPhoneRequest() == .act(.negative, on: source))
+        try rig.serve()
+        let answers = rig.takeMessages()
+        #expect(answers.contains { $0.endpoint == .timelineAction })
+        // One of the Pebble app's is the Pebble app's.
+        try rig.say(TimelineActionMessage.invoke(.init(item: .system, actionID: 1, attributes: [])))
+        #expect(rig.heard(on: id).count == 1)
+    }
+
+    @Test func anIPhonesCallIsACallOfTheFirmwares() throws {
+        var rig = try BridgeRig()
+        let id = rig.open()
+        try rig.serve()
+        _ = (rig.heard(on: id), rig.takeMessages())
+        let call = notification(9, category: .incomingCall, app: AppleNotificationService.phoneApp)
+        try tell(&rig, .notified(call))
+        let cookie = PhoneControlMessage.Call(rawValue: 9)
+        let caller = PhoneControlMessage.Caller(number: "", name: "Ada")
+        #expect(rig.takeMessages() == [PebbleMessage(PhoneControlMessage.incoming(cookie, caller))])
+        try rig.say(PhoneControlMessage.answer(cookie))
+        let source = AppleNotificationService.Source(connection: 0x40, uid: ANCSNotificationUID(rawValue: 9))
+        #expect(rig.system.nextPhoneRequest() == .act(.positive, on: source))
+        #expect(rig.heard(on: id).isEmpty)
+        try tell(&rig, .removed(ANCSNotificationUID(rawValue: 9)))
+        #expect(rig.takeMessages() == [PebbleMessage(PhoneControlMessage.end(cookie))])
+    }
+
+    @Test func anIPhonesPlayerIsTheFirmwares() throws {
+        var rig = try BridgeRig()
+        let id = rig.open()
+        try rig.serve()
+        _ = (rig.heard(on: id), rig.takeMessages())
+        // Without a player of its own, what the firmware wants is for the Pebble app.
+        try rig.say(MusicMessage.command(.next))
+        #expect(rig.heard(on: id) == [PebbleMessage(MusicMessage.command(.next))])
+        let song = AMSClient.Event.changed(.title("Song"))
+        _ = rig.system.withServices(at: rig.now) { $0.receive(song, from: 0x40, in: &$1) }
+        try rig.serve()
+        let track = MusicMessage.Track(artist: "", album: "", title: "Song")
+        #expect(rig.takeMessages() == [PebbleMessage(MusicMessage.nowPlaying(track))])
+        try rig.say(MusicMessage.command(.next))
+        #expect(rig.heard(on: id).isEmpty)
+        #expect(rig.system.nextPhoneRequest() == .music(.nextTrack, on: 0x40))
+        try rig.say(MusicMessage.command(.getAll))
+        try rig.serve()
+        #expect(rig.takeMessages() == [PebbleMessage(MusicMessage.nowPlaying(track))])
+    }
+
+    // MARK: Other watches
+
+    @Test func whatIsNoEmulatorsWatchTakesNothingOfOne() throws {
+        var rig = ServiceRig()
+        let asked = rig.system.take(.connected, at: .zero)
+        let next = rig.system.take(.bytes([1, 2, 3]), at: .zero)
+        #expect(asked.isEmpty && next.isEmpty && !rig.system.hasBytesForFirmware)
+        let answers = try rig.send(PingMessage.ping(cookie: 1, isIdle: nil))
+        #expect(answers == [PebbleMessage(PingMessage.pong(cookie: 1))])
+    }
+}

@@ -1,0 +1,91 @@
+import PebbleProtocol
+import Testing
+
+@testable import PebbleWatch
+
+/// Pictures of the firmware's screen, which take turns with those of phones.
+@Suite struct EmulatorScreenTests {
+    /// A picture of one colour, in messages as the firmware sends them.
+    private static func picture(_ color: UInt8) -> [PebbleMessage] {
+        let pixels = [UInt8](repeating: color, count: 200 * 228)
+        let header = ScreenshotHeader(status: .ok, format: .eightBits, width: 200, height: 228, pixels: pixels[..<1000])
+        var messages = [PebbleMessage(header)]
+        for start in stride(from: 1000, to: pixels.count, by: 1024) {
+            let part = pixels[start..<min(start + 1024, pixels.count)]
+            messages.append(PebbleMessage(ScreenshotContinuation(pixels: part)))
+        }
+        return messages
+    }
+
+    private static func wishes(_ messages: [PebbleMessage]) -> Int {
+        messages.filter { $0.endpoint == .screenshot }.count
+    }
+
+    @Test func theScreenIsTheFirmwares() throws {
+        var rig = try BridgeRig()
+        #expect(rig.system.frame.pixels.allSatisfy { $0 == 0 || $0 == 0xC0 }, "black before the first picture")
+        try rig.wait(EmulatorScreen.settling)
+        #expect(Self.wishes(rig.takeMessages()) == 1)
+        for message in Self.picture(0xF0) { try rig.say(message) }
+        #expect(rig.system.frame.display == Display(of: .emery))
+        #expect(rig.system.frame.pixels.allSatisfy { $0 == 0xF0 })
+        // Nobody does anything: nobody asks.
+        try rig.wait(.seconds(3600))
+        #expect(Self.wishes(rig.takeMessages()) == 0)
+        let now = rig.now
+        rig.system.withBridge(at: now) { $0.tell($0.buttons.press(.up, .short, at: now)) }
+        try rig.wait(.seconds(5))
+        #expect(Self.wishes(rig.takeMessages()) == 1)
+    }
+
+    @Test func whatGoesOnAndOnIsShownNowAndThen() throws {
+        var rig = try BridgeRig()
+        let id = rig.open()
+        for _ in 0..<100 {
+            try rig.send(PingMessage.ping(cookie: 1, isIdle: nil), on: id)
+            try rig.wait(.milliseconds(100))
+        }
+        // The picture never comes, and so one is asked for when the time of the one before is over.
+        #expect(Self.wishes(rig.takeMessages()) == 1)
+    }
+
+    @Test func aPhonesPictureWaitsForTheWatchs() throws {
+        var rig = try BridgeRig()
+        let id = rig.open()
+        try rig.wait(EmulatorScreen.settling)
+        #expect(Self.wishes(rig.takeMessages()) == 1)
+        try rig.send(ScreenshotRequest(), on: id)
+        try rig.serve()
+        #expect(Self.wishes(rig.takeMessages()) == 0)
+        _ = rig.heard(on: id)
+        for message in Self.picture(0xC3) { try rig.say(message) }
+        try rig.serve()
+        #expect(Self.wishes(rig.takeMessages()) == 1 && rig.heard(on: id).isEmpty)
+        let picture = Self.picture(0xC5)
+        for message in picture { try rig.say(message) }
+        #expect(rig.heard(on: id) == picture)
+        #expect(rig.system.frame.pixels.first == 0xC3)
+    }
+
+    @Test func theWatchsPictureWaitsForAPhones() throws {
+        var rig = try BridgeRig()
+        let id = rig.open()
+        try rig.send(ScreenshotRequest(), on: id)
+        try rig.serve()
+        #expect(Self.wishes(rig.takeMessages()) == 1)
+        let picture = Self.picture(0xC5)
+        for message in picture.dropLast() { try rig.say(message) }
+        try rig.wait(.seconds(5))
+        #expect(Self.wishes(rig.takeMessages()) == 0)
+        try rig.say(try #require(picture.last))
+        try rig.wait(.seconds(1))
+        #expect(Self.wishes(rig.takeMessages()) == 1)
+    }
+
+    @Test(arguments: [0, 1, 12]) func aPictureOfNothingIsNone(length: Int) throws {
+        var rig = try BridgeRig()
+        try rig.wait(EmulatorScreen.settling)
+        try rig.say(PebbleMessage(endpoint: .screenshot, payload: [UInt8](repeating: 0xFF, count: length)))
+        #expect(try rig.bridge.screen.frame == nil && !rig.bridge.screen.isTaking)
+    }
+}
