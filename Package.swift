@@ -18,6 +18,7 @@ let package = Package(
     products: [
         .executable(name: "cairn", targets: ["cairn"]),
         .executable(name: "cairn-bench", targets: ["cairn-bench"]),
+        .executable(name: "cairn-netsim", targets: ["cairn-netsim"]),
         .executable(name: "cairn-web", targets: ["cairn-web"]),
         .library(name: "BluetoothHost", targets: ["BluetoothHCI", "BluetoothHost", "BluetoothCryptography"]),
         .library(name: "BluetoothPeripheral", targets: ["BluetoothHCI", "BluetoothHost", "BluetoothPeripheral"]),
@@ -34,7 +35,11 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0", traits: []),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/grpc/grpc-swift-2", from: "2.4.3"),
+        .package(url: "https://github.com/grpc/grpc-swift-nio-transport", from: "2.9.2"),
+        .package(url: "https://github.com/grpc/grpc-swift-protobuf", from: "2.4.1"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     ],
@@ -245,6 +250,28 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        .target(
+            name: "Netsim",
+            dependencies: [
+                "BluetoothHCI", "LinuxBluetooth",
+                .product(name: "GRPCCore", package: "grpc-swift-2"),
+                .product(name: "GRPCNIOTransportHTTP2Posix", package: "grpc-swift-nio-transport"),
+                .product(name: "GRPCProtobuf", package: "grpc-swift-protobuf"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "SwiftProtobuf", package: "swift-protobuf"),
+            ],
+            exclude: ["Interface"],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "cairn-netsim",
+            dependencies: [
+                "Netsim", "LinuxBluetooth",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: strict
+        ),
         .target(name: "CAllocationCounter"),
         .executableTarget(
             name: "cairn-bench",
@@ -444,6 +471,14 @@ let package = Package(
                 "Web", "CZlib", logging,
                 .product(name: "HummingbirdTesting", package: "hummingbird"),
                 .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "NetsimTests",
+            dependencies: [
+                "Netsim", "LinuxBluetooth", "BluetoothHCI", "SeededRandomness",
+                .product(name: "SwiftProtobuf", package: "swift-protobuf"),
             ],
             swiftSettings: strict
         ),

@@ -53,6 +53,12 @@ public struct Garbage: Hashable, Sendable, CustomStringConvertible {
         first += bytes.prefix(Self.shown - first.count)
     }
 
+    /// Adds so many bytes, of which only the first are there.
+    mutating func add(count: Int, first bytes: [UInt8]) {
+        self.count += max(count, 0)
+        first += bytes.prefix(Self.shown - first.count)
+    }
+
     public var description: String {
         "skipped \(count) bytes that begin no HCI packet: \(first.hexadecimal)\(count > first.count ? "…" : "")"
     }

@@ -22,7 +22,7 @@ public final class SocketConnector {
                 throw .unknownHost(error)
             }
         case .unix(let path): candidates = [SocketAddress(unixPath: path)]
-        case .serial, .adapter, .virtual: return nil
+        case .serial, .adapter, .virtual, .netsim: return nil
         }
     }
 

@@ -10,6 +10,8 @@ public enum TransportAddress: Hashable, Sendable {
     case serial(device: String, BaudRate, SerialFlowControl = .hardware)
     /// An adapter of this machine.
     case adapter(AdapterReference)
+    /// A controller of an Android emulator.
+    case netsim(NetsimAddress)
 }
 
 /// Why a transport string was not understood: what is wrong with it, and what to write instead.
@@ -20,6 +22,10 @@ public struct TransportAddressError: Error, Equatable, Sendable, CustomStringCon
 extension TransportAddress {
     /// Reads a transport string.
     public init(parsing text: String) throws(TransportAddressError) {
+        if let netsim = try NetsimAddress(parsing: text) {
+            self = .netsim(netsim)
+            return
+        }
         let (scheme, rest) = Self.split(text, atFirst: ":")
         switch (scheme, rest) {
         case ("virtual", nil):
@@ -35,15 +41,19 @@ extension TransportAddress {
                 throw .init(
                     description:
                         "“\(text)” is no way to reach a controller; write hci0 (cairn adapters lists what there is), "
-                        + "virtual, tcp:HOST:PORT, unix:PATH or serial:DEVICE,BAUD"
+                        + "virtual, netsim, android-emulator, tcp:HOST:PORT, unix:PATH or serial:DEVICE,BAUD"
                 )
             }
             self = .adapter(adapter)
         }
     }
 
-    private static func tcp(_ place: some StringProtocol, in text: String) throws(TransportAddressError) -> Self {
-        let example = "write tcp:HOST:PORT, for example tcp:127.0.0.1:6402 or tcp:[::1]:6402"
+    /// Reads `HOST:PORT`.
+    static func tcp(
+        _ place: some StringProtocol,
+        in text: String,
+        example: String = "write tcp:HOST:PORT, for example tcp:127.0.0.1:6402 or tcp:[::1]:6402"
+    ) throws(TransportAddressError) -> Self {
         guard let colon = place.lastIndex(of: ":") else {
             throw .init(description: "“\(text)” names no port; \(example)")
         }
@@ -118,6 +128,7 @@ extension TransportAddress: CustomStringConvertible {
         case .serial(let device, let rate, .hardware): "serial:\(device),\(rate)"
         case .serial(let device, let rate, let flow): "serial:\(device),\(rate),\(flow.rawValue)"
         case .adapter(let adapter): "\(adapter)"
+        case .netsim(let netsim): "\(netsim)"
         }
     }
 }

@@ -18,6 +18,10 @@ public struct TransportError: Error, Hashable, Sendable, CustomStringConvertible
         case unsupportedSettings(SystemError?)
         /// The adapter cannot be used.
         case adapter(AdapterProblem)
+        /// Netsim does not say where it is.
+        case undiscovered(NetsimFile.Problem)
+        /// Netsim gives no controller.
+        case netsim(NetsimEnd)
     }
 
     /// Which controller.
@@ -36,6 +40,8 @@ public struct TransportError: Error, Hashable, Sendable, CustomStringConvertible
         case .unsupportedSettings(nil):
             "the serial port of \(address) does not take that speed with that flow control"
         case .adapter(let problem): "cannot use the controller \(address): \(problem)"
+        case .undiscovered(let problem): "cannot find the controller at \(address): \(problem)"
+        case .netsim(let end): "cannot use the controller at \(address): \(end)"
         }
     }
 
@@ -64,6 +70,10 @@ public struct TransportError: Error, Hashable, Sendable, CustomStringConvertible
             "check that the controller is there and runs"
         case (.adapter(let problem), _):
             problem.advice
+        case (.undiscovered(let problem), _):
+            problem.advice
+        case (.netsim(let end), _):
+            end.advice
         }
     }
 
@@ -87,6 +97,8 @@ public enum ConnectionLoss: Error, Hashable, Sendable, CustomStringConvertible {
     case stalled(waitingBytes: Int)
     /// This process has not read for so long that the kernel has dropped packets.
     case overrun(packets: Int)
+    /// The stream to netsim ended.
+    case netsim(NetsimEnd)
 
     /// Whether controller and connection are as good as ever, and it was this process that did not keep up.
     public var isOwnFault: Bool {
@@ -106,6 +118,7 @@ public enum ConnectionLoss: Error, Hashable, Sendable, CustomStringConvertible {
         case .stalled(let count): "it does not read: \(count) bytes are waiting for it"
         case .overrun(let count):
             "the kernel has dropped \(count) packets, because this process was held up for too long to read them"
+        case .netsim(let end): "\(end)"
         }
     }
 }

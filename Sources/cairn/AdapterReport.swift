@@ -68,7 +68,7 @@ struct AdapterReport {
 
     // MARK: JSON
 
-    private struct Record: Encodable {
+    struct Record: Encodable {
         struct User: Encodable {
             var process: Int32
             var name: String
@@ -90,6 +90,8 @@ struct AdapterReport {
         var blocked: String?
         var use: String
         var users: [User]
+        var port: UInt16?
+        var file: String?
         var problem: String?
         var advice: String?
     }
@@ -130,10 +132,10 @@ struct AdapterReport {
     }
 
     /// For a program: an array on one line. What is not known is left out.
-    static func json(of adapters: [Adapter]) -> String {
+    static func json(of adapters: [Adapter], and netsims: [NetsimReport]) -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        let data = try? encoder.encode(adapters.map { AdapterReport($0).record })
+        let data = try? encoder.encode(adapters.map { AdapterReport($0).record } + netsims.map(\.record))
         return String(decoding: data ?? Data("[]".utf8), as: UTF8.self)
     }
 }

@@ -12,7 +12,7 @@ struct AirCommand: ParsableCommand {
         discussion: """
             With --vhci, the kernel of this machine gets Bluetooth LE adapters that hear each other: hci0, hci1... as if so many \
             dongles were plugged in, for BlueZ, for cairn run --controller hci0, for anything else. With --port, hosts that \
-            speak H4 get theirs on the same radio. Each adapter's name and address go to standard output when the kernel \
+            speak H4 get theirs on the same radio. With --netsim, Android emulators and whatever else looks for netsim do. Each adapter's name and address go to standard output when the kernel \
             has it; all of them are gone when the command ends, by Ctrl-C or SIGTERM.
 
             The kernel needs its driver for virtual adapters (as root: modprobe hci_vhci), and the command the right to use \
@@ -23,6 +23,7 @@ struct AirCommand: ParsableCommand {
               sudo cairn air --vhci 2
               sudo cairn air --vhci 1 --port 6402 --seed 7
               cairn air --port 6402 --loss 5
+              cairn air --netsim 0 --announce
             """
     )
 
@@ -53,6 +54,24 @@ struct AirCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
+            "Be a netsim for Android emulators on this port of 127.0.0.1; 0 takes any free one and logs it. Needs the "
+                + "program cairn-netsim.",
+            valueName: "port"
+        ),
+        transform: portArgument
+    )
+    var netsim: UInt16?
+
+    @Flag(help: "Announce that port in netsim.ini, where emulators look for it, until the command ends.")
+    var announce = false
+
+    @Option(
+        help: ArgumentHelp("Which netsim it is: another than 0 is announced in netsim_NUMBER.ini.", valueName: "number")
+    )
+    var instance: UInt8 = 0
+
+    @Option(
+        help: ArgumentHelp(
             "What the radio leaves to chance follows from this number, and so do the adapters' addresses. (default: another "
                 + "every time)",
             valueName: "number"
@@ -73,8 +92,13 @@ struct AirCommand: ParsableCommand {
         guard (0...VirtualAir.guestLimit).contains(vhci) else {
             throw ValidationError("--vhci takes a number of adapters from 0 to \(VirtualAir.guestLimit)")
         }
-        guard vhci > 0 || port != nil || socket != nil else {
-            throw ValidationError("nobody could use this radio: add --vhci COUNT, --port PORT or --socket PATH")
+        guard vhci > 0 || port != nil || socket != nil || netsim != nil else {
+            throw ValidationError(
+                "nobody could use this radio: add --vhci COUNT, --port PORT, --socket PATH or --netsim PORT"
+            )
+        }
+        guard netsim != nil || !announce else {
+            throw ValidationError("--announce tells the port of --netsim: add --netsim PORT, or 0 for any port")
         }
         guard (0...99).contains(loss) else { throw ValidationError("--loss takes a number of percent from 0 to 99") }
     }
@@ -85,6 +109,8 @@ struct AirCommand: ParsableCommand {
             configuration.adapterCount = vhci
             configuration.port = port
             configuration.socketPath = socket
+            configuration.netsimPort = netsim
+            configuration.netsimInstance = announce ? instance : nil
             configuration.seed = seed ?? .random(in: .min ... .max)
             if loss > 0 { configuration.quality = LinkQuality(loss: .uniform(probability: loss / 100)) }
             configuration.logLevels = logLevel

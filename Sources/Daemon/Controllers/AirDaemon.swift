@@ -11,6 +11,10 @@ public struct AirDaemonConfiguration: Sendable {
     public var port: UInt16?
     /// A Unix socket that offers them, which only this user can open; nil for none.
     public var socketPath: String?
+    /// A loopback port where emulators take this process for netsim; nil for none.
+    public var netsimPort: UInt16?
+    /// Which `netsim.ini` announces that port; nil for none.
+    public var netsimInstance: UInt8?
     /// Determines what the radio leaves to chance, the adapters' addresses among it.
     public var seed: UInt64 = 0
     /// How well controllers hear each other.
@@ -27,6 +31,10 @@ public struct AirDaemonConfiguration: Sendable {
 public final class AirDaemon {
     /// The port for other hosts, if there is one.
     public let port: UInt16?
+    /// The port for emulators, if there is one.
+    public let netsimPort: UInt16?
+    /// Where the socket between the air and the program for emulators is, if no other was named.
+    private let directory: PassingDirectory?
     private let loop: EventLoop
 
     /// Makes the adapters and opens the port, so that an error shows at once.
@@ -41,8 +49,23 @@ public final class AirDaemon {
         let air = VirtualAir(Air(seed: configuration.seed, quality: configuration.quality), log: loggers[.air])
         air.adapterIsReady = adapterIsReady
         port = if let wanted = configuration.port { try air.listen(on: wanted) } else { nil }
-        if let path = configuration.socketPath { try air.listen(at: path) }
+        directory = if configuration.netsimPort != nil, configuration.socketPath == nil { try .init() } else { nil }
+        let path = configuration.socketPath ?? directory.map { $0.path + "/air.sock" }
+        if let path { try air.listen(at: path) }
         try air.makeAdapters(configuration.adapterCount, path: configuration.adapterDevice)
+        if let wanted = configuration.netsimPort, let path {
+            let netsim = try NetsimPort(
+                port: wanted,
+                announcedAs: configuration.netsimInstance,
+                airPath: path,
+                log: loggers[.air]
+            )
+            netsimPort = netsim.port
+            // It ends first: its program closes what it has at the air.
+            loop.add(netsim)
+        } else {
+            netsimPort = nil
+        }
         loop.add(air)
         if let edge = loggers.edge { loop.add(LogCounts(edge)) }
         loop.add(OutputReader(of: loop, log: loggers[.daemon]))

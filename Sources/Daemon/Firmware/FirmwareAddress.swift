@@ -16,7 +16,7 @@ public struct FirmwareAddress: Hashable, Sendable, CustomStringConvertible {
             switch try TransportAddress(parsing: text) {
             case .tcp(let host, let port): socket = .tcp(host: host, port: port)
             case .unix(let path): socket = .unix(path: path)
-            case .virtual, .serial, .adapter: throw Invalid(description: Self.advice(on: text))
+            case .virtual, .serial, .adapter, .netsim: throw Invalid(description: Self.advice(on: text))
             }
         } catch let error as TransportAddressError where text.hasPrefix("tcp:") || text.hasPrefix("unix:") {
             throw Invalid(description: error.description)

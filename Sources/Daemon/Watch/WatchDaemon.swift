@@ -189,7 +189,7 @@ public final class WatchDaemon {
                 }
             }
             self.air = air
-        case .tcp, .unix, .serial, .adapter:
+        case .tcp, .unix, .serial, .adapter, .netsim:
             loop.add(
                 RemoteController(
                     configuration.controller,

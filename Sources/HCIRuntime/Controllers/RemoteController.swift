@@ -101,7 +101,9 @@ public final class RemoteController: LoopMember {
     public func addPollRequests(to set: inout PollSet) {
         switch state {
         case .connecting(let connector, _):
-            pollToken = connector.descriptor.map { set.add($0, reading: false, writing: true) }
+            pollToken = connector.descriptor.map {
+                set.add($0, reading: connector.waitsToRead, writing: !connector.waitsToRead)
+            }
         case .connected(let stream):
             pollToken = set.add(stream.descriptor, reading: true, writing: stream.wantsToWrite)
         case .waiting:
@@ -113,7 +115,7 @@ public final class RemoteController: LoopMember {
         leftInput = false
         guard let token = pollToken else { return }
         switch state {
-        case .connecting(let connector, _) where set.isWritable(token):
+        case .connecting(let connector, _) where connector.waitsToRead ? set.isReadable(token) : set.isWritable(token):
             try attempt(at: now) { () throws(TransportError) in try connector.proceed() }
         case .connected(let stream) where set.isReadable(token):
             let loss = receive(from: stream, at: now)
