@@ -44,8 +44,8 @@ import Testing
     @Test(arguments: [
         (
             "",
-            "“” is no way to reach a controller; write hci0 (cairn adapters lists what there is), virtual, tcp:HOST:PORT, "
-                + "unix:PATH or serial:DEVICE,BAUD"
+            "“” is no way to reach a controller; write hci0 (cairn adapters lists what there is), virtual, netsim, "
+                + "android-emulator, tcp:HOST:PORT, unix:PATH or serial:DEVICE,BAUD"
         ),
         ("hci-1", "“hci-1” is no way to reach a controller"),
         ("hci65536", "“hci65536” is no way to reach a controller"),
