@@ -140,7 +140,7 @@ final class NetsimHelperTests {
 
     @Test func aFloodOfOneLineIsNotKept() throws {
         let helper = try helper(
-            "head -c 300000 /dev/zero | tr '\\0' x; echo; echo skipped 3 deadbe; echo ended lost over"
+            "head -c 20000 /dev/zero | tr '\\0' x; echo; echo skipped 3 deadbe; echo ended lost over"
         )
         wait(for: helper) { $0.end != nil }
         #expect(helper.end == NetsimEnd(.lost, "over"))
