@@ -117,7 +117,8 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
-        .target(name: "PrivateFiles", swiftSettings: strict),
+        .target(name: "CMappings"),
+        .target(name: "PrivateFiles", dependencies: ["CMappings"], swiftSettings: strict),
         .target(
             name: "Progress",
             dependencies: [.product(name: "ArgumentParser", package: "swift-argument-parser")],
