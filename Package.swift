@@ -253,7 +253,7 @@ let package = Package(
                 "CAllocationCounter",
                 "ByteCoding", "SeededRandomness", "BluetoothHCI", "BluetoothHost", "BluetoothCryptography", "Faults",
                 "PebbleProtocol", "PebbleWatch", "AirSimulator", "PebblePhone", "Daemon", "HCIRuntime",
-                "LinuxBluetooth", "Progress", "FlightRecorder", logging,
+                "LinuxBluetooth", "Progress", "FlightRecorder", "FuzzTargets", logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict
