@@ -66,12 +66,13 @@ struct GenericAttributeService: GATTService {
             if caching == .databaseHash { values.append(.databaseHash) }
         }
         self.values = values
+        // Bit 0 is for enhanced bearers. No bit is for several notifications in one PDU, which this watch does not send.
+        let features: AttributeValue = configuration.offeredBearers > 0 ? [0x01] : [0x00]
         declaration = Service(.genericAttribute) {
             if values.contains(.serviceChanged) {
                 Characteristic(.serviceChanged, .indicate, of: Value.serviceChanged, keeping: [])
                 if caching == .features {
-                    // None: neither enhanced bearers nor several notifications in one PDU.
-                    Characteristic(.serverSupportedFeatures, .read, value: [0x00])
+                    Characteristic(.serverSupportedFeatures, .read, value: features)
                 }
             }
             if values.contains(.clientSupportedFeatures) {
@@ -84,6 +85,9 @@ struct GenericAttributeService: GATTService {
             }
             if values.contains(.databaseHash) {
                 Characteristic(.databaseHash, .read, of: Value.databaseHash, keeping: [])
+            }
+            if caching != .features, configuration.offeredBearers > 0 {
+                Characteristic(.serverSupportedFeatures, .read, value: features)
             }
         }
     }
