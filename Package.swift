@@ -122,7 +122,8 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
-        .target(name: "PrivateFiles", swiftSettings: strict),
+        .target(name: "CMappings"),
+        .target(name: "PrivateFiles", dependencies: ["CMappings"], swiftSettings: strict),
         .target(
             name: "Progress",
             dependencies: [.product(name: "ArgumentParser", package: "swift-argument-parser")],
@@ -279,7 +280,7 @@ let package = Package(
                 "CAllocationCounter",
                 "ByteCoding", "SeededRandomness", "BluetoothHCI", "BluetoothHost", "BluetoothCryptography", "Faults",
                 "PebbleProtocol", "PebbleWatch", "AirSimulator", "PebblePhone", "Daemon", "HCIRuntime",
-                "LinuxBluetooth", "Progress", "FlightRecorder", logging,
+                "LinuxBluetooth", "Progress", "FlightRecorder", "FuzzTargets", logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict

@@ -153,7 +153,8 @@ extension Central {
             events.append(.valueReceived(link.id, RemoteValue(handle: value.handle, bytes: Array(value.value))))
         // The database is empty but for what the host puts there, so that no owner is asked.
         case .readRequested, .writeRequested, .mtuChanged, .transactionTimedOut, .roomToSend, .pduIgnored,
-            .requestNotAnswered, .written, .subscriptionChanged, .indicationConfirmed, .valueNotSent, .requestRefused:
+            .requestNotAnswered, .written, .subscriptionChanged, .indicationConfirmed, .valueNotSent, .requestRefused,
+            .enhancedBearerOpened, .enhancedBearerClosed:
             break
         }
     }

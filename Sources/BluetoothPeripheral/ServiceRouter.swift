@@ -123,7 +123,7 @@ package struct ServiceRouter<Services: ServiceSet>: Sendable {
         case .requestNotAnswered(let connection, let handle):
             pending = pending.filter { $0.value.connection != connection || $0.value.handle != handle }
         case .mtuChanged, .transactionTimedOut, .roomToSend, .pduIgnored, .indicationConfirmed, .requestRefused,
-            .procedureEnded, .valueReceived:
+            .procedureEnded, .valueReceived, .enhancedBearerOpened, .enhancedBearerClosed:
             break
         }
     }

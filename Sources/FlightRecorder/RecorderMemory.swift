@@ -77,9 +77,13 @@ struct RecorderMemory: ~Copyable {
     mutating func append(_ frame: [UInt8], upTo time: Duration) {
         let size = UInt64(Self.recordHeadSize + frame.count)
         while tail < head, head + size - tail > capacity {
-            let (length, time) = recordHead(at: tail)
-            tail += UInt64(Self.recordHeadSize + length)
-            drop(upTo: time)
+            guard let record = record(at: tail) else {
+                tail = head
+                drop(upTo: time)
+                break
+            }
+            tail = record.end
+            drop(upTo: record.time)
         }
         guard size <= capacity else { return drop(upTo: time) }
         recordHead.removeAll(keepingCapacity: true)
@@ -96,14 +100,13 @@ struct RecorderMemory: ~Copyable {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(Int(head - tail))
         var place = tail
-        while place < head {
-            let (length, _) = recordHead(at: place)
-            place += UInt64(Self.recordHeadSize)
-            let start = Int(place % capacity)
+        while place < head, let record = record(at: place) {
+            let length = Int(record.end - place) - Self.recordHeadSize
+            let start = Int((place + UInt64(Self.recordHeadSize)) % capacity)
             let first = min(length, Int(capacity) - start)
             bytes += region[(ringStart + start)..<(ringStart + start + first)]
             bytes += region[ringStart..<(ringStart + length - first)]
-            place += UInt64(length)
+            place = record.end
         }
         return bytes
     }
@@ -116,13 +119,16 @@ struct RecorderMemory: ~Copyable {
         store(tail, at: Self.tailPlace)
     }
 
-    private func recordHead(at place: UInt64) -> (length: Int, time: Duration) {
-        var bytes: (UInt64, UInt32) = (0, 0)
-        for index in 0..<8 {
-            bytes.0 |= UInt64(byte(at: place + 4 + UInt64(index))) << UInt64(8 * index)
-        }
-        for index in 0..<4 { bytes.1 |= UInt32(byte(at: place + UInt64(index))) << UInt32(8 * index) }
-        return (Int(bytes.1), .nanoseconds(Int64(bitPattern: bytes.0)))
+    /// When the last input of a record was, and where the next record begins; nil if what is in the memory is not what was written,
+    /// as in a file that somebody has changed.
+    private func record(at place: UInt64) -> (time: Duration, end: UInt64)? {
+        var length: UInt32 = 0
+        var time: UInt64 = 0
+        for index in 0..<4 { length |= UInt32(byte(at: place + UInt64(index))) << UInt32(8 * index) }
+        for index in 0..<8 { time |= UInt64(byte(at: place + 4 + UInt64(index))) << UInt64(8 * index) }
+        let end = place + UInt64(Self.recordHeadSize) + UInt64(length)
+        guard end <= head, let time = Int64(exactly: time) else { return nil }
+        return (.nanoseconds(time), end)
     }
 
     private func byte(at place: UInt64) -> UInt8 { region[ringStart + Int(place % capacity)] }

@@ -9,8 +9,9 @@ import PebbleWatch
 //   frames     each: length of the content (4), CRC-32 of length and content (4), content
 //
 // The content of the first frame is the header, that of all others entries. A long recording has parts, each such a file; the
-// header of a later part has little more than its number. A frame is written at once, so that a process that ends
-// in the middle leaves a torn one at most, at the end.
+// header of a later part has little more than its number. A frame is written at once, its length last, so that a process that ends
+// in the middle leaves a torn one at most, at the end. Zeros may follow the last frame: room that a process had taken before it was
+// killed.
 
 /// Everything about a watch that is decided before its first input.
 public struct RecordingHeader: Sendable, Equatable {
@@ -401,9 +402,10 @@ private struct PartReader {
         var reader = rest
         while !reader.isEmpty {
             let offset = reader.remaining.startIndex
-            guard let length = try? reader.readLittleEndian("frame", as: UInt32.self),
-                let checksum = try? reader.readLittleEndian("frame", as: UInt32.self)
-            else { return (frames, offset) }
+            guard let length = try? reader.readLittleEndian("frame", as: UInt32.self) else { return (frames, offset) }
+            // A frame that was not whole when the process ended, or none.
+            if length == 0 { return (frames, reader.remaining.isZero ? nil : offset) }
+            guard let checksum = try? reader.readLittleEndian("frame", as: UInt32.self) else { return (frames, offset) }
             guard length <= RecordingLimit.frame else {
                 throw RecordingError(offset: offset, reason: "a frame of \(length) bytes is longer than any can be")
             }
@@ -411,7 +413,7 @@ private struct PartReader {
             guard checksum == Recording.checksum(of: content) else {
                 // A disk may have kept the length of the last frame and not its content; in the middle it is no accident of
                 // that kind.
-                guard reader.isEmpty else {
+                guard reader.remaining.isZero else {
                     throw RecordingError(offset: offset, reason: "the checksum of a frame is wrong")
                 }
                 return (frames, offset)
@@ -438,4 +440,9 @@ private struct PartReader {
         }
         return count
     }
+}
+
+extension Collection<UInt8> {
+    /// Whether it is empty, or nothing but zeros.
+    fileprivate var isZero: Bool { allSatisfy { $0 == 0 } }
 }

@@ -46,7 +46,7 @@ extension Personality {
         switch client {
         case .libPebble3Android, .libPebble3AndroidForward, .libPebble3AndroidLegacy:
             if isReachedByClassic {
-                return .doesNotWork("it lists no Pebble Time, which it reaches over Bluetooth Classic")
+                return .doesNotWork("it lists no Pebble before Pebble 2: those it reaches over Bluetooth Classic")
             }
             let usesWatchs =
                 switch reversedTransport {

@@ -5,7 +5,7 @@ import PebbleProtocol
 /// Which model a watch is, as far as phones can tell: everything in which the generations of Pebbles differ, as data.
 ///
 /// A client that knows only one generation finds that generation's services, values and habits. ``universal`` is no
-/// model: it is the superset that every client accepts.
+/// model: it is the superset that every client accepts. Each kind of app has a model that runs it (``init(of:)``).
 public struct Personality: Sendable {
     /// What the watch hosts itself of PPoGATT.
     public enum ReversedTransport: Sendable, Equatable {
@@ -26,22 +26,26 @@ public struct Personality: Sendable {
     }
 
     /// What people call it.
-    public let name: String
+    public private(set) var name: String
+    /// What else people call it: the SDK's name for the kind of apps that it runs, if that is not its name.
+    public private(set) var otherNames: [String] = []
+    /// The personality whose services and habits it has: its own, unless it differs in who it is only.
+    public private(set) var generation: String
 
     // MARK: Who it is
 
     /// What stands before the four digits in its name.
-    public let namePrefix: String
+    public private(set) var namePrefix: String
     /// The company whose number is in the scan response and whose name is in Device Information.
-    public let company: WatchIdentity.Company
+    public private(set) var company: WatchIdentity.Company
     /// The board by its number, as in the scan response and in firmware metadata.
-    public let hardware: HardwarePlatform
+    public private(set) var hardware: HardwarePlatform
     /// The board by its name, as in the version response and as Device Information's Model Number.
-    public let boardName: String
+    public private(set) var boardName: String
     /// The case's colour, as in the scan response.
-    package let color: WatchColor
+    package private(set) var color: WatchColor
     /// The firmware that the watch says it runs, until it is updated.
-    public let firmware: WatchIdentity.FirmwareVersion
+    public private(set) var firmware: WatchIdentity.FirmwareVersion
     /// The firmware that the watch says it recovers with, until that is updated.
     public let recoveryFirmware: WatchIdentity.FirmwareVersion
 
@@ -96,11 +100,15 @@ public struct Personality: Sendable {
 
 extension Personality {
     /// All of them.
-    public static let all = [universal, core, silk, snowy]
+    public static let all = [universal, core, silk, snowy, emery, gabbro, chalk, aplite]
+
+    /// Those that have services and habits of their own.
+    public static let generations = all.filter { $0.name == $0.generation }
 
     /// What every client accepts: a Pebble 2 Duo that has the characteristics and habits of its ancestors too.
     public static let universal = Personality(
         name: "universal",
+        generation: "universal",
         namePrefix: "Pebble",
         company: .core,
         hardware: .asterix,
@@ -130,6 +138,8 @@ extension Personality {
     /// The watches of 2025: Pebble 2 Duo.
     public static let core = Personality(
         name: "core",
+        otherNames: ["flint"],
+        generation: "core",
         namePrefix: "Pebble",
         company: .core,
         hardware: .asterix,
@@ -162,6 +172,8 @@ extension Personality {
     /// Pebble 2 HR: Dialog's radio.
     public static let silk = Personality(
         name: "silk",
+        otherNames: ["diorite"],
+        generation: "silk",
         namePrefix: "Pebble",
         company: .pebble,
         hardware: .silk,
@@ -191,6 +203,8 @@ extension Personality {
     /// Pebble Time: PPoGATT forward only.
     public static let snowy = Personality(
         name: "snowy",
+        otherNames: ["basalt"],
+        generation: "snowy",
         namePrefix: "Pebble Time",
         company: .pebble,
         hardware: .snowyS3,
@@ -217,6 +231,53 @@ extension Personality {
         notificationTitleLimit: 40
     )
 
+    /// Pebble Time 2: a colour screen in the watches of 2025.
+    public static let emery = core.model("emery", .obelixPVT, board: "obelix", .time2BlackGray)
+
+    /// Pebble Round 2: the round screen of 2025.
+    public static let gabbro = core.model("gabbro", .getafixDVT, board: "getafix", .round2Black20)
+
+    /// Pebble Time Round: the round screen of Pebble Time.
+    public static let chalk = snowy.model("chalk", .spalding, board: "spalding", .timeRoundBlack20)
+
+    /// Pebble: the radio of Pebble Time, a screen without colours, and the last firmware that it got.
+    public static let aplite = {
+        var first = snowy.model("aplite", .tintinV15, board: "v1_5", .pebbleBlack)
+        first.namePrefix = "Pebble"
+        first.firmware = .firstPebble
+        return first
+    }()
+
+    /// Another model of the same generation.
+    private func model(
+        _ name: String,
+        _ hardware: HardwarePlatform,
+        board: String,
+        _ color: WatchColor
+    ) -> Personality {
+        var model = self
+        model.name = name
+        model.otherNames = []
+        model.hardware = hardware
+        model.boardName = board
+        model.color = color
+        return model
+    }
+
+    /// The model that runs a kind of app.
+    package init(of platform: AppPlatform) {
+        self =
+            switch platform {
+            case .aplite: .aplite
+            case .basalt: .snowy
+            case .chalk: .chalk
+            case .diorite: .silk
+            case .emery: .emery
+            case .flint: .core
+            case .gabbro: .gabbro
+            }
+    }
+
     /// Generic Watch (Bluetooth Assigned Numbers, 2.6).
     private static let genericWatch: UInt16 = 0x00C0
     /// 7.5 to 30 ms, latency 4, supervision timeout 6 s.
@@ -231,5 +292,7 @@ extension WatchIdentity.FirmwareVersion {
     fileprivate static let coreRecovery = Self(major: 4, minor: 4, patch: 2, suffix: "PRF")
     /// The last that Pebble published.
     fileprivate static let original = Self(major: 4, minor: 3, patch: 0)
+    /// The last that Pebble published for its first watch.
+    fileprivate static let firstPebble = Self(major: 3, minor: 12, patch: 3)
     fileprivate static let originalRecovery = Self(major: 3, minor: 14, patch: 0, suffix: "PRF")
 }

@@ -206,6 +206,11 @@ extension Watch {
             core.log(.debug, .att, "\(connection): \(error)")
         case .requestNotAnswered(let connection, let handle):
             core.log(.error, .gatt, "\(connection): no service of this watch answered a request about \(handle)")
+        case .enhancedBearerOpened(let connection, let mtu, let count):
+            core.log(.info, .att, "\(connection): enhanced bearer \(count), with an MTU of \(mtu)")
+        case .enhancedBearerClosed(let connection, let closure, let wasOpen, let count):
+            let what = wasOpen ? "an enhanced bearer is closed" : "no more enhanced bearers"
+            core.log(.info, .att, "\(connection): \(what): \(closure); it has \(count)")
         case .written, .roomToSend:
             break
         }
@@ -229,7 +234,8 @@ extension GATTEvent {
             case .success, .failure(.refused): ended.connection
             case .failure: nil
             }
-        case .transactionTimedOut, .roomToSend, .requestNotAnswered, .valueNotSent: nil
+        case .enhancedBearerOpened(let connection, _, _): connection
+        case .transactionTimedOut, .roomToSend, .requestNotAnswered, .valueNotSent, .enhancedBearerClosed: nil
         }
     }
 }

@@ -7,7 +7,7 @@ import DequeModule
 /// Starts and restarts of one watch.
 struct WatchLife: Sendable {
     /// What was decided about the watch before any update.
-    let configuration: WatchConfiguration
+    var configuration: WatchConfiguration
     /// Its name on the air, and the key that hides it.
     let identity: LocalIdentity
     /// Whether the apps have been started: the controller may be started more than once.

@@ -81,6 +81,7 @@ public struct Watch: HCIHost, Sendable {
             gatt: GATTLayer.Configuration(maximumMTU: configuration.personality.maximumMTU, ownerAnswers: .atOnce),
             security: security
         )
+        hostConfiguration.gatt.enhancedBearers = configuration.offeredBearers
         hostConfiguration.handsOutFirstSPSMs = configuration.hidesIdentity
         let host = LEHost(
             configuration: hostConfiguration,

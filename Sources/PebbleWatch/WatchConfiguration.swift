@@ -52,6 +52,9 @@ public struct WatchConfiguration: Sendable {
     public var subscriptionPause: Duration
     /// How the watch finds out what a phone offers.
     public var phoneDiscovery: PhoneDiscovery
+    /// How many enhanced ATT bearers a phone may open, and the watch opens with a phone that has the feature: 0 to 5. Zero for
+    /// none, as the real watch. Personalities whose clients may not cache the database have none in any case.
+    public var enhancedBearers: Int
     /// What answers the sessions of phones.
     public var brain: WatchBrain
     /// Whether phones see the battery service from the start.
@@ -81,6 +84,7 @@ public struct WatchConfiguration: Sendable {
         serviceChangedDelay = DatabaseChanges.iOSDelay
         subscriptionPause = SubscriptionPause.usual
         phoneDiscovery = .remembering
+        enhancedBearers = 0
         brain = .builtIn
         offersBattery = personality.hasBattery
         streams = personality.streams
@@ -102,4 +106,9 @@ public struct WatchConfiguration: Sendable {
     /// Whether phones can be bonded. A rig on plain links does not bond, and neither does a watch told not to: its database
     /// never changes and has no Service Changed.
     public var isBondable: Bool { pairing.isBondable && linkSecurity == .required }
+}
+
+extension WatchConfiguration {
+    /// How many enhanced ATT bearers a phone may open: they need a link that is encrypted, and a model of a time that knew them.
+    var offeredBearers: Int { isBondable && personality.caching != .none ? enhancedBearers : 0 }
 }

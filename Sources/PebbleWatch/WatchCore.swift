@@ -7,7 +7,7 @@ import PebbleProtocol
 /// say. A part gets it for as long as it works.
 struct WatchCore: Sendable {
     /// What was decided about the watch, with the firmware that runs now.
-    let configuration: WatchConfiguration
+    private(set) var configuration: WatchConfiguration
     var host: LEHost
     /// Where the values are that no service answers for.
     let handles: WatchHandles
@@ -19,6 +19,12 @@ struct WatchCore: Sendable {
     var transportHistory = PPoGATTDisconnectHistory()
     /// What is done to PPoGATT packets on purpose; nil while nothing is.
     var transportFaults: PPoGATTFaultLine?
+
+    /// Takes over who the watch is, which changes with the firmware behind it.
+    mutating func take(_ identity: WatchIdentity) {
+        configuration.identity = identity
+        system.take(identity)
+    }
 
     mutating func emit(_ event: WatchEvent) { outbox.emit(event) }
 

@@ -95,9 +95,9 @@ extension SettingSyntax where Value: SettingChoice {
             names: ChoiceNames<Value>.self,
             print: { [$0.choiceName] },
             parse: { words in
-                guard let choice = Value.choices.first(where: { $0.choiceName == words.first }) else {
-                    throw SettingRefusal.notUnderstood
-                }
+                let word = words.first ?? ""
+                let isNamed = { (choice: Value) in choice.choiceName == word || choice.otherChoiceNames.contains(word) }
+                guard let choice = Value.choices.first(where: isNamed) else { throw SettingRefusal.notUnderstood }
                 return choice
             }
         )

@@ -80,6 +80,13 @@ public protocol SettingChoice: Sendable, SendableMetatype {
     static var choices: [Self] { get }
     /// What people write for it: lowercase letters, digits and hyphens.
     var choiceName: String { get }
+    /// What else is understood; people are told of these by help alone.
+    var otherChoiceNames: [String] { get }
+}
+
+extension SettingChoice {
+    /// Nothing else.
+    public var otherChoiceNames: [String] { [] }
 }
 
 extension SettingChoice where Self: CaseIterable {

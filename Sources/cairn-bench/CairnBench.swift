@@ -10,7 +10,7 @@ struct CairnBench: AsyncParsableCommand {
         subcommands: [
             CostCommand.self, ListCommand.self, LadderCommand.self, DiscoveryCommand.self, ReconnectCommand.self,
             MergeCommand.self, CrowdCommand.self, HeldCommand.self, PeripheralCommand.self, CyclesCommand.self,
-            FootprintCommand.self,
+            FootprintCommand.self, ReadingsCommand.self,
         ],
         defaultSubcommand: CostCommand.self
     )

@@ -6,7 +6,7 @@ import PebbleWatch
 struct PersonalitiesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "personalities",
-        abstract: "Show which Pebbles a watch can be, and which companion apps work with each."
+        abstract: "Show which Pebbles a watch can be, which apps each runs, and which companion apps work with it."
     )
 
     @Flag(help: "As JSON, for programs.")
@@ -25,7 +25,9 @@ struct PersonalitiesCommand: ParsableCommand {
                 let name = client.rawValue + String(repeating: " ", count: width - client.rawValue.count)
                 return "  \(name)  \(support.isPromised ? "works" : "does not work:") \(support.explanation)"
             }
-            return ([personality.name] + lines).joined(separator: "\n")
+            let names = ([personality.name] + personality.otherNames).joined(separator: ", ")
+            let platform = personality.hardware.appPlatform?.rawValue ?? "unknown"
+            return (["\(names): runs apps for \(platform)"] + lines).joined(separator: "\n")
         }
         .joined(separator: "\n\n")
     }
@@ -44,6 +46,8 @@ struct PersonalitiesCommand: ParsableCommand {
     /// What one personality promises one client.
     private struct Entry: Encodable {
         let personality: String
+        /// The personality whose services and habits it has.
+        let generation: String
         let client: String
         let works: Bool
         let explanation: String
@@ -51,6 +55,7 @@ struct PersonalitiesCommand: ParsableCommand {
         init(_ personality: Personality, _ client: CompanionClient) {
             let support = personality.support(for: client)
             self.personality = personality.name
+            generation = personality.generation
             self.client = client.rawValue
             works = support.isPromised
             explanation = support.explanation

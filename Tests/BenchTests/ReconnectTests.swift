@@ -8,7 +8,7 @@ import Testing
 @Suite struct ReconnectTests {
     @Test func rememberingHalvesWhatAPebbleNeeds() throws {
         let report = try ReconnectReport(intervals: [.milliseconds(30)])
-        #expect(report.rows.count == 2 * Personality.all.count)
+        #expect(report.rows.count == 2 * Personality.generations.count)
         #expect(report.rows.contains { !$0.isForward })
         for row in report.rows where row.isForward {
             #expect(row.isGood, "\(report.text)")

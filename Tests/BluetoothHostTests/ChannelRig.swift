@@ -14,8 +14,11 @@ struct ChannelRig {
     static let ownTerms = "0020 fe03 2000"
 
     /// A connection to an unknown peer.
-    init(security: LinkSecurity? = nil, bonded: Bool = false) throws {
+    /// - Parameter bearers: how many enhanced ATT bearers the host takes.
+    init(security: LinkSecurity? = nil, bonded: Bool = false, bearers: Int = 0) throws {
         var configuration = LEHost.Configuration(ownAddress: HostRig.ownAddress)
+        configuration.gatt.enhancedBearers = bearers
+        configuration.gatt.opensEnhancedBearers = false
         var bonds: [Bond] = []
         if bonded || security != nil {
             configuration.security = SecurityManager.Configuration()

@@ -105,8 +105,8 @@ private struct Deadlines: Equatable {
         byLayer[.gatt] =
             host.gatt.connections.flatMap { connection in
                 [
-                    connection.client.deadline, connection.server.indications.deadline,
-                    connection.server.nextAnswerDeadline,
+                    connection.fixed.client.deadline, connection.fixed.server.indications.deadline,
+                    connection.fixed.server.nextAnswerDeadline,
                 ]
             }.earliest
         byLayer[.security] = host.security?.links.map { $0.deadline }.earliest

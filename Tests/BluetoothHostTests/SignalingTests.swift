@@ -134,6 +134,23 @@ struct SignalingTests {
         #expect(isProblem)
     }
 
+    /// Bumble reads these as rejections, too: whatever a rejection says, nothing else answers the request.
+    @Test(
+        "A rejection ends its request, whatever its reason and its data are",
+        arguments: ["0200 0000", "0200 0300", "0400 0000 4040", "0400 0200 4000", "0300 0100 17", "0000", "0900 0000"]
+    )
+    func rejectionsOfAnyReason(_ rest: String) throws {
+        var channel = SignalingChannel()
+        let identifier = channel.request(
+            .disconnectionRequest(destination: ChannelID(rawValue: 0x40), source: ChannelID(rawValue: 0x41))
+        )
+        let pdu = try #require([UInt8](hexadecimal: "01 01 " + rest))
+        guard case .rejected(_, identifier: identifier) = channel.receive(pdu[...], role: .peripheral) else {
+            Issue.record("\(rest) was passed over")
+            return
+        }
+    }
+
     @Test("Only 64 answers wait for a peer that does not listen")
     func bounded() throws {
         var channel = SignalingChannel()

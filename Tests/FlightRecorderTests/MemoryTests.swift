@@ -68,6 +68,26 @@ import Testing
         #expect(replay.watch.bondedPhones.count == 1)
     }
 
+    /// The file that it is in is changed, or lost to zeros, while the recorder uses it: frames are lost, and nothing else.
+    @Test(arguments: [1, 2, 3, 4] as [UInt64]) func aMemoryThatSomebodyChangesEndsNothing(_ seed: UInt64) {
+        var chance = SplitMix64(seed: seed)
+        let region = Self.region(1500)
+        defer { region.deallocate() }
+        var memory = RecorderMemory(in: region, beginning: Recording.beginning(Self.header))
+        for number in 0..<2000 {
+            memory.append(Self.frame(chance.bytes(Int(chance.next() % 200))), upTo: .nanoseconds(number))
+            if number % 100 == 50 {
+                let isZero = chance.next() % 2 == 0
+                for index in region.indices { region[index] = isZero ? 0 : UInt8(truncatingIfNeeded: chance.next()) }
+            }
+            #expect(memory.frames.count <= 1500, "seed \(seed), frame \(number)")
+        }
+        // What is kept after all of the changed bytes have been given up is as it was written.
+        let last = (0..<20).map { _ in Self.frame(chance.bytes(60)) }
+        for frame in last { memory.append(frame, upTo: .seconds(1)) }
+        #expect(memory.frames.suffix(600) == ArraySlice(last.flatMap { $0 }).suffix(600), "seed \(seed)")
+    }
+
     /// Any bytes at all, and any change of good ones: an error with its place, or a recording.
     @Test func nothingInAMemoryIsBelieved() throws {
         let region = Self.region(2000)

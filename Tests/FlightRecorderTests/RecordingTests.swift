@@ -189,6 +189,42 @@ import Testing
         }
     }
 
+    /// Room that the process had taken in its file before it was killed.
+    @Test func zerosAtTheEndAreNoFrame() throws {
+        let bytes = try Self.bytes()
+        let whole = try Recording(bytes)
+        for count in [1, 3, 4, 7, 8, 9, 65536] {
+            let recording = try Recording(bytes + [UInt8](repeating: 0, count: count))
+            // Fewer than a length could be what is left of one.
+            #expect((recording.tornEnd == nil) == (count >= 4))
+            #expect(recording.inputCount == whole.inputCount)
+        }
+    }
+
+    /// The process was killed while it wrote a frame into its file: the length is written last.
+    @Test func aFrameThatIsHalfThereIsCut() throws {
+        let bytes = try Self.bytes()
+        let whole = try Recording(bytes)
+        var frame: [UInt8] = []
+        Recording.append(frame: [1, 2, 3, 4, 5, 6, 7, 8, 9], to: &frame)
+        let room = [UInt8](repeating: 0, count: 1000)
+        for count in 5...frame.count {
+            let recording = try Recording(bytes + [0, 0, 0, 0] + frame[4..<count] + room)
+            #expect(recording.tornEnd == bytes.count)
+            #expect(recording.inputCount == whole.inputCount)
+        }
+        // A disk kept the length, and not all of the rest.
+        for count in 4..<frame.count {
+            let recording = try Recording(bytes + frame[..<count] + room)
+            #expect(recording.tornEnd == bytes.count)
+            #expect(recording.inputCount == whole.inputCount)
+        }
+        // With another frame behind it, it is damage.
+        #expect(throws: RecordingError(offset: bytes.count, reason: "the checksum of a frame is wrong")) {
+            try Recording(bytes + frame[..<12] + [0, 0, 0, 0, 0] + frame + room)
+        }
+    }
+
     @Test(
         arguments: [
             ([], 0, "there is nothing in it"), (Array("CAIRN".utf8), 5, "this is no recording of a watch"),

@@ -5,6 +5,7 @@ The shapes of the characters are those of Docs/font.md, and the rules those of D
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from collections.abc import Callable
@@ -212,6 +213,65 @@ async def test_each_word(personality: str, tmp_path: Path) -> None:
             picture = Picture(size, has_color=has_color)
             expected(picture)
             await drawn(bench, picture, f"{name} on {personality}")
+
+
+#: Every other screen: the personality, which is named like its platform, its size, and whether it has colours and is round.
+SCREENS = {
+    "emery": ((200, 228), True, False),
+    "gabbro": ((260, 260), True, True),
+    "chalk": ((180, 180), True, True),
+    "aplite": ((144, 168), False, False),
+    "flint": ((144, 168), False, False),
+    "diorite": ((144, 168), False, False),
+    "basalt": ((144, 168), True, False),
+}
+
+
+@pytest.mark.parametrize("platform", SCREENS)
+async def test_every_screen(platform: str, tmp_path: Path) -> None:
+    """A bundle for a kind of watch runs on the watch of that kind, and its drawing fills that watch's screen."""
+    size, has_color, is_round = SCREENS[platform]
+    app = AppBundle(platform=platform)
+    bundle, script = tmp_path / "app.pbw", tmp_path / "script.json"
+    bundle.write_bytes(app.pbw())
+    width, height = size
+    drawings = [
+        {"clear": "#0055AA"},
+        {"text": "Go", "y": height // 2, "size": 4, "align": "center", "color": "#FFFFAA"},
+        {"rectangle": [width - 30, height // 3, 20, 9], "color": "#FFFFFF"},
+        {"rectangle": [0, height - 5, width, 5], "color": "#FFAAFF"},
+    ]
+    script.write_text(json.dumps({"onLaunch": [{"draw": drawings}]}))
+    options = ("--personality", platform, "--app", str(bundle), "--behaviour", f"{app.app}={script}")
+    picture = Picture(size, has_color=has_color)
+    picture.image.paste(picture.color("#0055AA"), (0, 0, *size))
+    # 11 columns of 4 pixels around the middle.
+    picture.text(list("GO"), (width - 44) // 2, height // 2, 4, "#FFFFAA")
+    picture.canvas.rectangle((width - 30, height // 3, width - 11, height // 3 + 8), fill=picture.color("#FFFFFF"))
+    picture.canvas.rectangle((0, height - 5, width - 1, height - 1), fill=picture.color("#FFAAFF"))
+    async with watch_on(tmp_path, *options) as bench:
+        await bench.control.ask("launch", app=str(app.app))
+        if not is_round:
+            await drawn(bench, picture, platform)
+        screen = (await bench.control.ask("screenshot"))["screen"]
+        assert (screen["width"], screen["height"]) == size
+        assert (screen["hasColor"], screen["isRound"]) == (has_color, is_round)
+        with Image.open(io.BytesIO(bytes.fromhex(screen["data"]))) as image:
+            found = image.convert("RGBA")
+        await bench.pebble("screenshot", "--no-open", "--no-correction", str(tmp_path / "tool.png"))
+        with Image.open(tmp_path / "tool.png") as image:
+            tool = image.convert("RGB")
+        expected = picture.image
+        for x in range(width):
+            for y in range(height):
+                middle = (2 * x + 1 - width) ** 2 + (2 * y + 1 - height) ** 2
+                if not is_round or middle <= width * width:
+                    assert found.getpixel((x, y)) == (*expected.getpixel((x, y)), 255), (x, y)
+                else:
+                    assert found.getpixel((x, y))[3] == 0, f"the corner {(x, y)} cannot be seen"
+                # The tool has a circle of its own, which is a little smaller.
+                if not is_round or middle <= (width - 8) ** 2:
+                    assert tool.getpixel((x, y)) == expected.getpixel((x, y)), (x, y)
 
 
 async def test_when_it_is_drawn(tmp_path: Path) -> None:

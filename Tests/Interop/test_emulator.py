@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 import watches
 from bumble import hci
+from bumble.core import AdvertisingData
 from libpebble2.services.putbytes import PutBytes, PutBytesType
 from libpebble2.services.screenshot import Screenshot
 from rig import bare_phone, cairn, companion, emulator
@@ -322,6 +323,45 @@ async def test_links_lost_in_the_middle_of_messages(tmp_path: Path) -> None:
     assert pebble.firmware.wedged is None
     assert pebble.firmware.violations == []
     assert not pebble.firmware.is_in_the_middle
+
+
+# Who the watch is
+
+#: The board in the firmware's answer, and what phones see of it: hardware, the maker, the name of the board, the screen.
+FIRMWARES = {
+    "emery": (None, 18, 0x0EEA, b"obelix", (200, 228)),
+    "gabbro": (0xF2, 20, 0x0EEA, b"getafix", (260, 260)),
+    "chalk": (0xFB, 11, 0x0154, b"spalding", (180, 180)),
+    "flint": (0xF6, 15, 0x0EEA, b"asterix", (144, 168)),
+}
+
+
+@pytest.mark.parametrize("kind", FIRMWARES)
+async def test_the_watch_is_the_firmware_s(kind: str, tmp_path: Path) -> None:
+    """In its advertisement and in Device Information, before anybody has a session; its name and serial number stay."""
+    number, hardware, company, board, size = FIRMWARES[kind]
+    async with Emulator.on() as pebble:
+        pebble.firmware.board = number
+        async with bridge_to(pebble.port, tmp_path) as bridge:
+            await bridge.program.wait_for_line(f"the firmware answers: v4.35.0, {kind}", 20)
+            async with Phone.on(bridge.phone_port) as phone:
+                report = await phone.scan(watches.ADDRESS, scan_response=True)
+                data = AdvertisingData.from_bytes(report.data).get(AdvertisingData.MANUFACTURER_SPECIFIC_DATA)
+                # The colour is what the registry answers, whatever the board.
+                assert data[0] == company
+                assert data[1][13:] == bytes([hardware, 36, 4, 35, 0, 0])
+                serial = data[1][1:13]
+                link = await phone.connect(watches.ADDRESS)
+                database = await link.discover(attribute_by_attribute=False)
+                information = {
+                    uuid: await link.read(database.characteristic(uuids.DEVICE_INFORMATION, uuid).handle)
+                    for uuid in (uuids.MODEL_NUMBER, uuids.SERIAL_NUMBER, uuids.FIRMWARE_REVISION)
+                }
+                assert information == {
+                    uuids.MODEL_NUMBER: board, uuids.SERIAL_NUMBER: serial, uuids.FIRMWARE_REVISION: b"v4.35.0"
+                }  # fmt: skip
+            screen = (await bridge.control.ask("screenshot", format="raw"))["screen"]
+            assert (screen["width"], screen["height"]) == size
 
 
 # Emulators that misbehave

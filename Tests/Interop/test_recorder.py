@@ -188,6 +188,71 @@ async def test_a_full_disk_keeps_the_memory_in_the_process(tmp_path: Path) -> No
         subprocess.run(["umount", str(small)], check=True)
 
 
+@pytest.mark.parametrize("order", [signal.SIGKILL, signal.SIGTERM])
+async def test_the_file_is_as_long_as_what_is_in_it(tmp_path: Path, order: signal.Signals) -> None:
+    """Room is taken in advance; a watch that ends in order gives it back, and one that is killed leaves zeros."""
+    recording = tmp_path / "watch.cairnrec"
+    size = 0
+    # One that was killed has no good status.
+    with contextlib.suppress(AssertionError):
+        async with cairn_on("virtual", tmp_path, *options(tmp_path, "--record", str(recording))) as program:
+            await talk(program, MemoryKeyStore())
+            size = recording.stat().st_size
+            os.kill(program.process_id, order)
+            await program.wait_for_exit(10)
+    assert size > 0 and size % 4096 == 0
+    data = recording.read_bytes()
+    assert (data[-4096:] == bytes(4096)) == (order == signal.SIGKILL)
+    status, output, errors = replay(recording)
+    assert (status, errors) == (SAME, "") and "torn" not in output
+
+
+@pytest.mark.parametrize("name", ["watch.cairnrec", "state/recorder.memory"])
+async def test_a_file_that_somebody_cuts_does_not_stop_the_watch(tmp_path: Path, name: str) -> None:
+    """The kernel ends a process that touches a mapped page which is not there any more: this one goes on without the file."""
+    recording = tmp_path / "watch.cairnrec"
+    async with cairn_on("virtual", tmp_path, *options(tmp_path, "--record", str(recording))) as program:
+        os.truncate(tmp_path / name, 0)
+        await talk(program, MemoryKeyStore())
+        async with Control.on(tmp_path / "state" / "control.sock") as control:
+            await control.ask("recorder-save", path=str(tmp_path / "saved.cairnrec"))
+        if name == "watch.cairnrec":
+            await program.wait_for_line("watch.cairnrec ends here: somebody has cut the file, or its disk fails; the watch goes on", 10)
+            assert replay(tmp_path / "saved.cairnrec")[0] == SAME
+    # What is written twice needs only one of its places.
+    assert replay(recording)[0] == (SAME if name != "watch.cairnrec" else NO_RECORDING)
+
+
+async def test_a_disk_that_fills_up_ends_the_recording(tmp_path: Path) -> None:
+    """With a line in the log; what is there until then is a recording, without half a frame at its end."""
+    small = tmp_path / "small"
+    small.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=200k,mode=0700", "cairn-small", str(small)], check=True)
+    try:
+        recording = small / "watch.cairnrec"
+        (small / "other").write_bytes(bytes(90_000))
+        async with cairn_on("virtual", tmp_path, *options(tmp_path, "--record", str(recording))) as program:
+            ends = asyncio.create_task(program.wait_for_line("watch.cairnrec ends here: No space left on device", 60))
+            keystore = MemoryKeyStore()
+            await talk(program, keystore)
+            async with Control.on(tmp_path / "state" / "control.sock") as control:
+                while not ends.done():
+                    await control.ask("tap", axis="x")
+            await ends
+            await control_answers(tmp_path)
+        assert 60_000 < recording.stat().st_size < 120_000
+        status, output, errors = replay(recording)
+        assert (status, errors) == (SAME, "") and "torn" not in output
+    finally:
+        subprocess.run(["umount", str(small)], check=True)
+
+
+async def control_answers(folder: Path) -> None:
+    """The watch is still there."""
+    async with Control.on(folder / "state" / "control.sock") as control:
+        assert await control.ask("status")
+
+
 @pytest.mark.parametrize("seed", range(int(os.environ.get("CAIRN_RECORDED_KILLS", "6"))))
 async def test_random_faults_are_replayed_after_a_kill(tmp_path: Path, seed: int) -> None:
     """A phone talks to a watch with random faults, until the watch's process is killed at a random moment: what is on disk is a

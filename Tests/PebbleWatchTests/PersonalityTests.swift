@@ -237,6 +237,50 @@ import BluetoothPeripheral
         )
     }
 
+    /// The models that differ from another in who they are only: sections 1.3 to 1.5.
+    @Test func modelsOfTheSameGeneration() throws {
+        // Hardware, colour and version are bytes 15 to 19 of the scan response's value.
+        let expected: [(Personality, like: Personality, board: String, response: String)] = [
+            (.emery, .core, "obelix", "16ffea0e003244513031333542333432341224" + "04096400"),
+            (.gabbro, .core, "getafix", "16ffea0e003244513031333542333432341428" + "04096400"),
+            (.chalk, .snowy, "spalding", "16ff5401003244513031333542333432340b14" + "04030000"),
+            (.aplite, .snowy, "v1_5", "16ff5401003244513031333542333432340501" + "030c0300"),
+        ]
+        for (model, like, board, response) in expected {
+            #expect(model.generation == like.name && like.generation == like.name)
+            let lines = try database(of: model).split(separator: "\n")
+            let known = try database(of: like).split(separator: "\n")
+            #expect(lines.count == known.count)
+            for (line, known) in zip(lines, known) where line != known {
+                let allowed = ["2a00 R \"Pebble 1234\"", "2a24 R \"\(board)\"", "2a26 R \"v3.12.3\""]
+                #expect(allowed.contains { line.hasSuffix($0) }, "\(model.name): \(line)")
+            }
+            #expect(lines.contains { $0.hasSuffix("2a24 R \"\(board)\"") })
+            let said = advertisement(of: model).split(separator: "\n")
+            #expect(said.last == "response \(response)", "\(model.name)")
+            let data = advertisement(of: model.name == "aplite" ? .silk : like).split(separator: "\n")
+            #expect(said.first == data.first, "\(model.name)")
+        }
+    }
+
+    /// Each kind of app has a model that runs it, whose colour is one of those of section 1.4; people name it by the kind too.
+    @Test func everyKindOfAppHasAModel() {
+        let colors: [AppPlatform: ClosedRange<UInt32>] = [
+            .aplite: 1...10, .basalt: 11...16, .chalk: 17...23, .diorite: 24...30, .emery: 36...39, .flint: 34...35,
+            .gabbro: 40...43,
+        ]
+        for platform in AppPlatform.allCases {
+            let model = Personality(of: platform)
+            #expect(model.hardware.appPlatform == platform)
+            #expect(colors[platform]?.contains(model.color.rawValue) == true)
+            #expect(([model.name] + model.otherNames).contains(platform.rawValue))
+            #expect(Personality.all.contains { $0.name == model.name })
+            #expect(model.boardName.utf8.count <= 9)
+        }
+        let names = Personality.all.flatMap { [$0.name] + $0.otherNames }
+        #expect(Set(names).count == names.count)
+    }
+
     /// Section 2.4 and 4.5: the largest MTU, and the receive windows that follow from it.
     @Test(arguments: [("core", 256, 17), ("silk", 339, 13), ("snowy", 158, 29)])
     func sizes(name: String, mtu: Int, window: Int) throws {
@@ -260,6 +304,8 @@ import BluetoothPeripheral
         #expect(promised["core"] == forward)
         #expect(promised["silk"] == CompanionClient.allCases)
         #expect(promised["snowy"] == [.libPebble3IOS, .gadgetbridge, .pebbleKitIOS])
+        for name in ["emery", "gabbro"] { #expect(promised[name] == forward) }
+        for name in ["chalk", "aplite"] { #expect(promised[name] == promised["snowy"]) }
         // Section 5.3, step 3: which of them a Core Devices app on Android opens on a Pebble 2, by its settings.
         #expect(
             [.libPebble3Android, .libPebble3AndroidForward, .libPebble3AndroidLegacy].map {

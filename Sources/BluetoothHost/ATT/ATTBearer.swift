@@ -34,6 +34,8 @@ struct ATTBearer: Sendable {
     }
 
     let connection: ConnectionHandle
+    /// Whether it is a credit-based channel, whose MTU it has, and not the fixed channel.
+    let isEnhanced: Bool
     /// The MTU in force.
     private(set) var mtu = ATT.defaultMTU
     var security: LinkSecurity
@@ -47,11 +49,26 @@ struct ATTBearer: Sendable {
     private var unanswered = Deque<Unanswered>()
     private var roomIsWanted = false
 
+    /// The bearer on the fixed channel, with the default MTU.
     init(connection: ConnectionHandle, security: LinkSecurity, unansweredLimit: Int) {
         self.connection = connection
         self.security = security
         self.unansweredLimit = max(1, unansweredLimit)
+        isEnhanced = false
     }
+
+    /// An enhanced bearer on a channel, whose MTU is the smaller one of both ends (Core 5.4, Vol 3, Part G, 5.3.1). It sends no
+    /// notifications and no commands.
+    init(connection: ConnectionHandle, security: LinkSecurity, channelMTU: Int) {
+        self.connection = connection
+        self.security = security
+        unansweredLimit = 1
+        isEnhanced = true
+        mtu = channelMTU
+    }
+
+    /// The channel of an enhanced bearer takes longer PDUs from now on.
+    mutating func setChannelMTU(_ channelMTU: Int) { mtu = channelMTU }
 
     /// Puts the smaller of two MTUs in force, but never less than the default
     /// (Core 5.4, Vol 3, Part F, 3.4.2.2).

@@ -4,12 +4,15 @@ struct ChangeAwareness: Sendable {
     private enum State: Sendable {
         case aware
         case unaware
-        /// Has been told with Database Out Of Sync, or has read the Database Hash: its next request shows that it
-        /// knows.
-        case informed
+        /// Has read the Database Hash: its next request shows that it knows.
+        case hashRead
     }
 
     private var state = State.aware
+    /// Counts the changes that the client may not know of.
+    private var change: UInt32 = 0
+    /// How many ATT bearers the client uses.
+    var bearerCount = 1
     /// The client's Client Supported Features (Core 5.4, Vol 3, Part G, 7.2).
     private(set) var features: UInt8 = 0
 
@@ -30,7 +33,7 @@ struct ChangeAwareness: Sendable {
     /// Takes back what was stored of a bonded client.
     mutating func restore(features: UInt8, isAware: Bool) {
         self.features = features & Self.known
-        state = isAware ? .aware : .unaware
+        if isAware { state = .aware } else { databaseChanged() }
     }
 
     /// The client writes its features: bits may be set, but not cleared again.
@@ -40,25 +43,32 @@ struct ChangeAwareness: Sendable {
         features = written & Self.known
     }
 
-    mutating func databaseChanged() { state = .unaware }
+    mutating func databaseChanged() {
+        state = .unaware
+        change &+= 1
+    }
 
-    /// The client confirmed an indication of Service Changed.
-    mutating func serviceChangedConfirmed() { state = .aware }
+    /// The client confirmed an indication of Service Changed. On several bearers that does not say in which order the client
+    /// takes it and other answers: such a client reads the Database Hash.
+    mutating func serviceChangedConfirmed() { if bearerCount == 1 { state = .aware } }
 
     /// The client has read the Database Hash.
-    mutating func databaseHashRead() { if state == .unaware { state = .informed } }
+    mutating func databaseHashRead() { if state == .unaware { state = .hashRead } }
 
-    /// A request came from the client. A client that does not know of a change is told, once, when it uses
-    /// handles that it can only have from before.
-    mutating func receive(_ request: ATTRequest) throws(ATTRefusal) {
+    /// A request came from the client. A client that does not know of a change is told, once on each bearer, when it uses
+    /// handles that it can only have from before. With one bearer, its next request shows that it knows.
+    /// - Parameter told: the last change that the client was told of on the request's bearer.
+    mutating func receive(_ request: ATTRequest, told: inout UInt32) throws(ATTRefusal) {
         switch state {
         case .aware:
             break
-        case .informed:
+        case .hashRead:
             state = .aware
+        case .unaware where told == change:
+            if bearerCount == 1 { state = .aware }
         case .unaware:
             guard features & Self.robustCaching != 0, let handle = request.cachedHandle else { return }
-            state = .informed
+            told = change
             throw ATTRefusal(.databaseOutOfSync, at: handle)
         }
     }

@@ -7,7 +7,12 @@ import DequeModule
 struct ClientValues: Sendable {
     /// The client characteristic configurations, in the order of the database's.
     private var subscriptions: [Subscription]
+    /// The subscriptions that the owner has not accepted, oldest first. Each is in force in advance.
+    private var anticipated: [AnticipatedSubscription] = []
     var awareness = ChangeAwareness()
+
+    /// No client.
+    init() { subscriptions = [] }
 
     /// A client that has subscribed to nothing and knows the database.
     init(_ database: GATTDatabase) {
@@ -86,20 +91,39 @@ struct ClientValues: Sendable {
             current: wanted,
             cause: configuration.ownerAnswers ? .requested : .written
         )
+        if change.cause == .requested {
+            anticipated.append(AnticipatedSubscription(id: change.id, slot: slot, previous: subscriptions[slot]))
+        }
         subscriptions[slot] = wanted
         return change
     }
 
-    /// Brings back what was in force before a subscription that the owner has not accepted.
-    mutating func takeBack(_ anticipated: AnticipatedSubscription) {
-        guard subscriptions.indices.contains(anticipated.slot) else { return }
-        subscriptions[anticipated.slot] = anticipated.previous
+    /// The owner accepted a subscription, if the question was about one.
+    mutating func accepted(_ question: GATTRequestID) {
+        guard !anticipated.isEmpty else { return }
+        anticipated.removeAll { $0.id == question }
+    }
+
+    /// Brings back what was in force before a subscription that the owner refused, if the question was about one. A later
+    /// subscription of the same configuration stays in force, and that comes back should it be refused too.
+    mutating func takeBack(_ question: GATTRequestID) {
+        guard let index = anticipated.firstIndex(where: { $0.id == question }) else { return }
+        let refused = anticipated.remove(at: index)
+        if let later = anticipated[index...].firstIndex(where: { $0.slot == refused.slot }) {
+            anticipated[later].previous = refused.previous
+        } else if subscriptions.indices.contains(refused.slot) {
+            subscriptions[refused.slot] = refused.previous
+        }
     }
 
     // MARK: What bonds keep
 
-    /// What is to be kept about the client if it is bonded.
+    /// What is to be kept about the client if it is bonded: no subscription that the owner has not accepted.
     func state(_ database: GATTDatabase) -> GATTClientState {
+        var subscriptions = subscriptions
+        for change in anticipated.reversed() where subscriptions.indices.contains(change.slot) {
+            subscriptions[change.slot] = change.previous
+        }
         var state = GATTClientState(supportedFeatures: awareness.features, isChangeAware: awareness.isAware)
         for (configuration, subscription) in zip(database.clientConfigurations, subscriptions)
         where !subscription.isEmpty {
@@ -135,6 +159,16 @@ struct ClientValues: Sendable {
             events.append(.subscriptionChanged(change))
         }
     }
+}
+
+/// A subscription that the owner has not accepted.
+private struct AnticipatedSubscription: Sendable {
+    /// The question about it.
+    let id: GATTRequestID
+    /// Which of the database's client characteristic configurations it is.
+    let slot: Int
+    /// What was in force before.
+    var previous: Subscription
 }
 
 extension ClientConfiguration {

@@ -2,10 +2,18 @@ import BluetoothHCI
 import ByteCoding
 import DequeModule
 
-/// The client's side of one connection: one procedure runs, with one request under way, and others wait.
+/// The client's side of one bearer: one procedure runs, with one request under way. On the fixed channel, others wait.
 struct GATTClientSession: Sendable {
+    /// A procedure and its name.
+    struct Waiting: Sendable {
+        let id: GATTProcedureID
+        let procedure: GATTProcedure
+    }
+
     private struct Running: Sendable {
         let id: GATTProcedureID
+        /// Whether no other procedure may run beside it, on whichever bearer.
+        let runsAlone: Bool
         var procedure: RunningProcedure
         /// The opcode of the request under way.
         var opcode: ATTOpcode
@@ -16,7 +24,13 @@ struct GATTClientSession: Sendable {
     }
 
     private var running: Running? { didSet { deadline = running?.deadline } }
-    private var waiting = Deque<(id: GATTProcedureID, procedure: GATTProcedure)>()
+    private var waiting = Deque<Waiting>()
+    /// Whether procedures run on other bearers of the connection.
+    var othersRun = false
+    /// The host's own procedure, whose end is not reported.
+    private var ownID: GATTProcedureID?
+    /// How the host's own procedure ended.
+    private var ownResult: Result<GATTResponse, GATTProcedureError>?
     /// The MTU is exchanged once a connection: Core 5.4, Vol 3, Part F, 3.4.2.1.
     private var mtuExchangeWasStarted = false
     /// Whether the confirmation of an indication has not left yet.
@@ -44,7 +58,7 @@ extension GATTClientSession {
             guard !mtuExchangeWasStarted else { throw .mtuAlreadyExchanged }
             mtuExchangeWasStarted = true
         }
-        waiting.append((id, procedure))
+        waiting.append(Waiting(id: id, procedure: procedure))
         startNext(over: &bearer, &events, ownMTU: ownMTU, at: now)
     }
 
@@ -121,15 +135,18 @@ extension GATTClientSession {
         return step
     }
 
-    private mutating func startNext(
+    /// Starts the next procedure if it may run now.
+    mutating func startNext(
         over bearer: inout ATTBearer,
         _ events: inout Deque<GATTEvent>,
         ownMTU: Int,
         at now: Duration
     ) {
-        while running == nil, let next = waiting.popFirst() {
+        while running == nil, let next = waiting.first, !othersRun || !next.procedure.runsAlone {
+            waiting.removeFirst()
             running = Running(
                 id: next.id,
+                runsAlone: next.procedure.runsAlone,
                 procedure: RunningProcedure(next.procedure, ownMTU: ownMTU),
                 opcode: .errorResponse,
                 mtu: bearer.mtu,
@@ -165,14 +182,72 @@ extension GATTClientSession {
         report(id, result, over: bearer, &events)
     }
 
-    private func report(
+    private mutating func report(
         _ id: GATTProcedureID,
         _ result: Result<GATTResponse, GATTProcedureError>,
         over bearer: ATTBearer,
         _ events: inout Deque<GATTEvent>
     ) {
+        guard id != ownID else {
+            ownID = nil
+            ownResult = result
+            return
+        }
         let ended = GATTProcedureResult(connection: bearer.connection, id: id, result: result)
         events.append(.procedureEnded(ended))
+    }
+}
+
+// MARK: - Several bearers
+
+extension GATTClientSession {
+    /// Whether a procedure runs.
+    var isRunning: Bool { running != nil }
+
+    /// Takes the procedure that waits longest, if it may run on another bearer beside the one that runs here.
+    mutating func takeForAnotherBearer() -> Waiting? {
+        guard let running, !running.runsAlone, let next = waiting.first, !next.procedure.runsAlone, next.id != ownID
+        else { return nil }
+        return waiting.popFirst()
+    }
+
+    /// Runs a procedure that waited elsewhere.
+    mutating func run(
+        _ next: Waiting,
+        over bearer: inout ATTBearer,
+        _ events: inout Deque<GATTEvent>,
+        ownMTU: Int,
+        at now: Duration
+    ) {
+        waiting.append(next)
+        startNext(over: &bearer, &events, ownMTU: ownMTU, at: now)
+    }
+
+    /// A procedure whose bearer is gone has the first turn.
+    mutating func putBack(_ interrupted: Waiting) { waiting.prepend(interrupted) }
+
+    /// The host starts a procedure for itself, whose end is in `takeOwnResult`.
+    mutating func expectOwn(_ id: GATTProcedureID) { ownID = id }
+
+    /// Takes the end of the host's own procedure.
+    mutating func takeOwnResult() -> Result<GATTResponse, GATTProcedureError>? {
+        guard let result = ownResult else { return nil }
+        ownResult = nil
+        return result
+    }
+}
+
+extension GATTProcedure {
+    /// Whether it may change something at the server, so that its place in the order of procedures matters: procedures on
+    /// several bearers have no order (Core 5.4, Vol 3, Part F, 3.3.2).
+    fileprivate var runsAlone: Bool {
+        switch self {
+        case .exchangeMTU, .write, .writeLong, .writeReliably, .subscribe: true
+        case .discoverAllPrimaryServices, .discoverPrimaryServices, .discoverSecondaryServices, .findIncludedServices,
+            .discoverCharacteristics, .discoverDescriptors, .read, .readLong, .readByUUID, .readOneByUUID,
+            .readMultiple, .readMultipleVariable:
+            false
+        }
     }
 }
 

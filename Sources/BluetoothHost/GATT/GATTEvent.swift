@@ -5,13 +5,18 @@ import ByteCoding
 public enum GATTEvent: Sendable {
     /// The MTU of a connection's bearer changed.
     case mtuChanged(ConnectionHandle, mtu: Int)
-    /// A procedure timed out after 30 s: the bearer is dead, and only a new connection helps
+    /// A procedure on the fixed channel timed out after 30 s: the bearer is dead, and only a new connection helps
     /// (Core 5.4, Vol 3, Part F, 3.3.3).
     case transactionTimedOut(ConnectionHandle)
     /// The connection's queue has room again for notifications and commands, after one was turned away.
     case roomToSend(ConnectionHandle)
     /// The peer sent something that got no answer, as the specification says.
     case pduIgnored(ConnectionHandle, IgnoredPDU)
+    /// A connection has an enhanced bearer more, with this MTU; `count` is how many it has. Either side may have opened it.
+    case enhancedBearerOpened(ConnectionHandle, mtu: Int, count: Int)
+    /// A connection has an enhanced bearer less, or could not get one more; `count` is how many it has. The connection goes on with
+    /// the others, and with the fixed channel.
+    case enhancedBearerClosed(ConnectionHandle, ChannelClosure, wasOpen: Bool, count: Int)
 
     // MARK: As a server
 
@@ -164,7 +169,7 @@ public struct GATTRequestID: Hashable, Sendable {
 
 /// Numbers the requests of one session.
 struct GATTRequestIDs: Sendable {
-    private let session: UInt32
+    let session: UInt32
     private var last: UInt32 = 0
 
     /// - Parameter session: tells this session's requests from those of any other.

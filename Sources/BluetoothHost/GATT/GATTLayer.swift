@@ -5,8 +5,8 @@ import DequeModule
 /// The Generic Attribute Profile in both roles on every connection: values, clients' requests, and requests to servers. What
 /// happens is told as `LEHostEvent.gatt`.
 ///
-/// Each connection has one bearer, the fixed L2CAP channel. The host passes on what the channel receives, and takes PDUs for it
-/// whenever there is room for one.
+/// Each connection has a bearer on the fixed L2CAP channel, and may have enhanced bearers, each on a channel of its own. The
+/// host passes on what the channels receive, and takes PDUs for them whenever there is room for one.
 public struct GATTLayer: Sendable {
     /// What can be chosen about the layer.
     public struct Configuration: Sendable {
@@ -16,6 +16,11 @@ public struct GATTLayer: Sendable {
         public var queueLimit: Int
         /// When the owner answers clients' requests.
         public var ownerAnswers: OwnerAnswers
+        /// How many enhanced bearers a peer may open on an encrypted connection, and this side opens: 5 at most, and none if it
+        /// is 0. The database says so itself, in Server Supported Features.
+        public var enhancedBearers = 0
+        /// Whether this side opens as many with a server that has the feature.
+        public var opensEnhancedBearers = true
 
         /// The largest MTU, room for 32 notifications and commands a connection, and 10 s to answer, unless told otherwise.
         public init(
@@ -51,16 +56,21 @@ public struct GATTLayer: Sendable {
     public static let defaultAnswerTime: Duration = .seconds(10)
 
     /// The attributes that this side offers.
-    package private(set) var database: GATTDatabase
-    private let ownMTU: Int
+    package internal(set) var database: GATTDatabase
+    let ownMTU: Int
     private let queueLimit: Int
-    private let ownerAnswers: OwnerAnswers
+    let ownerAnswers: OwnerAnswers
+    /// How many enhanced bearers each side may open on a connection.
+    let enhancedBearers: Int
+    let opensEnhancedBearers: Bool
+    /// What the host is to do with channels.
+    var channelRequests = Deque<EnhancedBearerRequest>()
     /// The request that an owner that answers at once was given last.
     private var handedOut: (connection: ConnectionHandle, id: GATTRequestID)?
-    private(set) var connections = ConnectionTable<GATTConnection>()
-    private var events = Deque<GATTEvent>()
+    var connections = ConnectionTable<GATTConnection>()
+    var events = Deque<GATTEvent>()
     private var lastProcedureID: UInt64 = 0
-    private var lastSession: UInt32 = 0
+    var lastSession: UInt32 = 0
     var time = LatestTime()
 
     /// A layer without connections. An MTU outside 23 to 517 becomes the nearest one that is inside.
@@ -69,6 +79,8 @@ public struct GATTLayer: Sendable {
         ownMTU = min(max(configuration.maximumMTU, ATT.defaultMTU), ATT.maximumMTU)
         queueLimit = configuration.queueLimit
         ownerAnswers = configuration.ownerAnswers
+        enhancedBearers = min(max(0, configuration.enhancedBearers), CreditBasedCommand.maximumChannelCount)
+        opensEnhancedBearers = enhancedBearers > 0 && configuration.opensEnhancedBearers
     }
 
     private func index(of connection: ConnectionHandle) -> Int? { connections.index(of: connection) }
@@ -95,8 +107,10 @@ extension GATTLayer {
         lastSession &+= 1
         connections.append(
             GATTConnection(
-                bearer: ATTBearer(connection: connection, security: security, unansweredLimit: queueLimit),
-                server: GATTServerSession(database, number: lastSession, answerLimit: ownerAnswers.limit)
+                GATTBearer(
+                    bearer: ATTBearer(connection: connection, security: security, unansweredLimit: queueLimit),
+                    server: GATTServerSession(database, number: lastSession, answerLimit: ownerAnswers.limit)
+                )
             )
         )
     }
@@ -115,7 +129,8 @@ extension GATTLayer {
     /// The link's encryption, or what is known about the peer, has changed.
     package mutating func securityChanged(_ connection: ConnectionHandle, to security: LinkSecurity) {
         guard let index = index(of: connection) else { return }
-        connections[index].bearer.security = security
+        connections[index].securityChanged(security)
+        if security.isEncrypted { openEnhancedBearers(index) }
     }
 
     /// Takes one whole PDU from the peer.
@@ -123,6 +138,7 @@ extension GATTLayer {
         time.tell(now)
         guard let index = index(of: connection) else { return }
         connections[index].receive(pdu, &database, &events, ownMTU: ownMTU, at: time.now)
+        if opensEnhancedBearers { continueOpening(index) }
     }
 
     /// Takes the next PDU for the peer into `buffer`, whose storage is kept for a later one.
@@ -154,18 +170,21 @@ extension GATTLayer {
         time.tell(now)
         guard connections.isAnyDue(at: time.now) else { return }
         for index in connections.indices where connections.isDue(index, at: time.now) {
-            for question in connections[index].advance(to: time.now, &events) {
-                refuseUnanswered(question, on: connections[index].bearer.connection)
-            }
+            let (overdue, givenUp) = connections[index].advance(to: time.now, &events)
+            for question in overdue { refuseUnanswered(question, on: connections[index].bearer.connection) }
+            for channel in givenUp { channelRequests.append(.close(channel)) }
+            guard opensEnhancedBearers else { continue }
+            continueOpening(index)
+            askAgain(index)
         }
     }
 
     /// When a connection's client last sent a request that it had not sent before; nil if it never has.
     package func lastProgress(of connection: ConnectionHandle) -> Duration? {
-        index(of: connection).flatMap { connections[$0].progress.last }
+        index(of: connection).flatMap { connections[$0].lastProgress }
     }
 
-    /// The ATT_MTU in force on a connection, in octets; nil when there is no such connection.
+    /// The ATT_MTU in force on the fixed channel of a connection, in octets; nil when there is no such connection.
     public func mtu(of connection: ConnectionHandle) -> Int? {
         index(of: connection).map { connections[$0].bearer.mtu }
     }
@@ -241,12 +260,12 @@ extension GATTLayer {
         guard let slot = database.attribute(at: handle)?.subscription, let index = index(of: connection) else {
             return []
         }
-        return connections[index].server.client.subscription(in: slot)
+        return connections[index].clientValues.subscription(in: slot)
     }
 
     /// Whether a client has made a request whose response has not left.
     package func hasRequestUnderWay(on connection: ConnectionHandle) -> Bool {
-        index(of: connection).map { connections[$0].server.hasRequestUnderWay } ?? false
+        index(of: connection).map { connections[$0].hasRequestUnderWay } ?? false
     }
 
     /// The connections whose clients have subscribed to a characteristic value.
@@ -317,7 +336,8 @@ extension GATTLayer {
         case .subscriptionChanged(let change) where change.cause == .requested:
             handedOut = (change.connection, change.id)
         case .subscriptionChanged, .mtuChanged, .transactionTimedOut, .roomToSend, .pduIgnored, .requestNotAnswered,
-            .written, .indicationConfirmed, .valueNotSent, .requestRefused, .procedureEnded, .valueReceived:
+            .written, .indicationConfirmed, .valueNotSent, .requestRefused, .procedureEnded, .valueReceived,
+            .enhancedBearerOpened, .enhancedBearerClosed:
             break
         }
     }
@@ -365,7 +385,7 @@ public struct GATTClientState: Hashable, Sendable {
 extension GATTLayer {
     /// What is to be kept about a connection's client if it is bonded; nil when there is no such connection.
     package func clientState(of connection: ConnectionHandle) -> GATTClientState? {
-        index(of: connection).map { connections[$0].server.clientState(database) }
+        index(of: connection).map { connections[$0].clientValues.state(database) }
     }
 
     /// Gives a bonded client back what `LEHostEvent.clientStateToKeep` said of it. Each subscription is reported as
@@ -390,8 +410,18 @@ extension GATTLayer {
     ) throws(GATTError) -> GATTProcedureID {
         let index = try requireIndex(of: connection)
         time.tell(now)
+        return try start(procedure, isOwn: false, index)
+    }
+
+    /// - Parameter isOwn: whether the host starts it for itself.
+    @discardableResult
+    mutating func start(
+        _ procedure: GATTProcedure,
+        isOwn: Bool,
+        _ index: Int
+    ) throws(GATTError) -> GATTProcedureID {
         let id = GATTProcedureID(rawValue: lastProcedureID &+ 1)
-        try connections[index].start(procedure, id, &events, ownMTU: ownMTU, at: time.now)
+        try connections[index].start(procedure, id, isOwn: isOwn, &events, ownMTU: ownMTU, at: time.now)
         lastProcedureID = id.rawValue
         return id
     }

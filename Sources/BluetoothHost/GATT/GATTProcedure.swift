@@ -165,7 +165,7 @@ public struct DiscoveredDescriptor: Hashable, Sendable {
 public enum GATTProcedureError: Error, Equatable, Sendable {
     /// The server refused it.
     case refused(ATTErrorResponse)
-    /// The server did not answer for 30 s. The connection's bearer is dead.
+    /// The server did not answer for 30 s. The bearer that it was asked on is dead.
     case timedOut
     /// The connection was closed first.
     case disconnected

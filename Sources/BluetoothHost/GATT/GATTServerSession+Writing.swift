@@ -22,7 +22,7 @@ extension GATTServerSession {
                 events.append(.subscriptionChanged(change))
                 return .respond
             }
-            return .ask(OwnerQuestion(change, slot, at: handle, .write), .subscriptionChanged(change))
+            return .ask(OwnerQuestion(change, at: handle, .write), .subscriptionChanged(change))
         case .constant, .stored, .clientSupportedFeatures:
             try commit(value, to: attribute, link, &database, &events)
             return .respond
@@ -50,9 +50,9 @@ extension GATTServerSession {
             case .clientConfiguration(let slot):
                 let change = try setSubscription(slot, to: value, link, database)
                 if change.cause == .requested {
-                    let question = OwnerQuestion(change, slot, at: handle, .write)
+                    let question = OwnerQuestion(change, at: handle, .write)
                     guard questions.askAboutCommand(question, at: now) else {
-                        takeBack(question)
+                        client.takeBack(question.id)
                         throw ATTRefusal(.insufficientResources, at: handle)
                     }
                 }
@@ -117,7 +117,7 @@ extension GATTServerSession {
                 return askToWrite(value.result, to: value.attribute, kind, link)
             case .clientConfiguration(let slot) where database.clientConfigurations[slot].ownerAnswers:
                 let change = try setSubscription(slot, to: value.result, link, database)
-                let question = OwnerQuestion(change, slot, at: value.attribute.handle, kind)
+                let question = OwnerQuestion(change, at: value.attribute.handle, kind)
                 return .ask(question, .subscriptionChanged(change))
             case .clientConfiguration, .constant, .stored, .clientSupportedFeatures:
                 continue

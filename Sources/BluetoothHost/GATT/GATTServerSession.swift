@@ -2,9 +2,9 @@ import BluetoothHCI
 import ByteCoding
 import DequeModule
 
-/// The server's side of one connection.
+/// The server's side of one bearer.
 ///
-/// A client has one request under way at a time. It stays so from its arrival until its response has left, which
+/// A client has one request under way at a time on each bearer. It stays so from its arrival until its response has left, which
 /// may include asking the owner; the few requests that a hasty client sends meanwhile wait their turn. Every question to
 /// the owner has a deadline, after which the session answers it itself: no request stays without its response.
 struct GATTServerSession: Sendable {
@@ -12,10 +12,12 @@ struct GATTServerSession: Sendable {
     struct Link {
         let connection: ConnectionHandle
         let security: LinkSecurity
+        let isEnhanced: Bool
 
         init(_ bearer: ATTBearer) {
             connection = bearer.connection
             security = bearer.security
+            isEnhanced = bearer.isEnhanced
         }
     }
 
@@ -40,7 +42,11 @@ struct GATTServerSession: Sendable {
     var response = ResponseParameters()
     var requestIDs: GATTRequestIDs
     var questions: OwnerQuestions
+    /// What the client has for itself on all bearers. It is here while this bearer is at work, and with the connection's first
+    /// bearer otherwise: see `GATTConnection`.
     var client: ClientValues
+    /// The change of the database that the client was told of on this bearer.
+    private var toldChange: UInt32 = 0
     var prepared = PreparedWrites()
     var indications = IndicationQueue()
 
@@ -49,9 +55,17 @@ struct GATTServerSession: Sendable {
     ///   - number: tells this session's requests from those of any other.
     ///   - answerLimit: how long the owner may take to answer.
     init(_ database: GATTDatabase, number: UInt32, answerLimit: Duration) {
+        self.init(ClientValues(database), number: number, answerLimit: answerLimit)
+    }
+
+    /// - Parameters:
+    ///   - client: what the client has for itself.
+    ///   - number: tells this session's requests from those of any other.
+    ///   - answerLimit: how long the owner may take to answer.
+    init(_ client: ClientValues, number: UInt32, answerLimit: Duration) {
         requestIDs = GATTRequestIDs(session: number)
         questions = OwnerQuestions(answerLimit: answerLimit)
-        client = ClientValues(database)
+        self.client = client
     }
 }
 
@@ -106,7 +120,7 @@ extension GATTServerSession {
         let link = Link(bearer)
         do throws(ATTRefusal) {
             let request = try decode(pdu, mtu: bearer.mtu)
-            try client.awareness.receive(request)
+            try client.awareness.receive(request, told: &toldChange)
             let outcome = try answer(request, link, &database, &events, ownMTU: ownMTU)
             finish(outcome, over: &bearer, &events, at: now)
             // In force once the response is on its way: Core 5.4, Vol 3, Part F, 3.4.2.2.
@@ -141,6 +155,8 @@ extension GATTServerSession {
     ) throws(ATTRefusal) -> Outcome {
         switch request {
         case .exchangeMTU:
+            // An enhanced bearer has the MTU of its channel (Core 5.4, Vol 3, Part F, 3.4.2.2).
+            guard !link.isEnhanced else { throw ATTRefusal(.requestNotSupported) }
             response.bytes.appendLittleEndian(UInt16(clamping: ownMTU))
             return .respond
         case .findInformation(let handles):
@@ -227,9 +243,11 @@ extension GATTServerSession {
         if let question = questions.takeRequest(id) {
             response.mtu = bearer.mtu
             do throws(ATTRefusal) {
-                finish(try resume(&self, question, link, &database, &events), over: &bearer, &events, at: now)
+                let outcome = try resume(&self, question, link, &database, &events)
+                client.accepted(question.id)
+                finish(outcome, over: &bearer, &events, at: now)
             } catch {
-                takeBack(question)
+                client.takeBack(question.id)
                 refuse(error, over: &bearer, &events)
             }
             return true
@@ -237,23 +255,18 @@ extension GATTServerSession {
         guard let question = questions.takeCommand(id) else { return false }
         do throws(ATTRefusal) {
             _ = try resume(&self, question, link, &database, &events)
+            client.accepted(question.id)
         } catch {
-            takeBack(question)
+            client.takeBack(question.id)
             let refused = error.response(to: ATTOpcode.writeCommand.rawValue)
             events.append(.pduIgnored(link.connection, .refusedCommand(refused)))
         }
         return true
     }
 
-    /// Brings back what was in force before a question that was refused, unless a later question is about the same
-    /// configuration.
-    mutating func takeBack(_ question: OwnerQuestion) {
-        if let anticipated = questions.refused(question) { client.takeBack(anticipated) }
-    }
-
     /// The bearer is given up: nothing is asked, answered or indicated any more.
     mutating func giveUp() {
-        for anticipated in questions.anticipatedSubscriptions { client.takeBack(anticipated) }
+        for question in questions.all { client.takeBack(question) }
         questions.removeAll()
         hasRequestUnderWay = false
         waitingRequests.removeAll()
@@ -264,13 +277,6 @@ extension GATTServerSession {
 // MARK: - What bonds keep
 
 extension GATTServerSession {
-    /// What is to be kept about the client if it is bonded: no subscription that the owner has not accepted.
-    func clientState(_ database: GATTDatabase) -> GATTClientState {
-        var accepted = client
-        for anticipated in questions.anticipatedSubscriptions { accepted.takeBack(anticipated) }
-        return accepted.state(database)
-    }
-
     /// Takes back what was kept of a bonded client.
     mutating func restore(
         _ state: GATTClientState,

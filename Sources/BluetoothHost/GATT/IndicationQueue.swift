@@ -1,6 +1,6 @@
 import DequeModule
 
-/// Indications of one connection: one in flight, the others behind it (Core 5.4, Vol 3, Part F, 3.4.7.2).
+/// Indications of one bearer: one in flight, the others behind it (Core 5.4, Vol 3, Part F, 3.4.7.2).
 struct IndicationQueue: Sendable {
     struct Indication: Sendable {
         let value: HandleValue
@@ -41,6 +41,14 @@ struct IndicationQueue: Sendable {
         dropInFlight(over: &bearer, at: now)
         return confirmed
     }
+
+    /// Whether one of a value waits, or is in flight.
+    func contains(_ handle: AttributeHandle) -> Bool {
+        inFlight?.value.handle == handle || waiting.contains { $0.value.handle == handle }
+    }
+
+    /// Those that were not confirmed, oldest first.
+    var unconfirmed: [Indication] { (inFlight.map { [$0] } ?? []) + waiting }
 
     mutating func removeAll() { self = IndicationQueue() }
 

@@ -13,8 +13,6 @@ struct OwnerQuestion: Sendable {
     let id: GATTRequestID
     let handle: AttributeHandle
     let kind: Kind
-    /// The subscription that is in force in advance, until the owner refuses it.
-    var subscription: AnticipatedSubscription?
 
     init(id: GATTRequestID, handle: AttributeHandle, kind: Kind) {
         self.id = id
@@ -22,28 +20,17 @@ struct OwnerQuestion: Sendable {
         self.kind = kind
     }
 
-    /// A question about a subscription.
-    /// - Parameters:
-    ///   - slot: which of the database's client characteristic configurations was written.
-    ///   - handle: that configuration's handle.
-    init(_ change: SubscriptionChange, _ slot: Int, at handle: AttributeHandle, _ kind: Kind) {
+    /// A question about a subscription, at its configuration's handle.
+    init(_ change: SubscriptionChange, at handle: AttributeHandle, _ kind: Kind) {
         self.init(id: change.id, handle: handle, kind: kind)
-        subscription = AnticipatedSubscription(slot: slot, previous: change.previous)
     }
-}
-
-/// A subscription that the owner has not accepted.
-struct AnticipatedSubscription: Sendable {
-    /// Which of the database's client characteristic configurations it is.
-    let slot: Int
-    let previous: Subscription
 }
 
 /// The questions about one client that wait for the owner's answer: one about the request under way, and those about
 /// subscriptions that came in Write Commands, to which nothing is sent in answer.
 struct OwnerQuestions: Sendable {
     private struct CommandQuestion: Sendable {
-        var question: OwnerQuestion
+        let question: OwnerQuestion
         let deadline: Duration
     }
 
@@ -119,33 +106,6 @@ struct OwnerQuestions: Sendable {
         return overdue
     }
 
-    // MARK: Subscriptions that are in force in advance
-
-    /// The subscriptions that the owner has not accepted, the latest first. Of several about one configuration, the first
-    /// was asked about with the accepted one in force.
-    var anticipatedSubscriptions: [AnticipatedSubscription] {
-        var questions = commands.map { $0.question }
-        if let request { questions.append(request) }
-        questions.sort { $0.id.number > $1.id.number }
-        return questions.compactMap { $0.subscription }
-    }
-
-    /// Notes that a question was refused. If there is a later one about the same configuration, what was in force before
-    /// the refused one comes back should that be refused too.
-    /// - Returns: what comes back now.
-    mutating func refused(_ question: OwnerQuestion) -> AnticipatedSubscription? {
-        guard let anticipated = question.subscription else { return nil }
-        func isLater(_ other: OwnerQuestion) -> Bool {
-            other.subscription?.slot == anticipated.slot && other.id.number > question.id.number
-        }
-        if let index = commands.firstIndex(where: { isLater($0.question) }) {
-            commands[index].question.subscription = anticipated
-            return nil
-        }
-        if let request, isLater(request) {
-            self.request?.subscription = anticipated
-            return nil
-        }
-        return anticipated
-    }
+    /// All questions that wait.
+    var all: [GATTRequestID] { (request.map { [$0.id] } ?? []) + commands.map { $0.question.id } }
 }

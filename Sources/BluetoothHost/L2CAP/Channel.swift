@@ -116,6 +116,8 @@ public struct ChannelListener: Hashable, Sendable {
     package var parameters: ChannelParameters
     /// How many channels to the service one connection may have.
     package var maximumChannels: Int
+    /// Whether its channels are opened by enhanced requests only.
+    var takesEnhancedOnly = false
 
     /// A service that needs an encrypted link and takes 8 channels a connection, unless told otherwise.
     public init(

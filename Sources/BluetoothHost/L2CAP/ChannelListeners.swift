@@ -37,7 +37,9 @@ struct ChannelListeners: Sendable {
         guard terms.mtu >= least, (least...ChannelTerms.maximumMPS).contains(Int(terms.mps)),
             !isEnhanced || terms.credits > 0
         else { throw ChannelRefusal(isEnhanced ? .invalidParameters : .unacceptableParameters) }
-        guard let listener = self[spsm] else { throw ChannelRefusal(.spsmNotSupported) }
+        guard let listener = self[spsm], isEnhanced || !listener.takesEnhancedOnly else {
+            throw ChannelRefusal(.spsmNotSupported)
+        }
         if let error = listener.requirement.refusal(of: security) {
             throw ChannelRefusal(ChannelResult(refusing: error))
         }

@@ -84,6 +84,7 @@ extension ConnectionManager {
     /// Passes on what happened to channels.
     mutating func passOnChannelEvents(_ core: inout HostCore) {
         while let event = channels.nextEvent() {
+            if core.gatt.enhancedBearers > 0, takeForBearers(event, &core) { continue }
             if case .closed(let id, .violation(let violation), _) = event {
                 core.report(.channelViolated(id.connection, violation))
             }

@@ -13,6 +13,9 @@ public struct SPSM: RawRepresentable, Hashable, Sendable {
     /// Those that a device gives to its services as it likes, and clients learn from the service.
     package static let dynamicRange: ClosedRange<UInt16> = 0x0080...0x00FF
 
+    /// Enhanced ATT bearers (Bluetooth Assigned Numbers, 2.9).
+    static let enhancedATT = SPSM(rawValue: 0x0027)
+
     /// Whether a service can have it.
     var isValid: Bool { Self.fixedRange.contains(rawValue) || Self.dynamicRange.contains(rawValue) }
 }

@@ -167,8 +167,17 @@ struct SignalingChannel: Sendable {
     }
 
     private mutating func refuseMalformed(_ payload: ArraySlice<UInt8>, _ error: ByteDecodingError) -> Input {
+        // A rejection is one whatever its reason is, also one that Core does not define: the request would wait for nothing.
+        if let identifier = Self.rejectedIdentifier(payload) { return rejected(identifier, .commandNotUnderstood) }
         if let identifier = Self.identifierToAnswer(payload) { reject(identifier, .commandNotUnderstood) }
         return .handled(problem: .malformed(error))
+    }
+
+    /// What a Command Reject rejects; nil for every other command.
+    private static func rejectedIdentifier(_ payload: ArraySlice<UInt8>) -> UInt8? {
+        var reader = ByteReader(payload)
+        guard (try? reader.readUInt8("l2cap_signaling.code")) == SignalingPDU.rejectCode else { return nil }
+        return try? reader.readUInt8("l2cap_signaling.identifier")
     }
 
     /// The identifier of a command that has one and may be answered.

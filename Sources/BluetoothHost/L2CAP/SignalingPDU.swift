@@ -43,7 +43,7 @@ package struct SignalingPDU: Hashable, Sendable {
     /// The longest command that is taken: the Core's minimum for LE, which no command of LE exceeds.
     static let mtu = 23
 
-    private static let rejectCode: UInt8 = 0x01
+    static let rejectCode: UInt8 = 0x01
     package static let disconnectionRequestCode: UInt8 = 0x06
     package static let disconnectionResponseCode: UInt8 = 0x07
     package static let updateRequestCode: UInt8 = 0x12

@@ -54,6 +54,19 @@ public struct LEHost: HCIHost, Sendable {
                 SecurityManager(configuration: $0, bonds: bonds, cryptography: cryptography, randomness: keyRandomness)
             }
         )
+        listenForBearers()
+    }
+
+    /// Lets peers open enhanced ATT bearers, if they may have any.
+    private mutating func listenForBearers() {
+        guard core.gatt.enhancedBearers > 0 else { return }
+        var listener = ChannelListener(
+            requirement: .encrypted,
+            parameters: core.gatt.bearerChannel,
+            maximumChannels: core.gatt.enhancedBearers
+        )
+        listener.takesEnhancedOnly = true
+        _ = try? connectionManager.channels.listen(listener, on: .enhancedATT)
     }
 
     /// What was chosen about the host.
@@ -153,6 +166,7 @@ extension LEHost {
         starter.advance(&core)
         core.gatt.advance(to: core.now)
         connectionManager.advance(&core)
+        connectionManager.serveBearers(&core)
     }
 
     public var nextDeadline: Duration? {
@@ -166,6 +180,7 @@ extension LEHost {
     /// Takes the next packet for the controller. This may cause events: a packet that leaves makes room.
     public mutating func nextPacket(into buffer: inout [UInt8]) -> Bool {
         connectionManager.continueSecurity(&core)
+        connectionManager.serveBearers(&core)
         return core.commands.nextPacket(into: &buffer, at: core.now)
             || connectionManager.nextACLPacket(into: &buffer, &core)
     }

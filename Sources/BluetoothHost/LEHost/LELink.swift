@@ -68,9 +68,9 @@ struct LELink: ConnectionMachine {
         {
             begin(on: .securityManager)
         } else if channelsGoFirst {
-            return nextDataFrame(&channels) || nextAttributeFrame(&gatt)
+            return nextDataFrame(&gatt, &channels) || nextAttributeFrame(&gatt)
         } else {
-            return nextAttributeFrame(&gatt) || nextDataFrame(&channels)
+            return nextAttributeFrame(&gatt) || nextDataFrame(&gatt, &channels)
         }
         return true
     }
@@ -87,7 +87,8 @@ struct LELink: ConnectionMachine {
         return true
     }
 
-    private mutating func nextDataFrame(_ channels: inout ChannelManager) -> Bool {
+    private mutating func nextDataFrame(_ gatt: inout GATTLayer, _ channels: inout ChannelManager) -> Bool {
+        if gatt.enhancedBearers > 0 { gatt.fillBearers(of: connection.handle, &channels) }
         let dataLength = Int(connection.transmitLength.octets)
         let channel = channels.nextFrame(for: connection.handle, dataLength: dataLength, into: &outbound.payload)
         guard let channel else { return false }

@@ -15,7 +15,8 @@ package enum ScreenPicture {
         return rows(of: frame).flatMap { $0.map(\.rawValue) }
     }
 
-    /// A PNG file: the 64 colours as a palette, 8 bits a pixel; or grey of one bit.
+    /// A PNG file: the 64 colours as a palette, 8 bits a pixel; or grey of one bit. What cannot be seen of a round screen is
+    /// transparent, by a 65th colour.
     ///
     /// Source: Portable Network Graphics (PNG) Specification, Third Edition, 5 and 11.
     package static func png(_ frame: FrameBuffer) throws(Failure) -> [UInt8] {
@@ -26,17 +27,27 @@ package enum ScreenPicture {
         let size = bigEndian(UInt32(clamping: display.width)) + bigEndian(UInt32(clamping: display.height))
         // No interlace, and the only methods that there are of compression and filtering.
         appendChunk("IHDR", size + [depth, colorType, 0, 0, 0], to: &file)
-        if display.hasColor { appendChunk("PLTE", palette, to: &file) }
+        if display.hasColor { appendChunk("PLTE", palette + (display.isRound ? [0, 0, 0] : []), to: &file) }
+        if display.isRound {
+            let opaque = [UInt8](repeating: 0xFF, count: Int(transparent))
+            appendChunk("tRNS", opaque + [0], to: &file)
+        }
         var lines: [UInt8] = []
-        for row in rows(of: frame) {
+        for (y, row) in rows(of: frame).enumerated() {
             // Filter 0: each byte as it is.
             lines.append(0)
-            lines += display.hasColor ? row.map { $0.rawValue & 0x3F } : bits(of: row)
+            lines +=
+                display.hasColor
+                ? row.enumerated().map { display.shows(x: $0, y: y) ? $1.rawValue & 0x3F : transparent }
+                : bits(of: row)
         }
         appendChunk("IDAT", try deflate(lines), to: &file)
         appendChunk("IEND", [], to: &file)
         return file
     }
+
+    /// The colour after the 64: all round screens have colours.
+    private static let transparent: UInt8 = 64
 
     /// Red, green and blue of each `rrggbb`; two bits become eight by repetition.
     private static let palette: [UInt8] = (UInt8(0)..<64).flatMap { (color: UInt8) -> [UInt8] in

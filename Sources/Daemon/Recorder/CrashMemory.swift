@@ -16,42 +16,29 @@ final class CrashMemory {
     private static let longest = 2_000_000_000
 
     private let path: String
-    private let region: UnsafeMutableRawBufferPointer
+    private let region: MappedFile
 
     /// Sees to it that what a recorder keeps from now on outlives the process.
     /// - Returns: nil if there is no room for it; the recorder keeps it in the process alone then.
     init?(in directory: String, of recorder: FlightRecorder, log: Logger) {
         path = directory + "/" + Self.name
-        do throws(CrashMemoryError) {
+        do throws(PrivateFileError) {
             region = try Self.map(path, recorder.memorySize)
         } catch {
             unlink(path)
-            log.warning("what is recorded of the watch will be lost if the watch crashes: \(error.reason)")
+            log.warning("what is recorded of the watch will be lost if the watch crashes: \(error)")
             return nil
         }
-        recorder.keepMemory(in: region, of: self)
+        recorder.keepMemory(in: region.bytes, of: self)
     }
 
-    private static func map(_ path: String, _ size: Int) throws(CrashMemoryError) -> UnsafeMutableRawBufferPointer {
-        let file: FileDescriptor
-        do throws(PrivateFileError) {
-            file = FileDescriptor(owning: try PrivateFile.create(path, forReading: true))
-        } catch {
-            throw CrashMemoryError(reason: "\(error)")
-        }
-        // A page without room on the disk would end the process when it is touched first.
-        let failure = posix_fallocate(file.number, 0, off_t(size))
-        guard failure == 0 else { throw CrashMemoryError(path, errno: failure) }
-        let start = mmap(nil, size, PROT_READ | PROT_WRITE, MAP_SHARED, file.number, 0)
-        guard let start, start != MAP_FAILED else { throw CrashMemoryError(path, errno: errno) }
-        return UnsafeMutableRawBufferPointer(start: start, count: size)
+    private static func map(_ path: String, _ size: Int) throws(PrivateFileError) -> MappedFile {
+        let file = FileDescriptor(owning: try PrivateFile.create(path, forReading: true))
+        return try MappedFile(path, file.number, count: size)
     }
 
     /// The recorder is gone by now, which holds on to this.
-    deinit {
-        munmap(region.baseAddress, region.count)
-        unlink(path)
-    }
+    deinit { unlink(path) }
 
     /// The process ends in order.
     func end() { unlink(path) }
@@ -67,13 +54,4 @@ final class CrashMemory {
             return nil
         }
     }
-}
-
-/// Why nothing of a recorder's memory outlives its process.
-private struct CrashMemoryError: Error {
-    let reason: String
-
-    init(reason: String) { self.reason = reason }
-
-    init(_ path: String, errno number: Int32) { reason = "\(path): \(String(cString: strerror(number)))" }
 }

@@ -15,10 +15,9 @@ final class RecordingFile: RecordingSink {
     private let limit: Int
     private let log: Logger
     /// Nil once the recording has ended.
-    private var file: OpenFile?
+    private var file: GrowingFile?
     private var part = 0
     private var oldest = 0
-    private var size = 0
     private var lastTime: Duration = .zero
 
     /// Creates the first part. What flows through a watch includes keys, so the files are this user's alone.
@@ -28,7 +27,7 @@ final class RecordingFile: RecordingSink {
         self.log = log
         Self.keepPredecessor(of: path)
         do throws(PrivateFileError) {
-            file = OpenFile(try PrivateFile.create(path))
+            file = try GrowingFile(path)
         } catch {
             throw ProgramError(recording: path, error.reason, advice: error.advice)
         }
@@ -39,17 +38,17 @@ final class RecordingFile: RecordingSink {
     }
 
     func write(_ frames: [UInt8], upTo time: Duration, of recorder: FlightRecorder) {
-        guard file != nil else { return }
-        if size > 0, size + frames.count > limit / Self.partCount { beginPart(of: recorder) }
+        guard let file else { return }
+        if file.size > 0, file.size + frames.count > limit / Self.partCount { beginPart(of: recorder) }
         append(frames)
         lastTime = time
     }
 
     private func beginPart(of recorder: FlightRecorder) {
         part += 1
-        size = 0
+        file?.end()
         do throws(PrivateFileError) {
-            file = OpenFile(try PrivateFile.create(Self.name(of: path, part: part)))
+            file = try GrowingFile(Self.name(of: path, part: part))
         } catch {
             return end(because: "\(error)")
         }
@@ -66,17 +65,18 @@ final class RecordingFile: RecordingSink {
 
     private func append(_ bytes: [UInt8]) {
         guard let file else { return }
-        do throws(SystemError) {
-            try file.writeAll(bytes)
-            size += bytes.count
+        do throws(GrowingFileError) {
+            try file.append(bytes)
         } catch {
-            // No half a frame at the end; a reader would cut it, but need not say so.
-            file.cut(to: size)
             end(because: "\(error)")
         }
     }
 
+    /// The process ends in order.
+    func end() { file?.end() }
+
     private func end(because reason: String) {
+        file?.end()
         file = nil
         log.error("the recording \(path) ends here: \(reason); the watch goes on")
     }
@@ -129,54 +129,4 @@ final class RecordingFile: RecordingSink {
         }
         return numbers.sorted()
     }
-}
-
-/// A recording that is written at once, whole.
-enum SavedRecording {
-    /// Writes a recording into a file of this user's alone.
-    static func write(_ bytes: [UInt8], to path: String) throws(ProgramError) {
-        let file: OpenFile
-        do throws(PrivateFileError) {
-            file = OpenFile(try PrivateFile.create(path))
-        } catch {
-            throw ProgramError(recording: path, error.reason, advice: error.advice)
-        }
-        do throws(SystemError) {
-            try file.writeAll(bytes)
-        } catch {
-            // Half a recording would be taken for a whole one that was torn.
-            file.cut(to: 0)
-            throw ProgramError(
-                .inputOutput,
-                recording: path,
-                "\(error)",
-                advice: "make room on that disk, or name a file on another"
-            )
-        }
-    }
-}
-
-/// A file that is closed with the last reference to it.
-private final class OpenFile {
-    private let descriptor: FileDescriptor
-
-    init(_ number: Int32) { descriptor = FileDescriptor(owning: number) }
-
-    /// Hands all of the bytes to the kernel.
-    func writeAll(_ bytes: [UInt8]) throws(SystemError) {
-        var start = 0
-        while start < bytes.count {
-            let count = bytes.withUnsafeBytes { buffer in
-                write(descriptor.number, buffer.baseAddress?.advanced(by: start), buffer.count - start)
-            }
-            if count >= 0 {
-                start += count
-            } else if SystemError.last.code != EINTR {
-                throw .last
-            }
-        }
-    }
-
-    /// Cuts off what stands behind a place.
-    func cut(to size: Int) { ftruncate(descriptor.number, off_t(size)) }
 }

@@ -80,6 +80,7 @@ public final class WatchDaemon {
     private let capture: PacketCapture?
     private let store: SQLiteStore?
     private let recorder: FlightRecorder
+    private let recording: RecordingFile?
     private let crashMemory: CrashMemory?
 
     /// Prepares everything that can be prepared before the watch starts, so that an error shows at once.
@@ -114,14 +115,18 @@ public final class WatchDaemon {
         var note: (FaultFiring, Duration) -> Void = { _, _ in }
         let (made, recorder) = try Self.makeWatch(configuration, store, randomness)
         self.recorder = recorder
-        if let path = configuration.recording.path {
-            recorder.sink = try RecordingFile(
-                path,
-                limit: configuration.recording.limit * 1_000_000,
-                of: recorder,
-                log: loggers[.daemon]
-            )
-        }
+        recording =
+            if let path = configuration.recording.path {
+                try RecordingFile(
+                    path,
+                    limit: configuration.recording.limit * 1_000_000,
+                    of: recorder,
+                    log: loggers[.daemon]
+                )
+            } else {
+                nil
+            }
+        recorder.sink = recording
         let trouble = configuration.stateDirectory.map {
             TroubleRecordings(in: $0, of: recorder, log: loggers[.daemon])
         }
@@ -236,6 +241,7 @@ public final class WatchDaemon {
         defer {
             capture?.flush()
             recorder.flush()
+            recording?.end()
             crashMemory?.end()
             closeStore()
         }

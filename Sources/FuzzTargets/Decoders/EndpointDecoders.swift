@@ -5,9 +5,30 @@ import PebbleProtocol
 enum EndpointDecoders {
     /// A message that can be read is written so that it is written the same again.
     static func message(_ input: ArraySlice<UInt8>) throws -> UInt64 {
-        let kind = Int(input.first ?? 0) % kinds.count
-        return try kinds[kind](input.dropFirst())
+        try kind(of: input).run(input.dropFirst())
     }
+
+    /// What a message is read as. A message without a meaning is refused with its field.
+    static func reading(_ input: ArraySlice<UInt8>) -> Reading {
+        let kind = kind(of: input)
+        do throws(ByteDecodingError) {
+            return Reading(kind: kind.name, result: .written(try kind.write(input.dropFirst())))
+        } catch {
+            return Reading(kind: kind.name, result: .refused("\(error)"))
+        }
+    }
+
+    /// One kind of message.
+    private struct Kind: Sendable {
+        /// The type's name.
+        let name: String
+        /// The oracles.
+        let run: @Sendable (ArraySlice<UInt8>) throws -> UInt64
+        /// Reads a payload, and writes what was read.
+        let write: @Sendable (ArraySlice<UInt8>) throws(ByteDecodingError) -> [UInt8]
+    }
+
+    private static func kind(of input: ArraySlice<UInt8>) -> Kind { kinds[Int(input.first ?? 0) % kinds.count] }
 
     /// Both ways of reading a dictionary, that of watches and that of phones.
     static func dictionary(_ input: ArraySlice<UInt8>) throws -> UInt64 {
@@ -41,10 +62,8 @@ enum EndpointDecoders {
         digest.add(dictionary.first(forKey: 1) == nil ? 0 : 1)
     }
 
-    private static func stable<Message: EndpointMessage>(
-        _ type: Message.Type
-    ) -> @Sendable (ArraySlice<UInt8>) throws -> UInt64 {
-        { payload in
+    private static func stable<Message: EndpointMessage>(_ type: Message.Type) -> Kind {
+        Kind(name: "\(type)") { payload in
             var digest = FuzzDigest()
             do {
                 let message = try Message(payload: payload)
@@ -60,10 +79,12 @@ enum EndpointDecoders {
                 digest.add("\(error)")
             }
             return digest.value
+        } write: { payload throws(ByteDecodingError) in
+            PebbleMessage(try Message(payload: payload)).payload
         }
     }
 
-    private static let kinds: [@Sendable (ArraySlice<UInt8>) throws -> UInt64] = [
+    private static let kinds: [Kind] = [
         stable(MetaMessage.self), stable(PhoneVersionMessage.self), stable(WatchVersionMessage.self),
         stable(TimeMessage.self), stable(SystemMessage.self), stable(FactoryRegistryMessage.self),
         stable(PingMessage.self), stable(ResetMessage.self), stable(AppRunStateMessage.self),

@@ -19,6 +19,19 @@ enum HCIDecoders {
         return digest.value
     }
 
+    /// What an event is read as, without its packet type.
+    static func reading(_ input: ArraySlice<UInt8>) -> Reading {
+        do throws(ByteDecodingError) {
+            let event = try HCIEvent(body: input)
+            var packet: [UInt8] = []
+            event.encodePacket(to: &packet)
+            let kind = "\(event)".prefix { $0 != "(" }
+            return Reading(kind: String(kind), result: .written(Array(packet.dropFirst())))
+        } catch {
+            return Reading(kind: "HCIEvent", result: .refused("\(error)"))
+        }
+    }
+
     /// A stream in pieces has the packets of the whole stream, and what waits is bounded.
     static func stream(_ input: ArraySlice<UInt8>) throws -> UInt64 {
         var program = FuzzProgram(input)

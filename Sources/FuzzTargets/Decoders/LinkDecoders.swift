@@ -40,6 +40,18 @@ enum LinkDecoders {
         return digest.value
     }
 
+    /// What a command is read as.
+    static func signalingReading(_ input: ArraySlice<UInt8>) -> Reading {
+        do throws(ByteDecodingError) {
+            let pdu = try SignalingPDU(decoding: input)
+            var bytes: [UInt8] = []
+            pdu.encode(to: &bytes)
+            return Reading(kind: "SignalingPDU", result: .written(bytes))
+        } catch {
+            return Reading(kind: "SignalingPDU", result: .refused("\(error)"))
+        }
+    }
+
     /// A command that can be read is written so that it reads the same.
     static func signaling(_ input: ArraySlice<UInt8>) throws -> UInt64 {
         var digest = FuzzDigest()

@@ -27,6 +27,8 @@ struct HostMachine {
         "0240201400 10000500 17020c00800040004000010051005200", "0240200c00 080005000603040040005000",
         "0240200c00080005001604040050000100", "02402009000500400003 00616263", "024010040000010203",
         "02402005000300040001",
+        "024020160012000500 17020e00270040004000 0100500051005200", "024020090005004000 03000a0300",
+        "02402008000400410002001e00", "024020110 00d0041000b000901030300 01000000000000",
         "024020150011000600 0400000000000000000000000000000000", "0241200700030004000a0300",
     ].map { [UInt8](hexadecimal: $0.filter { $0 != " " }) ?? [] }
 
@@ -43,6 +45,8 @@ struct HostMachine {
     private var channels: [Channel.ID] = []
     private var unanswered: [[UInt8]] = []
     private var work = 0
+    /// Whether the peer is bonded, its link is encrypted from the start, and both sides use enhanced ATT bearers.
+    private let hasBearers: Bool
 
     static func run(_ input: ArraySlice<UInt8>) throws -> UInt64 {
         var machine = try HostMachine(input)
@@ -58,6 +62,13 @@ struct HostMachine {
         controller = ScriptedController(isRich: choice & 1 == 0)
         var configuration = LEHost.Configuration(ownAddress: Self.ownAddress)
         if choice & 2 == 0 { configuration.security = SecurityManager.Configuration() }
+        hasBearers = choice & 6 == 0
+        if hasBearers { configuration.gatt.enhancedBearers = 3 }
+        let bond = Bond(
+            identity: Self.peer,
+            keys: .secureConnections(LongTermKey(0x0102_0304_0506_0708_090A_0B0C_0D0E_0F10)),
+            isAuthenticated: false
+        )
         let database = try GATTDatabase {
             Service(.genericAccess) {
                 Characteristic(.uuid16(0x2A00), .read, name: "device name", value: "Cairn")
@@ -70,6 +81,7 @@ struct HostMachine {
         host = LEHost(
             configuration: configuration,
             database: database,
+            bonds: hasBearers ? [bond] : [],
             cryptography: .swiftCrypto,
             randomness: RandomSource(state: 0xCA1A, SplitMix64.draw)
         )
@@ -85,6 +97,12 @@ struct HostMachine {
         try expect(host.isReady, "the host does not start")
         try give(Self.templates[0])
         try drain(answers: true)
+        guard hasBearers else { return }
+        try give([UInt8](hexadecimal: "043e0d05400000000000000000000000") ?? [])
+        try drain(answers: true)
+        try give([UInt8](hexadecimal: "04080400400001") ?? [])
+        try drain(answers: true)
+        try expect(host.connections.first?.security.isEncrypted == true, "the bond does not encrypt")
     }
 
     private mutating func step() throws {

@@ -55,6 +55,9 @@ struct Presence: Sendable {
         if let line { core.log(.warning, .gap, line) }
     }
 
+    /// The watch is this one from now on.
+    mutating func take(_ identity: WatchIdentity) { advertiser.take(identity) }
+
     // MARK: On the air
 
     /// Tells the host what the policy wants on the air, if that changed.

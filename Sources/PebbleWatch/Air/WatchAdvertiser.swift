@@ -24,7 +24,7 @@ struct WatchAdvertiser: Sendable {
 
     private(set) var policy: AdvertisingPolicy
     private let profile: AdvertisingProfile
-    private let identity: WatchIdentity
+    private var identity: WatchIdentity
     private let personality: Personality
     /// How strongly to send; nil leaves it to the controller.
     private let power: Int8?
@@ -36,11 +36,7 @@ struct WatchAdvertiser: Sendable {
     var privateAddress: LEAddress? {
         didSet {
             hasChanged = true
-            guard let privateAddress else { return }
-            // How strongly the watch sends is its owner's choice, by which it could be known.
-            let alias = identity.alias(at: privateAddress, of: personality)
-            discoveryBytes = Self.bytes(for: .discovery, of: alias, by: profile, transmitPower: 0)
-            reconnectionBytes = Self.bytes(for: .reconnection, of: alias, by: profile, transmitPower: 0)
+            if privateAddress != nil { encode() }
         }
     }
 
@@ -59,11 +55,28 @@ struct WatchAdvertiser: Sendable {
         identity = configuration.identity
         personality = configuration.personality
         power = configuration.advertisingPower
-        discoveryBytes = Self.bytes(for: .discovery, of: identity, by: profile, transmitPower: power ?? 0)
-        reconnectionBytes = Self.bytes(for: .reconnection, of: identity, by: profile, transmitPower: power ?? 0)
+        discoveryBytes = ([], [])
+        reconnectionBytes = ([], [])
         let beacon = configuration.shownBeacon
         beaconData = beacon?.data.bytes
         policy = AdvertisingPolicy(configuration.advertising, beaconHoldOff: beacon?.holdOff)
+        encode()
+    }
+
+    /// Says from now on that the watch is this one.
+    mutating func take(_ identity: WatchIdentity) {
+        self.identity = identity
+        hasChanged = true
+        encode()
+    }
+
+    /// Encodes what is said with the address that the watch has on the air.
+    private mutating func encode() {
+        let shown = privateAddress.map { identity.alias(at: $0, of: personality) } ?? identity
+        // How strongly the watch sends is its owner's choice, by which one that hides could be known.
+        let power = privateAddress == nil ? power ?? 0 : 0
+        discoveryBytes = Self.bytes(for: .discovery, of: shown, by: profile, transmitPower: power)
+        reconnectionBytes = Self.bytes(for: .reconnection, of: shown, by: profile, transmitPower: power)
     }
 
     private static func bytes(

@@ -40,7 +40,7 @@ struct EmulatorBridge: Sendable {
     static let inboundLimit = 1024 * 1024
 
     /// Who the watch is on the air.
-    let identity: WatchIdentity
+    var identity: WatchIdentity
     private(set) var state = State.absent
     /// What waits for the emulator.
     var outbox = EmulatorOutbox()
@@ -48,6 +48,10 @@ struct EmulatorBridge: Sendable {
     private(set) var session: SessionID?
     /// What the firmware has said of itself, as it said it.
     private(set) var version: WatchVersion?
+    /// The colour of its case, as it said it.
+    private var color: WatchColor?
+    /// Whether what it has said of itself is news to the watch.
+    private var hasSaidMore = false
     /// What the firmware said to the session, whole and in order.
     private var inbound: Deque<PebbleMessage> = []
     private var inboundByteCount = 0
@@ -103,6 +107,8 @@ struct EmulatorBridge: Sendable {
         forgetStreams()
         outbox.removeAll()
         version = nil
+        color = nil
+        hasSaidMore = false
         hasComplained = false
         hasIntroduced = false
         ask(at: now)
@@ -359,11 +365,14 @@ extension EmulatorBridge {
         case .asked(let cookie, _):
             guard pong == cookie else { return nil }
             _ = outbox.append(PebbleMessage(WatchVersionMessage.request))
+            let key = FactoryRegistryMessage.read(key: FactoryRegistryMessage.colorKey)
+            _ = outbox.append(PebbleMessage(key))
             state = .clearing(cookie: ping(), until: now + Self.patience)
             return nil
         case .clearing(let cookie, _):
             if pong == cookie { becomeReady(at: now) }
             if case .response(let version)? = try? WatchVersionMessage(message) { self.version = version }
+            if message.endpoint == .factoryRegistry { color = WatchColor(registryAnswer: message.payload) ?? color }
             if message.endpoint == .putBytes { giveUpLeftover(message.payload, at: now) }
             return nil
         case .ready:
@@ -430,12 +439,16 @@ extension EmulatorBridge {
         guard let version else { return note(.warning, "the firmware answers, but does not say its version") }
         let kind = version.running.hardwarePlatform.appPlatform
         note(.info, "the firmware answers: \(version.running.versionTag), \(kind?.rawValue ?? "of an unknown kind")")
+        hasSaidMore = true
         guard let kind, kind != identity.hardware.appPlatform else { return }
-        note(
-            .warning,
-            "the firmware is for \(kind.rawValue), and the watch advertises a board of another kind: companions follow the "
-                + "firmware once they are connected"
-        )
+        note(.info, "the watch is one for \(kind.rawValue) from now on, as its firmware is")
+    }
+
+    /// What the firmware says of itself, once after each of its introductions.
+    mutating func takeSaid() -> FirmwareIdentity? {
+        guard hasSaidMore, let version else { return nil }
+        hasSaidMore = false
+        return FirmwareIdentity(version: version, color: color)
     }
 
     // MARK: Time

@@ -8,7 +8,9 @@ extension Watch {
     mutating func take(_ input: FirmwareInput, at now: Duration) -> [UInt8] {
         let bytes = core.system.take(input, at: now)
         // Bytes that leave move nothing here.
-        if input != .hasRoom { settle(at: now) }
+        guard input != .hasRoom else { return bytes }
+        followFirmware()
+        settle(at: now)
         return bytes
     }
 
@@ -17,6 +19,18 @@ extension Watch {
 
     /// Whether bytes wait for the emulator.
     public var hasFirmwareBytes: Bool { core.system.hasBytesForFirmware }
+
+    /// Is the watch that the firmware says it is: on the air, in Device Information, for bundles, and for the screen until the
+    /// firmware has shown its own.
+    private mutating func followFirmware() {
+        guard let said = core.system.bridge?.takeSaid() else { return }
+        let identity = core.configuration.identity.following(said)
+        guard identity != core.configuration.identity else { return }
+        life.configuration.identity = identity
+        core.take(identity)
+        presence.take(identity)
+        profiles.services.information.take(identity)
+    }
 
     /// A firmware that has crashed takes its phones' links with it, as on a watch.
     mutating func endLinksOfFallenFirmware(at now: Duration) {

@@ -21,7 +21,7 @@ extension WatchSystem {
     /// What the screen shows: black before the firmware has shown its own.
     var frame: FrameBuffer {
         guard let bridge else { return apps.frame }
-        return bridge.screen.frame ?? FrameBuffer(apps.frame.display)
+        return bridge.screen.frame ?? FrameBuffer(Display(of: identity.hardware))
     }
 
     /// Whether bytes wait for the emulator.

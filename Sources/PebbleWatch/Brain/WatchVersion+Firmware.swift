@@ -44,6 +44,50 @@ extension PebbleMessage {
     }
 }
 
+/// What a firmware says of the watch that it runs.
+struct FirmwareIdentity: Sendable, Equatable {
+    /// Its version, and the board that it is for.
+    let version: WatchVersion
+    /// The colour of the case; nil if the firmware knows none.
+    let color: WatchColor?
+}
+
+extension WatchColor {
+    /// Reads an answer of the factory's registry; nil if it brings no colour that is known.
+    init?(registryAnswer payload: [UInt8]) {
+        guard case .value(let bytes)? = try? FactoryRegistryMessage(payload: payload), bytes.count == 4 else {
+            return nil
+        }
+        self.init(rawValue: bytes.reduce(0) { $0 << 8 | UInt32($1) })
+    }
+}
+
+extension WatchIdentity {
+    /// The same watch with the board, the colour, the maker and the versions of a firmware. Its name, its address and its serial
+    /// number stay. What the firmware does not say, or says in a way that companions do not understand, is the model's.
+    func following(_ said: FirmwareIdentity) -> WatchIdentity {
+        var identity = self
+        let version = said.version
+        identity.hardware = version.running.hardwarePlatform.sold(as: hardware)
+        if let platform = identity.hardware.appPlatform, platform != hardware.appPlatform {
+            let model = Personality(of: platform)
+            identity.boardName = model.boardName
+            identity.color = model.color
+            identity.company = model.company
+            identity.recoveryFirmware = model.recoveryFirmware
+        }
+        if !version.board.isEmpty, version.board.allSatisfy(\.isASCII) { identity.boardName = version.board }
+        if let color = said.color, color != .unknown { identity.color = color }
+        identity.firmware = FirmwareVersion(version.running.versionTag) ?? firmware
+        if let recovery = version.recovery.flatMap({ FirmwareVersion($0.versionTag) }) {
+            identity.recoveryFirmware = recovery
+        }
+        identity.firmwareTimestamp = version.running.timestamp
+        identity.firmwareRevision = version.running.shortGitHash
+        return identity
+    }
+}
+
 extension HardwarePlatform {
     /// The lowest of the numbers that boards of developers and emulators have.
     private static let firstOfEmulators: UInt8 = 0xF2

@@ -18,6 +18,17 @@ public struct Display: Hashable, Sendable {
         self.isRound = isRound
     }
 
+    /// Whether a pixel can be seen: on a round screen, whether its middle is in the circle.
+    public func shows(x: Int, y: Int) -> Bool {
+        guard (0..<width).contains(x), (0..<height).contains(y) else { return false }
+        guard isRound else { return true }
+        // From the middle, in half pixels.
+        let across = 2 * x + 1 - width
+        let down = 2 * y + 1 - height
+        let diameter = min(width, height)
+        return across * across + down * down <= diameter * diameter
+    }
+
     /// The screen of the watches that run a kind of app.
     package init(of platform: AppPlatform) {
         self =

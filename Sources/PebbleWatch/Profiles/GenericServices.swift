@@ -66,12 +66,13 @@ struct GenericAttributeService: GATTService {
             if caching == .databaseHash { values.append(.databaseHash) }
         }
         self.values = values
+        // Bit 0 is for enhanced bearers. No bit is for several notifications in one PDU, which this watch does not send.
+        let features: AttributeValue = configuration.offeredBearers > 0 ? [0x01] : [0x00]
         declaration = Service(.genericAttribute) {
             if values.contains(.serviceChanged) {
                 Characteristic(.serviceChanged, .indicate, of: Value.serviceChanged, keeping: [])
                 if caching == .features {
-                    // None: neither enhanced bearers nor several notifications in one PDU.
-                    Characteristic(.serverSupportedFeatures, .read, value: [0x00])
+                    Characteristic(.serverSupportedFeatures, .read, value: features)
                 }
             }
             if values.contains(.clientSupportedFeatures) {
@@ -84,6 +85,9 @@ struct GenericAttributeService: GATTService {
             }
             if values.contains(.databaseHash) {
                 Characteristic(.databaseHash, .read, of: Value.databaseHash, keeping: [])
+            }
+            if caching != .features, configuration.offeredBearers > 0 {
+                Characteristic(.serverSupportedFeatures, .read, value: features)
             }
         }
     }
@@ -107,27 +111,49 @@ struct GenericAttributeService: GATTService {
 
 /// Device Information: what the model says of itself.
 struct DeviceInformationService: GATTService {
-    enum Value: String, CaseIterable { case serialNumber = "serial number" }
+    enum Value: String, CaseIterable {
+        case serialNumber = "serial number"
+        case modelNumber = "model number"
+        case firmwareRevision = "firmware revision"
+        case manufacturerName = "manufacturer name"
+
+        /// What it is called in the database.
+        fileprivate init?(_ uuid: BluetoothUUID) {
+            switch uuid {
+            case .serialNumber: self = .serialNumber
+            case .modelNumber: self = .modelNumber
+            case .firmwareRevision: self = .firmwareRevision
+            case .manufacturerName: self = .manufacturerName
+            default: return nil
+            }
+        }
+    }
 
     let declaration: Service
     let values: [Value]
-    private let configuration: WatchConfiguration
+    private var configuration: WatchConfiguration
 
     init(_ configuration: WatchConfiguration) {
         self.configuration = configuration
         let uuids = configuration.personality.deviceInformation
         let hides = configuration.hidesIdentity
-        values = hides && uuids.contains(.serialNumber) ? [.serialNumber] : []
+        // What a firmware behind the watch decides is known when it has answered.
+        let follows = configuration.brain == .emulator
+        let values = uuids.compactMap { Value($0) }.filter { $0 == .serialNumber ? hides : follows }
+        self.values = values
         declaration = Service(.deviceInformation) {
             for uuid in uuids {
-                if uuid == .serialNumber, hides {
-                    Characteristic(uuid, .read, of: Value.serialNumber)
+                if let value = Value(uuid), values.contains(value) {
+                    Characteristic(uuid, .read, of: value)
                 } else {
                     Characteristic(uuid, .read, value: Self.information(uuid, of: configuration.identity))
                 }
             }
         }
     }
+
+    /// Takes over who the watch is.
+    mutating func take(_ identity: WatchIdentity) { configuration.identity = identity }
 
     /// What a watch has no word for is empty, as on the real one.
     private static func information(_ uuid: BluetoothUUID, of identity: WatchIdentity) -> AttributeValue {
@@ -144,6 +170,9 @@ struct DeviceInformationService: GATTService {
     func read(_ value: Value, by peer: Peer, _ output: inout Output) -> ReadReply {
         switch value {
         case .serialNumber: .value(Array(configuration.identity(for: peer).serialNumber.utf8))
+        case .modelNumber: .value(Array(configuration.identity.boardName.utf8))
+        case .firmwareRevision: .value(Array(configuration.identity.firmware.description.utf8))
+        case .manufacturerName: .value(Array(configuration.identity.company.name.utf8))
         }
     }
 

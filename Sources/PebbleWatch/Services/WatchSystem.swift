@@ -7,7 +7,7 @@ import PebbleProtocol
 /// A transport opens a session, feeds it bytes, and takes bytes from it; the system does not know which kind of
 /// transport it is.
 struct WatchSystem: Sendable {
-    let identity: WatchIdentity
+    private(set) var identity: WatchIdentity
     let capabilities: Capabilities
     /// Whether recovery firmware runs, which knows fewer endpoints.
     let isRecovery: Bool
@@ -58,6 +58,12 @@ struct WatchSystem: Sendable {
     /// The app that runs.
     var runningApp: WatchStatus.RunningApp {
         WatchStatus.RunningApp(uuid: apps.runningUUID, name: apps.runningApp.name)
+    }
+
+    /// Takes over who the watch is.
+    mutating func take(_ identity: WatchIdentity) {
+        self.identity = identity
+        bridge?.identity = identity
     }
 
     /// Starts the first app.

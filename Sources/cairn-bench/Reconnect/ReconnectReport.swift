@@ -25,7 +25,7 @@ struct ReconnectReport: Sendable {
     private(set) var rows: [Row] = []
 
     init(
-        of personalities: [Personality] = Personality.all,
+        of personalities: [Personality] = Personality.generations,
         intervals: [ConnectionInterval] = intervals
     ) throws {
         for personality in personalities {

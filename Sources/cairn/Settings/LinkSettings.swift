@@ -40,6 +40,17 @@ enum LinkSettings: SettingGroup {
             page: "link.md"
         ),
         Setting(
+            "link.enhanced-bearers",
+            option: "enhanced-bearers",
+            .number(0...5),
+            into: \.watch.enhancedBearers,
+            help: """
+                How many enhanced ATT bearers (EATT) a phone may open beside the fixed channel, and the watch opens with a phone \
+                that has the feature. 0 is none, as on the real watch; the models before 2025 have none in any case.
+                """,
+            page: "link.md"
+        ),
+        Setting(
             "link.subscription-pause",
             option: "subscription-pause",
             .duration(0...2000, .milliseconds),

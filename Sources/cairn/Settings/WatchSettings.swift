@@ -15,8 +15,9 @@ enum WatchSettings: SettingGroup {
             into: \.personality,
             placeholder: "model",
             help: """
-                Which Pebble phones take it for: universal, which every companion accepts; core (Pebble 2 Duo), silk (Pebble \
-                2) or snowy (Pebble Time), with that model's services, name and version.
+                Which Pebble phones take it for: universal, which every companion accepts; core or flint (Pebble 2 Duo), silk \
+                or diorite (Pebble 2), snowy or basalt (Pebble Time), emery (Pebble Time 2), gabbro (Pebble Round 2), chalk \
+                (Pebble Time Round) or aplite (Pebble), with that model's services, name, version, apps and screen.
                 """,
             page: "personalities.md"
         ),
@@ -71,4 +72,5 @@ enum WatchSettings: SettingGroup {
 extension Personality: SettingChoice {
     public static var choices: [Personality] { all }
     public var choiceName: String { name }
+    public var otherChoiceNames: [String] { otherNames }
 }

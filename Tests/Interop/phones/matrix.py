@@ -53,9 +53,13 @@ SITUATIONS = (
 
 @dataclass(frozen=True)
 class Promise:
-    """What a personality says of a client. `explanation`: in which way it works, or why it does not."""
+    """What a personality says of a client. `explanation`: in which way it works, or why it does not.
+
+    `generation` is the personality whose services and habits it has: its own name, unless it differs in who it is only.
+    """
 
     personality: str
+    generation: str
     client: str
     works: bool
     explanation: str
@@ -95,11 +99,20 @@ def promises() -> tuple[Promise, ...]:
 
 
 def cells() -> list[Cell]:
-    """Every cell of the matrix: all situations of what is promised, and the refusal of what is not."""
+    """Every cell of the matrix: the situations of what is promised, and the refusal of what is not.
+
+    A personality that differs from another in who it is only is met twice: that decides what clients do first.
+    """
     return [
         Cell(promise, situation)
         for promise in promises()
-        for situation in (SITUATIONS if promise.works else (REFUSAL,))
+        for situation in (
+            (REFUSAL,)
+            if not promise.works
+            else SITUATIONS
+            if promise.personality == promise.generation
+            else SITUATIONS[:2]
+        )
     ]
 
 

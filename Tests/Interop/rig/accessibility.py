@@ -252,6 +252,13 @@ def focus(driver: Chrome) -> list[str]:
     return wrong
 
 
+#: A dialog that appears is fainter for a moment than it is.
+_SETTLED = """
+for (const each of document.getAnimations()) if (each.effect.getComputedTiming().endTime !== Infinity) each.finish();
+"""
+
+
 def all_of(driver: Chrome) -> list[str]:
-    """Everything that can be said of one view."""
+    """Everything that can be said of one view, as it is when what moves has come to its end."""
+    driver.execute_script(_SETTLED)
     return structure(driver) + names_and_roles(driver) + contrast(driver) + focus(driver)

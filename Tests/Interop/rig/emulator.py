@@ -117,6 +117,8 @@ class Firmware:
         self.upload: Upload | None = None
         #: Messages that it takes in without a word.
         self.silent = False
+        #: The board that it says it is for; None for the recorded one, which is the emulator's of emery.
+        self.board: int | None = None
         #: The recorded answers of each message, in the order in which the same message came.
         self._answers: dict[bytes, deque[tuple[tuple[int, bytes], ...]]] = {}
         self.has_session = start_connected
@@ -212,7 +214,7 @@ class Firmware:
         if endpoint == PING and payload[:1] == b"\x00" and len(payload) in (5, 6):
             self.say(PING, b"\x01" + payload[1:5])
         elif endpoint == WATCH_VERSION and payload[:1] == b"\x00":
-            self.say(WATCH_VERSION, answer_of("watch version"))
+            self.say(WATCH_VERSION, self._version())
         elif endpoint == TIME and payload[:1] == b"\x00":
             self.say(TIME, b"\x01" + struct.pack(">I", int(time.time())))
         elif endpoint == RUN_STATE and payload == b"\x03":
@@ -228,6 +230,13 @@ class Firmware:
         elif endpoint == PUT_BYTES:
             accepted, token = self._answer_upload(payload)
             self.say(PUT_BYTES, bytes([1 if accepted else 2]) + struct.pack(">I", token))
+
+    def _version(self) -> bytes:
+        """As recorded, but for the board: byte 45 of the running firmware's block, which begins at 1."""
+        version = bytearray(answer_of("watch version"))
+        if self.board is not None:
+            version[46] = self.board
+        return bytes(version)
 
     def _answer_push(self, payload: bytes) -> None:
         if payload[2:18] != ECHO_APP.bytes:

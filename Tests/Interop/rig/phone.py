@@ -375,12 +375,13 @@ class Phone:
         maximum_mtu: int = 517,
         keystore: KeyStore | None = None,
         pairs: PairingConfig | None = None,
+        enhanced_bearers: bool = False,
     ) -> AsyncIterator[Phone]:
         """Switches a phone on at the H4 port of a controller.
 
         `private`: it connects from a resolvable private address, a new one each time it is switched on; `address` is
         then only its identity. `maximum_mtu`: the largest ATT MTU that it agrees to. `keystore`: where its bonds are;
-        `pairs`: how it pairs.
+        `pairs`: how it pairs. `enhanced_bearers`: whether its GATT server takes enhanced ATT bearers, and says so.
         """
         transport = await within(
             10,
@@ -395,6 +396,7 @@ class Phone:
                 irk=irk,
                 le_privacy_enabled=private,
                 le_rpa_timeout=0,
+                eatt_enabled=enhanced_bearers,
             )
             device = Device.from_config_with_hci(configuration, transport.source, transport.sink)
             device.keystore = keystore or MemoryKeyStore()
