@@ -5,7 +5,7 @@ import PebbleProtocol
 /// Which model a watch is, as far as phones can tell: everything in which the generations of Pebbles differ, as data.
 ///
 /// A client that knows only one generation finds that generation's services, values and habits. ``universal`` is no
-/// model: it is the superset that every client accepts. Each kind of app has a model that runs it (``init(of:)``).
+/// model: it is the superset that every client accepts. Each kind of app has a model that runs it.
 public struct Personality: Sendable {
     /// What the watch hosts itself of PPoGATT.
     public enum ReversedTransport: Sendable, Equatable {

@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (["air"], "nobody could use this radio: add --vhci COUNT, --port PORT or --socket PATH"),
+        (["air"], "nobody could use this radio: add --vhci COUNT, --port PORT, --socket PATH or --netsim PORT"),
         (["air", "--vhci", "17"], "--vhci takes a number of adapters from 0 to 16"),
         (["air", "--port", "0", "--loss", "100"], "--loss takes a number of percent from 0 to 99"),
         (["run"], "the watch needs a Bluetooth controller, and none is chosen"),

@@ -124,7 +124,9 @@ def problems_of(catalogue: Path, module: str, folder: Path, modules: Path | None
     graphs.mkdir()
     modules = modules or cairn.binary().parent / "Modules"
     command = ["swift-symbolgraph-extract", "-module-name", module, "-I", modules, "-output-dir", graphs, "-skip-synthesized-members"]
-    command += ["-I", ROOT / "Sources/CLinux", "-I", ROOT / "Sources/CBluetooth", "-minimum-access-level", "public"]
+    for library in ("CLinux", "CBluetooth", "CMappings/include"):
+        command += ["-I", ROOT / "Sources" / library]
+    command += ["-minimum-access-level", "public"]
     made = subprocess.run(
         [*command, "-target", f"{platform.machine()}-unknown-linux-gnu"], capture_output=True, text=True, timeout=300
     )

@@ -351,6 +351,8 @@ class FakeTransport:
 async def air(folder: Path, *arguments: str) -> AsyncIterator[tuple[Program, int]]:
     async with cairn.running("air", "--netsim", "0", *arguments, log=folder / "air.log") as program:
         line = await program.wait_for_line(r"netsim for emulators at 127\.0\.0\.1:(\d+)", 20)
+        if "--announce" in arguments:
+            await program.wait_for_line(r"announced in \S+/netsim\.ini", 10)
         yield program, int(line[1])
 
 

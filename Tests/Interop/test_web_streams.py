@@ -324,7 +324,8 @@ async def test_promtool_accepts_the_metrics(tmp_path: Path) -> None:
     down = named("down", tmp_path / "nowhere")
     async with both_on_air(tmp_path) as state, serving(tmp_path, *named("bench", state), *down) as server:
         await open_session(state)
-        await server.command("bench", "launch", app=ECHO_APP)
+        # By the phone: its push comes after it on the same way.
+        await done(state, "launch", ECHO_APP)
         async with server.events("bench") as events:
             await done(state, "push", "0=uint8:7")
             await events.until("app-message-received")

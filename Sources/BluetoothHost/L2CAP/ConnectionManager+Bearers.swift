@@ -1,4 +1,5 @@
 import BluetoothHCI
+import DequeModule
 
 /// Enhanced ATT bearers: between their channels and the GATT layer.
 ///

@@ -118,14 +118,19 @@ struct DeviceInformationService: GATTService {
         case manufacturerName = "manufacturer name"
 
         /// What it is called in the database.
-        fileprivate init?(_ uuid: BluetoothUUID) {
-            switch uuid {
-            case .serialNumber: self = .serialNumber
-            case .modelNumber: self = .modelNumber
-            case .firmwareRevision: self = .firmwareRevision
-            case .manufacturerName: self = .manufacturerName
-            default: return nil
+        private var uuid: BluetoothUUID {
+            switch self {
+            case .serialNumber: .serialNumber
+            case .modelNumber: .modelNumber
+            case .firmwareRevision: .firmwareRevision
+            case .manufacturerName: .manufacturerName
             }
+        }
+
+        /// Nil for what the service says once and for all.
+        fileprivate init?(_ uuid: BluetoothUUID) {
+            guard let value = Self.allCases.first(where: { $0.uuid == uuid }) else { return nil }
+            self = value
         }
     }
 
