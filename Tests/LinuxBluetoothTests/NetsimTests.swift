@@ -90,21 +90,8 @@ final class NetsimFileTests {
 }
 
 /// Programs of the shell take the helper's place: what they print is what a helper says.
-final class NetsimHelperTests {
-    private let path = NSTemporaryDirectory() + "helper-\(UUID().uuidString)"
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
-
-    private func helper(_ script: String) throws -> NetsimHelper {
-        #expect(
-            FileManager.default.createFile(
-                atPath: path,
-                contents: Data("#!/bin/sh\n\(script)\n".utf8),
-                attributes: [.posixPermissions: 0o700]
-            )
-        )
-        return try NetsimHelper([], path: path)
-    }
+struct NetsimHelperTests {
+    private func helper(_ script: String) throws -> NetsimHelper { try NetsimHelper(["-c", script], path: "/bin/sh") }
 
     /// Reads lines until the helper is ready, or at its end.
     private func wait(for helper: NetsimHelper, until isDone: (NetsimHelper) -> Bool) {
