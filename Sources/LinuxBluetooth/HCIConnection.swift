@@ -53,7 +53,7 @@ public struct Garbage: Hashable, Sendable, CustomStringConvertible {
         first += bytes.prefix(Self.shown - first.count)
     }
 
-    /// Adds so many bytes, of which only the first are there.
+    /// Adds a number of bytes, of which only the first are there.
     mutating func add(count: Int, first bytes: [UInt8]) {
         self.count += max(count, 0)
         first += bytes.prefix(Self.shown - first.count)

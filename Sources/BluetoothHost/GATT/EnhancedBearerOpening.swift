@@ -3,7 +3,7 @@ import ByteCoding
 
 /// What the host is asked to do with the channels of enhanced bearers.
 enum EnhancedBearerRequest: Sendable {
-    /// Ask the peer for so many channels.
+    /// Ask the peer for this number of channels.
     case open(ConnectionHandle, count: Int)
     /// Close the channel of a bearer that was given up.
     case close(Channel.ID)

@@ -7,7 +7,7 @@ import Glibc
 /// | line | meaning |
 /// |---|---|
 /// | `ready` | the stream to netsim is open |
-/// | `skipped COUNT BYTES` | so many bytes came that were no HCI packet; the first of them, in hexadecimal |
+/// | `skipped COUNT BYTES` | COUNT bytes came that were no HCI packet; the first of them, in hexadecimal |
 /// | `ended KIND TEXT` | it ends, and why: `KIND` is a `NetsimEnd.Kind` |
 public final class NetsimHelper {
     /// The program's name.

@@ -59,7 +59,7 @@ def _member(kind: Any, chance: random.Random, parent: PebblePacket) -> Any:
 
 
 def _text(chance: random.Random, limit: int) -> str:
-    """Text of at most so many bytes."""
+    """Text that is not longer than the limit, in bytes."""
     text = "".join(chance.choices(LETTERS, k=chance.randrange(12)))
     while len(text.encode()) > limit:
         text = text[:-1]
