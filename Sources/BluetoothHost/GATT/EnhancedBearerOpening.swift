@@ -73,29 +73,37 @@ struct EnhancedBearerOpening: Sendable {
 
     /// The procedure ended that was started last.
     mutating func ended(_ result: Result<GATTResponse, GATTProcedureError>) -> Next {
-        switch (step, result) {
-        case (.serverFeatures, .success(.values(let values))):
-            let features = values.first?.value.first ?? 0
-            guard features & Self.serverTakesEnhancedBearers != 0 else { break }
+        switch step {
+        case .serverFeatures:
+            guard case .success(.values(let values)) = result,
+                (values.first?.value.first ?? 0) & Self.serverTakesEnhancedBearers != 0
+            else { break }
             step = .clientFeatures
             return .start(.readOneByUUID(.clientSupportedFeatures, in: .all))
-        case (.clientFeatures, .success(.values(let values))):
+        case .clientFeatures:
             // A server need not have the characteristic.
-            guard let known = values.first else {
-                step = .channels
-                return .open
+            guard case .success(.values(let values)) = result, let known = values.first else {
+                return openIfAnswered(result)
             }
             step = .featuresWritten
-            let features = (known.value.first ?? 0) | Self.features
-            return .start(.write(known.handle, [features]))
-        case (.clientFeatures, .failure(.refused)), (.featuresWritten, .success),
-            (.featuresWritten, .failure(.refused)):
-            step = .channels
-            return .open
-        default: break
+            return .start(.write(known.handle, [(known.value.first ?? 0) | Self.features]))
+        case .featuresWritten: return openIfAnswered(result)
+        case .idle, .due, .channels, .ended: break
         }
         step = .ended
         return .nothing
+    }
+
+    /// Asks for channels, whatever the answer is. A server that cannot be understood, or says nothing, is left alone.
+    private mutating func openIfAnswered(_ result: Result<GATTResponse, GATTProcedureError>) -> Next {
+        switch result {
+        case .success, .failure(.refused):
+            step = .channels
+            return .open
+        case .failure:
+            step = .ended
+            return .nothing
+        }
     }
 
     /// Channels cannot be asked for.

@@ -12,7 +12,8 @@ enum EndpointDecoders {
     static func reading(_ input: ArraySlice<UInt8>) -> Reading {
         let kind = kind(of: input)
         do throws(ByteDecodingError) {
-            return Reading(kind: kind.name, result: .written(try kind.write(input.dropFirst())))
+            let (message, written) = try kind.read(input.dropFirst())
+            return Reading(kind: kind.name, result: .written(written), meaning: message)
         } catch {
             return Reading(kind: kind.name, result: .refused("\(error)"))
         }
@@ -25,7 +26,7 @@ enum EndpointDecoders {
         /// The oracles.
         let run: @Sendable (ArraySlice<UInt8>) throws -> UInt64
         /// Reads a payload, and writes what was read.
-        let write: @Sendable (ArraySlice<UInt8>) throws(ByteDecodingError) -> [UInt8]
+        let read: @Sendable (ArraySlice<UInt8>) throws(ByteDecodingError) -> (any EndpointMessage, written: [UInt8])
     }
 
     private static func kind(of input: ArraySlice<UInt8>) -> Kind { kinds[Int(input.first ?? 0) % kinds.count] }
@@ -79,8 +80,9 @@ enum EndpointDecoders {
                 digest.add("\(error)")
             }
             return digest.value
-        } write: { payload throws(ByteDecodingError) in
-            PebbleMessage(try Message(payload: payload)).payload
+        } read: { payload throws(ByteDecodingError) in
+            let message = try Message(payload: payload)
+            return (message, PebbleMessage(message).payload)
         }
     }
 

@@ -26,7 +26,7 @@ enum HCIDecoders {
             var packet: [UInt8] = []
             event.encodePacket(to: &packet)
             let kind = "\(event)".prefix { $0 != "(" }
-            return Reading(kind: String(kind), result: .written(Array(packet.dropFirst())))
+            return Reading(kind: String(kind), result: .written(Array(packet.dropFirst())), meaning: event)
         } catch {
             return Reading(kind: "HCIEvent", result: .refused("\(error)"))
         }

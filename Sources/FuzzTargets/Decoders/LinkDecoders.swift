@@ -46,7 +46,7 @@ enum LinkDecoders {
             let pdu = try SignalingPDU(decoding: input)
             var bytes: [UInt8] = []
             pdu.encode(to: &bytes)
-            return Reading(kind: "SignalingPDU", result: .written(bytes))
+            return Reading(kind: "SignalingPDU", result: .written(bytes), meaning: pdu)
         } catch {
             return Reading(kind: "SignalingPDU", result: .refused("\(error)"))
         }

@@ -10,7 +10,8 @@ extension CairnBench {
             abstract: "Says what bytes are read as, for a judge with another decoder.",
             discussion: """
                 Each line of standard input is bytes in hexadecimal. Each line of standard output is JSON: the kind, and \
-                either what was read, written again in hexadecimal (written), or why it was refused (refused). \
+                either what was read, written again in hexadecimal (written), and the numbers in it, or why it was refused \
+                (refused). \
                 Tests/Interop/test_readings.py compares them with other people's decoders.
                 """
         )
@@ -44,13 +45,20 @@ extension CairnBench {
         }
 
         private static func line(of reading: Reading) -> String {
-            var values = ["kind": reading.kind]
+            var line = Line(kind: reading.kind, numbers: reading.numbers)
             switch reading.result {
-            case .written(let bytes): values["written"] = bytes.map { String(format: "%02x", $0) }.joined()
-            case .refused(let reason): values["refused"] = reason
+            case .written(let bytes): line.written = bytes.map { String(format: "%02x", $0) }.joined()
+            case .refused(let reason): line.refused = reason
             }
-            guard let data = try? JSONEncoder().encode(values) else { return "{}" }
+            guard let data = try? JSONEncoder().encode(line) else { return "{}" }
             return String(decoding: data, as: UTF8.self)
+        }
+
+        private struct Line: Encodable {
+            let kind: String
+            let numbers: [Int64]
+            var written: String?
+            var refused: String?
         }
     }
 }
