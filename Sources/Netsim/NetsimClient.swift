@@ -66,6 +66,10 @@ public struct NetsimClient: Sendable {
         }
     }
 
+    /// How many bytes netsim may send before they are read: all that is kept of a stream whose reader stands still. gRPC by itself
+    /// takes 8 MiB, which decoded as packets are ten times as much.
+    private static let windowSize = 65_535
+
     private func transport() throws -> HTTP2ClientTransport.Posix {
         try .http2NIOPosix(
             target: .dns(host: place.host, port: Int(place.port)),
@@ -73,6 +77,7 @@ public struct NetsimClient: Sendable {
             config: .defaults { config in
                 // Packets leave at once.
                 config.connection.flushCoalescing = nil
+                config.http2.targetWindowSize = Self.windowSize
             }
         )
     }

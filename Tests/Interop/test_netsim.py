@@ -15,7 +15,8 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,10 @@ from watches import ADDRESS, cairn_on
 UNAVAILABLE = 69
 LOOPBACK = ("--loopback-streams", "1", "--record-memory", "0")
 CUTS = int(os.environ.get("CAIRN_NETSIM_CUTS", "5"))
+#: How much a program may grow, in kB: what gRPC and the kernel keep of a stream, and what an allocator keeps of it.
+GROWTH_LIMIT = 8192
+#: Far more messages than all of that holds.
+MESSAGE_LIMIT = 400_000
 
 
 async def echo_a_message(phone: Phone, *, pair: bool = False) -> None:
@@ -139,17 +144,28 @@ async def test_a_megabyte(tmp_path: Path) -> None:
             await megabyte(phone, program)
 
 
+@pytest.mark.timeout(120 + 10 * CUTS)
 async def test_the_stream_is_cut(tmp_path: Path) -> None:
-    """c: each time that netsim ends the stream, the watch resets the controller, comes back, and says why."""
+    """c: each time that netsim ends the stream, the watch resets the controller, comes back, and says why. It keeps nothing of the
+    streams that were: no descriptor, no program, and no memory."""
     async with controllers() as room, netsim_over(room.watch) as netsim:
-        arguments = ("--insecure-test-link", "--controller-lost", "retry")
+        arguments = ("--insecure-test-link", "--controller-lost", "retry", "--record-memory", "0")
         async with cairn_on(netsim.address, tmp_path, *arguments, log_level="info") as program:
+            before = None
             for number in range(CUTS):
-                position = len(program.log)
+                position = len(program.lines)
                 netsim.cut()
                 await program.wait_for_line("ended the stream; trying again", 20, after=position)
                 await program.wait_for_line("advertises for", 60, after=position)
                 assert len(netsim.infos) == number + 2
+                assert len(children(program)) == 1
+                # What is made once is there after the first time.
+                before = before or Size.of(program.process_id)
+            after = Size.of(program.process_id)
+            print(f"{CUTS} cuts: {before} before, {after} after")
+            assert before is not None
+            assert after.descriptors == before.descriptors
+            assert after.resident_kilobytes - before.resident_kilobytes < GROWTH_LIMIT
             async with Phone.on(room.phone.port) as phone:
                 await echo_a_message(phone)
 
@@ -167,6 +183,20 @@ async def test_the_helper_is_killed(tmp_path: Path) -> None:
             (successor,) = children(program)
             assert successor != helper
         assert not Path(f"/proc/{successor}").exists()
+
+
+@dataclass(frozen=True)
+class Size:
+    """What a process has of the system's."""
+
+    resident_kilobytes: int
+    descriptors: int
+
+    @classmethod
+    def of(cls, process: int) -> Size:
+        status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
+        (line,) = [line for line in status.splitlines() if line.startswith("VmRSS:")]
+        return cls(int(line.split()[1]), len(list(Path(f"/proc/{process}/fd").iterdir())))
 
 
 def children(program: Program) -> list[int]:
@@ -276,7 +306,7 @@ async def test_no_grpc_at_all(tmp_path: Path) -> None:
 
 
 async def test_a_netsim_that_does_not_read(tmp_path: Path) -> None:
-    """d: neither program grows while netsim drains nothing; the watch says that the controller is silent."""
+    """d: netsim takes nothing, and the watch says that the controller is silent."""
 
     async def behavior(_: Any, context: grpc.aio.ServicerContext) -> None:
         await context.read()
@@ -287,6 +317,47 @@ async def test_a_netsim_that_does_not_read(tmp_path: Path) -> None:
         async with cairn.running(*arguments, log=tmp_path / "cairn.log") as program:
             await program.wait_for_line("connected to the controller at netsim", 20)
             await program.wait_for_line("cannot use the controller at netsim.*", 40)
+
+
+async def test_a_watch_that_does_not_read(tmp_path: Path) -> None:
+    """d: the watch stands still while netsim has more and more for it: the program between them stops reading, and does not grow."""
+    packet = PacketResponse(hci_packet=HCIPacket(packet_type=4, packet=b"\xff\xff" + bytes(255)))
+    streams: asyncio.Queue[grpc.aio.ServicerContext] = asyncio.Queue()
+
+    async def behavior(_: Any, context: grpc.aio.ServicerContext) -> None:
+        await context.read()
+        streams.put_nowait(context)
+        await asyncio.Event().wait()
+
+    async with misbehaving(behavior) as port:
+        arguments = ("run", "--controller", f"netsim:127.0.0.1:{port}", "--controller-lost", "retry")
+        async with cairn.running(*arguments, log=tmp_path / "cairn.log") as program:
+            await program.wait_for_line("connected to the controller at netsim", 20)
+            stream = await within(10, "the stream", streams.get())
+            (helper,) = children(program)
+            os.kill(program.process_id, signal.SIGSTOP)
+            try:
+                before = Size.of(helper)
+                taken = await fill(lambda: stream.write(packet))
+                after = Size.of(helper)
+            finally:
+                os.kill(program.process_id, signal.SIGCONT)
+            print(f"took {taken} packets; {before} before, {after} after")
+            assert after.resident_kilobytes - before.resident_kilobytes < GROWTH_LIMIT
+            await program.wait_for_line("cannot use the controller at netsim.*", 40)
+
+
+async def fill(write: Callable[[], Awaitable[Any]]) -> int:
+    """Writes until nothing more is taken for two seconds.
+
+    Returns: how many messages were taken."""
+    for count in range(MESSAGE_LIMIT):
+        try:
+            async with asyncio.timeout(2):
+                await write()
+        except TimeoutError:
+            return count
+    raise AssertionError(f"{MESSAGE_LIMIT} messages were taken, and nobody reads")
 
 
 # Where a netsim is
