@@ -145,7 +145,8 @@ async def test_a_megabyte(tmp_path: Path) -> None:
             await megabyte(phone, program)
 
 
-@pytest.mark.timeout(120 + 10 * CUTS)
+# The wait for a controller doubles up to 30 s.
+@pytest.mark.timeout(120 + 40 * CUTS)
 async def test_the_stream_is_cut(tmp_path: Path) -> None:
     """c: each time that netsim ends the stream, the watch resets the controller, comes back, and says why. It keeps nothing of the
     streams that were: no descriptor, no program, and no memory."""
