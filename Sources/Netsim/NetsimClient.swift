@@ -66,8 +66,8 @@ public struct NetsimClient: Sendable {
         }
     }
 
-    /// How many bytes netsim may send before they are read: all that is kept of a stream whose reader stands still. gRPC by itself
-    /// takes 8 MiB, which decoded as packets are ten times as much.
+    /// How many bytes of packets that were not read gRPC holds, at most. By itself it holds 8 MiB, which decoded as packets take ten
+    /// times as much memory.
     private static let windowSize = 65_535
 
     private func transport() throws -> HTTP2ClientTransport.Posix {

@@ -25,6 +25,7 @@ from rig.channels import (
     words,
 )
 from rig.controllers import controllers
+from rig.footprint import Footprint
 from rig.phone import Database, Phone, WatchLink
 from rig.process import Program
 from rig.waiting import within
@@ -134,13 +135,6 @@ async def echo(channel: l2cap.LeCreditBasedChannel, count: int, number: int = 0,
     assert received.digest() == sent.digest()
 
 
-def resident_kilobytes(program: Program) -> int:
-    """How much memory the watch's process uses."""
-    status = Path(f"/proc/{program.process_id}/status").read_text(encoding="utf-8")
-    (line,) = [line for line in status.splitlines() if line.startswith("VmRSS:")]
-    return int(line.split()[1])
-
-
 # a: read the PSM, open, transfer, close
 
 
@@ -152,11 +146,11 @@ async def test_transfer(here: Setting, request: pytest.FixtureRequest) -> None:
     channel = await open_bumble_channel(here.watch.connection, psm)
     # A link with packets of 251 octets: four of them in a K-frame.
     assert channel.peer_mps in (1000, 1022)
-    before = resident_kilobytes(here.program)
+    before = Footprint.of(here.program.process_id).resident_kilobytes
     start = time.monotonic()
     await echo(channel, megabytes << 20, seconds=60 + megabytes * 30)
     elapsed = time.monotonic() - start
-    growth = resident_kilobytes(here.program) - before
+    growth = Footprint.of(here.program.process_id).resident_kilobytes - before
     print(f"{megabytes} MB each way in {elapsed:.1f} s, {growth} kB more in use")
     assert growth < 2048
     await within(10, "the channel to close", channel.disconnect())
@@ -187,8 +181,8 @@ async def test_reopening(here: Setting) -> None:
             assert channel.received == sample(200, number)
             await raw.disconnect(channel.destination)
             if number == 99:
-                usage = resident_kilobytes(here.program)
-    assert resident_kilobytes(here.program) - usage < 1024
+                usage = Footprint.of(here.program.process_id).resident_kilobytes
+    assert Footprint.of(here.program.process_id).resident_kilobytes - usage < 1024
 
 
 async def test_bulk_and_requests(here: Setting) -> None:
@@ -336,7 +330,7 @@ async def test_refusals(here: Setting) -> None:
 
 async def test_slow_reader(here: Setting) -> None:
     """d: a reader that sleeps stalls the watch, which stalls the writer; what was on its way comes when it wakes up."""
-    before = resident_kilobytes(here.program)
+    before = Footprint.of(here.program.process_id).resident_kilobytes
     with RawL2CAP(here.watch.connection) as raw:
         # The watch may send two K-frames, and then nothing.
         channel = await RawChannel.open(raw, await here.psm(), credits=2)
@@ -351,7 +345,7 @@ async def test_slow_reader(here: Setting) -> None:
             assert len(sent) < 2 * (RECEIVE_LIMIT + TRANSMIT_LIMIT), "the watch takes more than it said"
         assert len(sent) > RECEIVE_LIMIT, "the watch stalls too soon"
         assert channel.given == 0 and 0 < len(channel.received) <= 2 * RawChannel.MPS
-        assert resident_kilobytes(here.program) - before < 1024
+        assert Footprint.of(here.program.process_id).resident_kilobytes - before < 1024
         while len(channel.received) < len(sent):
             channel.grant(7)
             await here.watch.round_trip()

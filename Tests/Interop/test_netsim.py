@@ -16,7 +16,6 @@ import socket
 import subprocess
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +32,7 @@ from bumble.transport.tcp_client import open_tcp_client_transport
 from libpebble2.protocol.apps import AppRunState, AppRunStateStart
 from rig import cairn, companion
 from rig.controllers import controllers
+from rig.footprint import Footprint
 from rig.netsim import emulator_over, misbehaving, netsim_over
 from rig.phone import Phone
 from rig.process import Program
@@ -162,8 +162,8 @@ async def test_the_stream_is_cut(tmp_path: Path) -> None:
                 assert len(netsim.infos) == number + 2
                 assert len(children(program)) == 1
                 # What is made once is there after the first time.
-                before = before or Size.of(program.process_id)
-            after = Size.of(program.process_id)
+                before = before or Footprint.of(program.process_id)
+            after = Footprint.of(program.process_id)
             print(f"{CUTS} cuts: {before} before, {after} after")
             assert before is not None
             assert after.descriptors == before.descriptors
@@ -178,27 +178,13 @@ async def test_the_helper_is_killed(tmp_path: Path) -> None:
         arguments = ("--insecure-test-link", "--controller-lost", "retry")
         async with cairn_on(netsim.address, tmp_path, *arguments) as program:
             (helper,) = children(program)
-            position = len(program.log)
+            position = len(program.lines)
             os.kill(helper, signal.SIGKILL)
             await program.wait_for_line("the program cairn-netsim was ended by signal 9", 10, after=position)
             await program.wait_for_line("advertises for", 20, after=position)
             (successor,) = children(program)
             assert successor != helper
         assert not Path(f"/proc/{successor}").exists()
-
-
-@dataclass(frozen=True)
-class Size:
-    """What a process has of the system's."""
-
-    resident_kilobytes: int
-    descriptors: int
-
-    @classmethod
-    def of(cls, process: int) -> Size:
-        status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
-        (line,) = [line for line in status.splitlines() if line.startswith("VmRSS:")]
-        return cls(int(line.split()[1]), len(list(Path(f"/proc/{process}/fd").iterdir())))
 
 
 def children(program: Program) -> list[int]:
@@ -339,9 +325,9 @@ async def test_a_watch_that_does_not_read(tmp_path: Path) -> None:
             (helper,) = children(program)
             os.kill(program.process_id, signal.SIGSTOP)
             try:
-                before = Size.of(helper)
+                before = Footprint.of(helper)
                 taken = await fill(lambda: stream.write(packet))
-                after = Size.of(helper)
+                after = Footprint.of(helper)
             finally:
                 os.kill(program.process_id, signal.SIGCONT)
             print(f"took {taken} packets; {before} before, {after} after")
@@ -492,6 +478,43 @@ async def test_streams_that_make_no_sense(tmp_path: Path) -> None:
                 answer = await within(10, "the answer to Reset", call.read())
                 assert bytes(answer.hci_packet.packet) == bytes.fromhex("0e0401030c00")
         assert re.search("twin is on the air", program.log)
+
+
+async def test_a_device_that_does_not_read(tmp_path: Path) -> None:
+    """g: a device asks more and more, and takes no answer: neither program grows, what is left out is said without a flood of lines,
+    others are served, and the device gets whole answers when it reads."""
+    request = PacketRequest(hci_packet=HCIPacket(packet_type=1, packet=b"\x02\x10\x00"))
+    count = 40_000
+
+    async with air(tmp_path) as (program, port), grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+        call = PacketStreamerStub(channel).StreamPackets()
+        await call.write(PacketRequest(initial_info=ChipInfo(name="deaf", chip=Chip(kind=ChipKind.BLUETOOTH))))
+        await program.wait_for_line("deaf is on the air", 10)
+        (helper,) = children(program)
+        processes = (program.process_id, helper)
+        before = [Footprint.of(each) for each in processes]
+        for _ in range(count):
+            await within(20, "a command to be taken", call.write(request))
+
+        async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as another:
+            other = PacketStreamerStub(another).StreamPackets()
+            await other.write(PacketRequest(initial_info=ChipInfo(name="keen", chip=Chip(kind=ChipKind.BLUETOOTH))))
+            await other.write(PacketRequest(hci_packet=HCIPacket(packet_type=1, packet=b"\x03\x0c\x00")))
+            assert (await within(10, "an answer to another", other.read())).hci_packet.packet_type == 4
+        after = [Footprint.of(each) for each in processes]
+        print(f"{before} before, {after} after {count} commands; {len(program.lines)} lines of log")
+        for earlier, later in zip(before, after, strict=True):
+            assert later.resident_kilobytes - earlier.resident_kilobytes < 2 * GROWTH_LIMIT
+
+        await call.done_writing()
+        answers = 0
+        while (answer := await within(10, "an answer, or the end", call.read())) is not grpc.aio.EOF:
+            assert bytes(answer.hci_packet.packet[:6]) == bytes.fromhex("0e4401021000"), answers
+            answers += 1
+        print(f"{answers} answers")
+        assert 1024 <= answers <= count
+        await program.wait_for_line("packet dropped: command while 1024 packets wait for the host", 10)
+        assert len(program.lines) < 100
 
 
 async def test_too_many_devices(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from rig import gatt as uuids
 from rig.bare_phone import BarePhone
 from rig.control import Control
 from rig.controllers import Controllers, HostPort, controllers
+from rig.footprint import Footprint
 from rig.pebble import PebbleSession
 from rig.phone import Phone, WatchLink
 from rig.ppogatt import PhoneTransport
@@ -273,25 +274,6 @@ async def test_killed_while_a_phone_is_connected(tmp_path: Path) -> None:
             assert steps <= START_COMMANDS, [hci.HCI_Command.command_name(opcode) for opcode in witness.opcodes]
             assert advertised is not None and advertised.own < ADVERTISING_SECONDS, advertised
         assert await program.stop() == 0
-
-
-@dataclass(frozen=True)
-class Footprint:
-    """The resources that a process has."""
-
-    resident_kilobytes: int
-    descriptors: int
-    threads: int
-
-    @classmethod
-    def of(cls, process_id: int) -> Footprint:
-        folder = Path(f"/proc/{process_id}")
-        status = dict(line.split(":", 1) for line in (folder / "status").read_text().splitlines() if ":" in line)
-        return cls(
-            resident_kilobytes=int(status["VmRSS"].split()[0]),
-            descriptors=len(list((folder / "fd").iterdir())),
-            threads=int(status["Threads"]),
-        )
 
 
 async def test_cycles_leave_nothing_behind(tmp_path: Path, request: pytest.FixtureRequest) -> None:
