@@ -230,6 +230,7 @@ def focus(driver: Chrome) -> list[str]:
     # In a dialog the Tab key goes round, and on the page it leaves at the end; twice that many are enough for both.
     for _ in range(2 * len(expected) + 4):
         ActionChains(driver).send_keys(Keys.TAB).perform()
+        driver.execute_async_script(_DRAWN)
         found = driver.execute_script(_FOCUS)
         if found is None:
             if reached:
@@ -250,6 +251,10 @@ def focus(driver: Chrome) -> list[str]:
     if reached != sorted(reached):
         wrong.append(f"the Tab key's order is not the page's: {[expected[place] for place in reached]}")
     return wrong
+
+
+#: A line that is added above what is seen moves it, until the browser corrects the scroll position for its next picture.
+_DRAWN = "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => done()));"
 
 
 #: A dialog that appears is fainter for a moment than it is.
