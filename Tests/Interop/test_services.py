@@ -224,7 +224,7 @@ async def test_interrupted_update(watch: Watch) -> None:
             await link.disconnect()
         async with connected(phone) as (_, companion):
             # libpebble2 has no class for the status: 0B is asked in bytes, and answered with 0C (section 5.6).
-            answer = await companion.ask_raw(b"\x00\x02\x00\x12\x00\x0b", 24)
+            answer = await companion.ask_raw(b"\x00\x02\x00\x12\x00\x0b")
             stored = struct.pack("<IIII", 0, 0, 29_999, crc32(image[:29_999]))
             assert answer == b"\x00\x14\x00\x12\x00\x0c\x00\x00" + stored
 

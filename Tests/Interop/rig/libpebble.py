@@ -29,8 +29,9 @@ class BluetoothTransport(BaseTransport):
         self._loop = asyncio.get_running_loop()
         self._received: queue.Queue[bytes | None] = queue.Queue()
         self._is_connected = True
-        #: The watch's whole stream, for messages that libpebble2 has no class for.
-        self.stream = bytearray()
+        #: The watch's whole messages so far, and what has arrived of the next one: for those that libpebble2 has no class for.
+        self.messages: list[bytes] = []
+        self._unfinished = bytearray()
         self._grown = asyncio.Event()
         transport.on_bytes = self._take
         transport.on_closed = lambda _: self.close()
@@ -43,12 +44,19 @@ class BluetoothTransport(BaseTransport):
         """The link is there before libpebble2 is."""
 
     def _take(self, piece: bytes) -> None:
-        self.stream += piece
+        self._unfinished += piece
+        while len(self._unfinished) >= 4 and len(self._unfinished) >= (end := 4 + int.from_bytes(self._unfinished[:2])):
+            self.messages.append(bytes(self._unfinished[:end]))
+            del self._unfinished[:end]
         self._grown.set()
         self._received.put(piece)
 
-    async def grown_to(self, count: int) -> None:
-        while len(self.stream) < count:
+    async def message_on(self, endpoint: bytes, *, after: int) -> bytes:
+        """The first message on an endpoint behind the first `after` messages."""
+        while True:
+            for message in self.messages[after:]:
+                if message[2:4] == endpoint:
+                    return message
             self._grown.clear()
             await self._grown.wait()
 
@@ -84,13 +92,13 @@ class Companion:
         """Runs a blocking call of libpebble2 beside the loop."""
         return await asyncio.to_thread(call, *arguments, **named)
 
-    async def ask_raw(self, message: bytes, answer_length: int) -> bytes:
-        """The next bytes of the stream after a message for which libpebble2 has no class."""
-        before = len(self._transport.stream)
+    async def ask_raw(self, message: bytes) -> bytes:
+        """Asks what libpebble2 has no class for. The answer is the next message on that endpoint: what the watch says of its own accord
+        on another one, such as its question about music, may come in between."""
+        before = len(self._transport.messages)
         self.connection.send_raw(message)
-        end = before + answer_length
-        await within(10, f"the watch to answer {message.hex()}", self._transport.grown_to(end))
-        return bytes(self._transport.stream[before:end])
+        answer = self._transport.message_on(message[2:4], after=before)
+        return await within(10, f"the watch to answer {message.hex()}", answer)
 
     def close(self) -> None:
         self._transport.close()
