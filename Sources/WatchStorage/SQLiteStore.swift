@@ -154,6 +154,9 @@ public final class SQLiteStore: WatchStore {
             }
         case let error as ByteDecodingError:
             .corrupt(path: path, reason: error.description)
+        // Neither says what is stored.
+        case is RowDecodingError, is DecodingError:
+            .corrupt(path: path, reason: "a row has something that its column cannot have")
         default:
             .unusable(path: path, reason: error.localizedDescription)
         }

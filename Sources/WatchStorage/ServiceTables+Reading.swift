@@ -9,9 +9,8 @@ import PebbleWatch
 extension ServiceTables {
     static func load(from database: Database) throws -> ServiceMemory {
         ServiceMemory(
-            firmware: try fact(Fact.firmware, in: database).flatMap { FirmwareImage.metadata(of: Array($0)) },
-            recoveryFirmware: try fact(Fact.recoveryFirmware, in: database)
-                .flatMap { FirmwareImage.metadata(of: Array($0)) },
+            firmware: try firmware(Fact.firmware, in: database),
+            recoveryFirmware: try firmware(Fact.recoveryFirmware, in: database),
             update: try updateImages(in: database),
             appParts: try appParts(in: database),
             files: try files(in: database),
@@ -28,6 +27,15 @@ extension ServiceTables {
         try Data.fetchOne(database, sql: "SELECT content FROM fact WHERE name = ?", arguments: [name])
     }
 
+    private static func firmware(_ name: String, in database: Database) throws -> FirmwareMetadata? {
+        try fact(name, in: database).map { bytes in
+            guard let metadata = FirmwareImage.metadata(of: Array(bytes)) else {
+                throw ByteDecodingError(name, .invalidValue(UInt64(bytes.count)))
+            }
+            return metadata
+        }
+    }
+
     private static func records(in database: Database) throws -> [StoredRecord] {
         var records: [StoredRecord] = []
         let rows = try Row.fetchCursor(
@@ -37,12 +45,12 @@ extension ServiceTables {
         while let row = try rows.next() {
             records.append(
                 StoredRecord(
-                    database: BlobDBDatabase(rawValue: row["database"]),
-                    key: Array(row["key"] as Data),
+                    database: BlobDBDatabase(rawValue: try row.decode(forColumn: "database")),
+                    key: try row.bytes("key"),
                     record: BlobDatabases.Record(
-                        value: Array(row["value"] as Data),
-                        timestamp: row["timestamp"],
-                        isDirty: row["isDirty"]
+                        value: try row.bytes("value"),
+                        timestamp: try row.decode(forColumn: "timestamp"),
+                        isDirty: try row.decode(forColumn: "isDirty")
                     )
                 )
             )
@@ -61,21 +69,18 @@ extension ServiceTables {
     private static func spools(in database: Database) throws -> [LoggingSessionID: LoggingSpool] {
         var spools: [LoggingSessionID: LoggingSpool] = [:]
         for row in try Row.fetchAll(database, sql: "SELECT * FROM loggingSession") {
-            guard let application = PebbleUUID(row["application"] as Data),
-                let itemType = DataLoggingMessage.ItemType(rawValue: row["itemType"])
-            else { continue }
-            let id = LoggingSessionID(rawValue: row["id"])
-            let consumed: Int = row["consumed"]
+            let id = LoggingSessionID(rawValue: try row.decode(forColumn: "id"))
+            let consumed = try row.place("consumed")
             var spool = LoggingSpool(
                 session: DataLoggingMessage.Session(
-                    application: application,
-                    timestamp: row["timestamp"],
-                    tag: row["tag"],
-                    itemType: itemType,
-                    itemSize: row["itemSize"]
+                    application: try row.application(),
+                    timestamp: try row.decode(forColumn: "timestamp"),
+                    tag: try row.decode(forColumn: "tag"),
+                    itemType: try row.raw("itemType"),
+                    itemSize: try row.decode(forColumn: "itemSize")
                 ),
                 start: consumed,
-                isFinished: row["isFinished"]
+                isFinished: try row.decode(forColumn: "isFinished")
             )
             let pieces = try Row.fetchCursor(
                 database,
@@ -84,8 +89,7 @@ extension ServiceTables {
             )
             while let piece = try pieces.next() {
                 // Of a piece that the phone has in part, the rest.
-                let offset: Int = piece["offset"]
-                spool.append(Array((piece["content"] as Data).dropFirst(max(0, consumed - offset))))
+                spool.append(Array(try piece.bytes("content").dropFirst(max(0, consumed - piece.place("offset")))))
             }
             spools[id] = spool
         }
@@ -100,17 +104,21 @@ extension ServiceTables {
     private static func updateImages(in database: Database) throws -> [FirmwarePart: StoredFirmwareImage] {
         var images: [FirmwarePart: StoredFirmwareImage] = [:]
         for row in try Row.fetchAll(database, sql: "SELECT part, progress FROM updateImage") {
-            guard let part = FirmwarePart(rawValue: row["part"]),
-                let progress = StoredFirmwareImage.Progress(rawValue: row["progress"])
-            else { continue }
+            let part: FirmwarePart = try row.raw("part")
             var bytes: [UInt8] = []
             let pieces = try Row.fetchCursor(
                 database,
                 sql: "SELECT offset, content FROM updatePiece WHERE part = ? ORDER BY offset",
                 arguments: [part.rawValue]
             )
-            while let piece = try pieces.next(), piece["offset"] == bytes.count { bytes += piece["content"] as Data }
-            if !bytes.isEmpty { images[part] = StoredFirmwareImage(bytes: bytes, progress: progress) }
+            while let piece = try pieces.next() {
+                let offset = try piece.place("offset")
+                guard offset == bytes.count else {
+                    throw ByteDecodingError("updatePiece.offset", .invalidValue(UInt64(offset)))
+                }
+                bytes += try piece.bytes("content")
+            }
+            if !bytes.isEmpty { images[part] = StoredFirmwareImage(bytes: bytes, progress: try row.raw("progress")) }
         }
         return images
     }
@@ -123,12 +131,8 @@ extension ServiceTables {
             arguments: [StoredObject.headLength]
         )
         while let row = try rows.next() {
-            guard let application = PebbleUUID(row["application"] as Data),
-                let kind = AppPart.Kind(rawValue: row["kind"])
-            else {
-                continue
-            }
-            parts[AppPart(of: application, kind)] = StoredObject(size: row["size"], head: Array(row["head"] as Data))
+            let part = AppPart(of: try row.application(), try row.raw("kind"))
+            parts[part] = StoredObject(size: try row.decode(forColumn: "size"), head: try row.bytes("head"))
         }
         return parts
     }
@@ -141,17 +145,42 @@ extension ServiceTables {
             arguments: [StoredObject.headLength]
         )
         while let row = try rows.next() {
-            files[row["name"]] = StoredObject(size: row["size"], head: Array(row["head"] as Data))
+            let name: String = try row.decode(forColumn: "name")
+            files[name] = StoredObject(size: try row.decode(forColumn: "size"), head: try row.bytes("head"))
         }
         return files
     }
 }
 
-extension PebbleUUID {
-    /// Of the 16 bytes.
-    fileprivate init?(_ data: Data) {
-        var reader = ByteReader(Array(data))
-        guard let uuid = try? PebbleUUID(reading: &reader, "application"), reader.isEmpty else { return nil }
-        self = uuid
+/// What a column has, or an error: a file that somebody else has changed may have anything there.
+extension Row {
+    /// A place in a stream of bytes is far from where numbers end.
+    private static let placeLimit = 1 << 48
+
+    fileprivate func bytes(_ column: String) throws -> [UInt8] { Array(try decode(Data.self, forColumn: column)) }
+
+    /// How many bytes of a stream come before something.
+    fileprivate func place(_ column: String) throws -> Int {
+        let place: Int = try decode(forColumn: column)
+        guard 0...Self.placeLimit ~= place else {
+            throw ByteDecodingError(column, .invalidValue(UInt64(bitPattern: Int64(place))))
+        }
+        return place
+    }
+
+    fileprivate func raw<Value: RawRepresentable<UInt8>>(_ column: String) throws -> Value {
+        let number: UInt8 = try decode(forColumn: column)
+        guard let value = Value(rawValue: number) else {
+            throw ByteDecodingError(column, .invalidValue(UInt64(number)))
+        }
+        return value
+    }
+
+    /// The 16 bytes of an app's UUID.
+    fileprivate func application() throws -> PebbleUUID {
+        var reader = ByteReader(try bytes("application"))
+        let uuid = try PebbleUUID(reading: &reader, "application")
+        try reader.expectEnd("application")
+        return uuid
     }
 }
