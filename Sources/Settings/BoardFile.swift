@@ -32,10 +32,13 @@ public struct BoardFile: Sendable {
         try self.init(text: try Self.contents(of: path), path: path)
     }
 
-    init(text: String, path: String) throws(SettingError) {
+    /// Reads the text of a file.
+    /// - Parameter path: where it was read, for errors.
+    package init(text: String, path: String) throws(SettingError) {
         self.path = path
         var reading = Reading(path: path)
         if let root = try Self.compose(text, path) {
+            guard YAMLValues.areFew(in: root) else { throw SettingError(path, nil, nil, YAMLValues.refusal) }
             guard let mapping = root.mapping else {
                 throw SettingError(
                     path,

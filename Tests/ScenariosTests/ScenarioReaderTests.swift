@@ -190,6 +190,34 @@ import Testing
         #expect(errors.contains { $0.problem.contains("include each other") })
     }
 
+    /// Twenty inclusions, eight deep, would be 25 billion. Found by the target `scenario`.
+    @Test func filesThatAreIncludedAreCounted() throws {
+        let many = "steps:\n" + String(repeating: "  - include: mine.yaml\n", count: 20)
+        var loads = 0
+        #expect(throws: ScenarioErrors.self) {
+            try ScenarioReader.read(many, path: "/tests/mine.yaml") { _ in
+                loads += 1
+                return many
+            }
+        }
+        #expect(loads <= ScenarioReader.inclusionLimit)
+        let errors = Self.errors(many, files: ["/tests/mine.yaml": many])
+        #expect(errors.count { $0.problem.contains("more than 100 files are included") } == 1)
+        #expect(errors.count <= ScenarioReader.inclusionLimit + 1)
+        let allowed = "steps:\n" + String(repeating: "  - include: part.yaml\n", count: 100)
+        let part = "steps:\n  - do: watch restart\n"
+        #expect(try Self.read(allowed, files: ["/tests/part.yaml": part]).steps.count == 100)
+    }
+
+    /// Six lines that stand for two million values. Found by the target `scenario`.
+    @Test func whatAliasesRepeatIsCounted() {
+        var text = "a: &a [x, x, x, x, x, x, x, x]\n"
+        for (name, last) in zip(["b", "c", "d", "e", "f", "g"], ["a", "b", "c", "d", "e", "f"]) {
+            text += "\(name): &\(name) [" + Array(repeating: "*\(last)", count: 8).joined(separator: ", ") + "]\n"
+        }
+        #expect(Self.errors(text + "steps:\n  - do: watch restart").contains { $0.problem.contains("values") })
+    }
+
     @Test func stepsAreBounded() {
         let text = """
             steps:

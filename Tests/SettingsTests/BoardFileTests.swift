@@ -120,6 +120,23 @@ import Testing
         #expect(problems.first?.description.contains(words) == true, "\(problems)")
     }
 
+    /// Six lines that stand for two million values. Found by the target `board`.
+    @Test func whatAliasesRepeatIsCounted() throws {
+        var text = "a: &a [x, x, x, x, x, x, x, x]\n"
+        for (name, last) in zip(["b", "c", "d", "e", "f", "g"], ["a", "b", "c", "d", "e", "f"]) {
+            text += "\(name): &\(name) [" + Array(repeating: "*\(last)", count: 8).joined(separator: ", ") + "]\n"
+        }
+        do throws(SettingError) {
+            _ = try BoardFile(text: text, path: "board.yaml")
+            Issue.record("it was read")
+        } catch {
+            #expect(error.problem.contains("values"))
+        }
+        #expect(
+            try file("name: &n Pebble\nadvertising:\n  steps: [*n, *n]").entries["advertising.steps"]?.values.count == 2
+        )
+    }
+
     @Test func everythingThatIsWrongIsTold() throws {
         let text = """
             nam: x

@@ -184,6 +184,14 @@ extension ScenarioReader {
 
     mutating func included(_ operand: Node, _ mapping: Node.Mapping) -> [ScenarioStep] {
         guard let name = text(operand) else { return [] }
+        inclusions += 1
+        guard inclusions <= Self.inclusionLimit else {
+            // Said once, however many there are.
+            if inclusions == Self.inclusionLimit + 1 {
+                refuse(operand, "more than \(Self.inclusionLimit) files are included, with those that they include")
+            }
+            return []
+        }
         guard depth < Self.depthLimit else {
             refuse(operand, "files include each other more than \(Self.depthLimit) deep: one includes itself")
             return []
@@ -205,7 +213,11 @@ extension ScenarioReader {
         }
         var reader = ScenarioReader(path, load)
         reader.depth = depth + 1
-        defer { errors += reader.errors }
+        reader.inclusions = inclusions
+        defer {
+            errors += reader.errors
+            inclusions = reader.inclusions
+        }
         guard let inner = reader.compose(content) else { return [] }
         reader.checkKeys(of: inner, against: ["description", "parameters", "steps"], of: "file that is included")
         reader.readParameters(inner["parameters"], chosen)

@@ -13,6 +13,8 @@ package struct ScenarioReader {
     package static let stepLimit = 1000
     /// How deep files may include each other.
     static let depthLimit = 8
+    /// How many files a scenario includes, each as often as it is included.
+    package static let inclusionLimit = 100
 
     /// Reads a file that is included: its text.
     package typealias Loading = (_ path: String) throws -> String
@@ -24,6 +26,9 @@ package struct ScenarioReader {
     var errors: [ScenarioError] = []
     /// How many files include this one.
     var depth = 0
+    /// How many files have been included, by this one and by those: of files that each include several, there are soon more than
+    /// anybody can wait for.
+    var inclusions = 0
 
     init(_ path: String, _ load: @escaping Loading) {
         self.path = path
@@ -103,9 +108,11 @@ package struct ScenarioReader {
             return refuse("it is larger than \(Self.sizeLimit / 1024) KiB, and so no scenario")
         }
         do {
-            guard let mapping = try Yams.compose(yaml: text)?.mapping else {
+            let node = try Yams.compose(yaml: text)
+            guard let node, let mapping = node.mapping else {
                 return refuse("a scenario is a mapping with “steps”, as in Docs/scenarios.md")
             }
+            guard YAMLValues.areFew(in: node) else { return refuse(YAMLValues.refusal) }
             return mapping
         } catch let error as YamlError {
             switch error {
