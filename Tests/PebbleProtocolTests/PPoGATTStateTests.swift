@@ -223,6 +223,22 @@ struct PPoGATTStateTests {
         #expect(watch.link.state == .awaitingResetComplete(.local))
     }
 
+    @Test("AwaitRC, local or remote: each further Reset Request is ignored, and counted once")
+    func resetRequestWhileResetting() {
+        let local = LinkHarness.subscribedWatch()
+        var remote = LinkHarness.openWatch()
+        remote.receive("0201")
+        for var watch in [local, remote] {
+            _ = watch.takeSent()
+            _ = watch.takeEvents()
+            let state = watch.link.state
+            watch.receive("0201", "0201")
+            #expect(watch.link.state == state)
+            #expect(watch.takeSent() == [] && watch.takeEvents() == [])
+            #expect(watch.link.statistics.ignoredPackets == 2)
+        }
+    }
+
     @Test("Any AwaitRC: Data and Ack are ignored")
     func dataWhileResetting() {
         var local = LinkHarness.subscribedWatch()
