@@ -130,6 +130,7 @@ let package = Package(
             swiftSettings: strict
         ),
         .systemLibrary(name: "CZlib"),
+        .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
         .target(
             name: "Bundles",
             dependencies: ["ByteCoding", "PebbleProtocol", "PebbleWatch", "CZlib"],
@@ -289,7 +290,8 @@ let package = Package(
             name: "FuzzTargets",
             dependencies: [
                 "ByteCoding", "SeededRandomness", "BluetoothHCI", "BluetoothHost", "BluetoothCryptography", "Faults",
-                "PebbleProtocol", "PebbleWatch", "PebblePhone", "AirSimulator",
+                "PebbleProtocol", "PebbleWatch", "PebblePhone", "AirSimulator", "Bundles", "Control", "FlightRecorder",
+                "Scenarios", "Settings", "WatchStorage", "CSQLite", "CZlib",
             ],
             swiftSettings: simulated
         ),

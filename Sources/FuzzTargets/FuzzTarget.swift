@@ -17,16 +17,23 @@ func expect(_ condition: Bool, _ text: @autoclosure () -> String) throws(FuzzFin
 /// A target is a function of its bytes alone: no clock, no randomness but what is seeded, no state that outlives a run. The
 /// same target is run by libFuzzer (`Tests/Fuzz/run`) and by `Tests/FuzzTests`, which needs no sanitizer.
 package struct FuzzTarget: Sendable {
-    /// What an input may allocate: a bound that needs no clock. Work that grows with the square of an input shows in it,
-    /// as long as the work copies something.
+    /// What an input may cost: a bound that needs no clock.
     package struct Budget: Sendable {
         /// The bytes that any input may allocate, however short it is.
         package var bytes: Int
-        /// The bytes that it may allocate for each of its own.
+        /// The bytes that it may allocate for each of its own. Work that grows with the square of an input shows in it, as long as
+        /// the work copies something.
         package var bytesEach: Int
+        /// The edges of our rooms' code that any input may go through: work that copies nothing shows in them. Only `Tests/Fuzz/run` compiles what counts them.
+        package var edges: Int
+        /// The edges for each of its bytes.
+        package var edgesEach: Int
 
         /// All that an input of this length may allocate.
-        package func limit(for count: Int) -> Int { bytes + bytesEach * count }
+        package func bytes(for count: Int) -> Int { bytes + bytesEach * count }
+
+        /// All the edges that an input of this length may go through.
+        package func edges(for count: Int) -> Int { edges + edgesEach * count }
     }
 
     /// What it is called on a command line, and its folder of inputs in `Tests/Fuzz/corpus`.
@@ -35,10 +42,10 @@ package struct FuzzTarget: Sendable {
     package let summary: String
     /// The longest input that is made for it, in bytes.
     package let inputLimit: Int
-    /// What an input may allocate.
+    /// What an input may cost.
     package let budget: Budget
-    /// Whether it is a machine: an input is a program then, and takes a hundred times as long.
-    package let isMachine: Bool
+    /// How many inputs of a decoder take as long as one of its own.
+    package let weight: Int
     private let body: @Sendable (ArraySlice<UInt8>) throws -> UInt64
 
     init(
@@ -46,14 +53,14 @@ package struct FuzzTarget: Sendable {
         _ summary: String,
         inputLimit: Int,
         budget: Budget,
-        isMachine: Bool = false,
+        weight: Int = 1,
         _ body: @escaping @Sendable (ArraySlice<UInt8>) throws -> UInt64
     ) {
         self.name = name
         self.summary = summary
         self.inputLimit = inputLimit
         self.budget = budget
-        self.isMachine = isMachine
+        self.weight = weight
         self.body = body
     }
 

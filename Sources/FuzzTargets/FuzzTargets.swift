@@ -1,8 +1,17 @@
 extension FuzzTarget {
     /// Decoders: a value is read, or an error is thrown, and either costs no more than the bytes do.
-    private static let small = Budget(bytes: 64 * 1024, bytesEach: 512)
+    private static let small = Budget(bytes: 64 * 1024, bytesEach: 512, edges: 20_000, edgesEach: 2_000)
     /// Machines keep whole conversations, and some of their bytes ask for a great deal.
-    private static let conversation = Budget(bytes: 48 * 1024 * 1024, bytesEach: 96 * 1024)
+    private static let conversation = Budget(
+        bytes: 48 * 1024 * 1024,
+        bytesEach: 96 * 1024,
+        edges: 50_000_000,
+        edgesEach: 500_000
+    )
+    /// Lines and scripts: a tree is made of them, and what is wrong is said in words.
+    private static let text = Budget(bytes: 4 * 1024 * 1024, bytesEach: 16 * 1024, edges: 200_000, edgesEach: 2_000)
+    /// YAML, whose aliases repeat values up to a limit, and whose files include each other up to another.
+    private static let yaml = Budget(bytes: 32 * 1024 * 1024, bytesEach: 64 * 1024, edges: 4_000_000, edgesEach: 20_000)
 
     /// Every target, by its name.
     package static let all: [FuzzTarget] = [
@@ -19,7 +28,7 @@ extension FuzzTarget {
             "link",
             "ACL packets of both directions: L2CAP frames, signaling, ATT and SMP as captures show them",
             inputLimit: 4096,
-            budget: Budget(bytes: 256 * 1024, bytesEach: 2048),
+            budget: Budget(bytes: 256 * 1024, bytesEach: 2048, edges: 50_000, edgesEach: 5_000),
             LinkDecoders.link
         ),
         FuzzTarget("signaling", "L2CAP signaling commands", inputLimit: 512, budget: small, LinkDecoders.signaling),
@@ -48,7 +57,7 @@ extension FuzzTarget {
             "framing",
             "Streams of the Pebble Protocol and of the emulator, whole and in pieces",
             inputLimit: 4096,
-            budget: Budget(bytes: 1024 * 1024, bytesEach: 64 * 1024),
+            budget: Budget(bytes: 1024 * 1024, bytesEach: 64 * 1024, edges: 100_000, edgesEach: 10_000),
             RecordDecoders.streams
         ),
         FuzzTarget(
@@ -63,7 +72,7 @@ extension FuzzTarget {
             "A GATT layer in both roles, with an owner who answers, refuses or forgets",
             inputLimit: 2048,
             budget: conversation,
-            isMachine: true,
+            weight: 50,
             ATTMachine.run
         ),
         FuzzTarget(
@@ -71,7 +80,7 @@ extension FuzzTarget {
             "Two Security Managers with a man between them",
             inputLimit: 1024,
             budget: conversation,
-            isMachine: true,
+            weight: 50,
             SecurityMachine.run
         ),
         FuzzTarget(
@@ -79,7 +88,7 @@ extension FuzzTarget {
             "Two ends of PPoGATT, and air that loses, repeats and makes up packets",
             inputLimit: 2048,
             budget: conversation,
-            isMachine: true,
+            weight: 50,
             PPoGATTMachine.run
         ),
         FuzzTarget(
@@ -87,16 +96,86 @@ extension FuzzTarget {
             "The LE host on a controller that says anything",
             inputLimit: 2048,
             budget: conversation,
-            isMachine: true,
+            weight: 50,
             HostMachine.run
         ),
         FuzzTarget(
             "watch",
             "A watch, its store, a phone and a hostile one, on simulated controllers",
             inputLimit: 512,
-            budget: Budget(bytes: 512 * 1024 * 1024, bytesEach: 8 * 1024 * 1024),
-            isMachine: true,
+            budget: Budget(
+                bytes: 512 * 1024 * 1024,
+                bytesEach: 8 * 1024 * 1024,
+                edges: 400_000_000,
+                edgesEach: 8_000_000
+            ),
+            weight: 1000,
             WatchMachine.run
+        ),
+        FuzzTarget(
+            "controller",
+            "Simulated controllers, hosts that send them anything, and the air between them",
+            inputLimit: 2048,
+            budget: conversation,
+            weight: 50,
+            ControllerMachine.run
+        ),
+        FuzzTarget(
+            "archive",
+            "Zip archives, and the apps and firmware in them",
+            inputLimit: 16 * 1024,
+            budget: Budget(bytes: 8 * 1024 * 1024, bytesEach: 4096, edges: 6_000_000, edgesEach: 2_000),
+            weight: 4,
+            BundleFiles.archive
+        ),
+        FuzzTarget("script", "Scripts of app behaviour", inputLimit: 4096, budget: text, BundleFiles.script),
+        FuzzTarget(
+            "board",
+            "Board files, up to the values of settings",
+            inputLimit: 4096,
+            budget: yaml,
+            weight: 4,
+            YAMLFiles.board
+        ),
+        FuzzTarget(
+            "scenario",
+            "Scenarios, and what they include",
+            inputLimit: 8192,
+            budget: yaml,
+            weight: 4,
+            YAMLFiles.scenario
+        ),
+        FuzzTarget(
+            "control",
+            "Lines of both control vocabularies",
+            inputLimit: 4096,
+            budget: text,
+            weight: 4,
+            ControlText.line
+        ),
+        FuzzTarget(
+            "control-stream",
+            "The stream of control lines, whole and in pieces",
+            inputLimit: 8192,
+            budget: text,
+            weight: 4,
+            ControlText.stream
+        ),
+        FuzzTarget(
+            "recording",
+            "Recordings: read, told and replayed",
+            inputLimit: 32 * 1024,
+            budget: conversation,
+            weight: 20,
+            RecordingFiles.recording
+        ),
+        FuzzTarget(
+            "database",
+            "A watch's database whose rows and pages are anything",
+            inputLimit: 1024,
+            budget: conversation,
+            weight: 100,
+            DatabaseFiles.database
         ),
     ]
 

