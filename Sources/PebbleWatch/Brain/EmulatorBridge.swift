@@ -367,10 +367,11 @@ extension EmulatorBridge {
             _ = outbox.append(PebbleMessage(WatchVersionMessage.request))
             let key = FactoryRegistryMessage.read(key: FactoryRegistryMessage.colorKey)
             _ = outbox.append(PebbleMessage(key))
+            _ = outbox.append(leftover.begin())
             state = .clearing(cookie: ping(), until: now + Self.patience)
             return nil
         case .clearing(let cookie, _):
-            if pong == cookie { becomeReady(at: now) }
+            if pong == cookie { cleared(at: now) }
             if case .response(let version)? = try? WatchVersionMessage(message) { self.version = version }
             if message.endpoint == .factoryRegistry { color = WatchColor(registryAnswer: message.payload) ?? color }
             if message.endpoint == .putBytes { giveUpLeftover(message.payload, at: now) }
@@ -378,6 +379,13 @@ extension EmulatorBridge {
         case .ready:
             return filterReady(message, pong: pong, at: now)
         }
+    }
+
+    /// The firmware has said all that was for somebody who is gone. It is asked once more if it still owes an upload its name.
+    private mutating func cleared(at now: Duration) {
+        guard leftover.isBeginning, !leftover.isWaitedFor else { return becomeReady(at: now) }
+        leftover.isWaitedFor = true
+        state = .clearing(cookie: ping(), until: now + Self.patience)
     }
 
     /// The firmware gives an upload its name whose phone is gone: it ends, and what is answered to that is no phone's either.
