@@ -445,7 +445,9 @@ async def test_cairn_killed_in_messages(tmp_path: Path) -> None:
         assert pebble.firmware.violations == []
 
 
-async def killed_while_a_phone_says(stream: bytes, pebble: Emulator, folder: Path) -> tuple[Program, asyncio.StreamWriter]:
+async def killed_while_a_phone_says(
+    stream: bytes, pebble: Emulator, folder: Path
+) -> tuple[Program, asyncio.StreamWriter]:
     """A Cairn that is to be killed, and what a phone at its emulator's port says goes to the firmware."""
     command = ("run", "--controller", "virtual", "--firmware", f"tcp:127.0.0.1:{pebble.port}", "--qemu-port", "0")
     program = await Program.start([str(cairn.binary()), *command, "--log-level", "debug"], folder / "cairn.log")
