@@ -9,7 +9,7 @@ public enum ExitStatus: Int32, Sendable {
     case usage = 64
     /// Something that is needed, such as the controller, is not there or does not answer.
     case unavailable = 69
-    /// The demonstration did not do what it was to show: a defect.
+    /// The demonstration did not do what it was to show: a defect. Or what was compared differs.
     case demonstrationFailed = 70
     /// The operating system refused something that it normally grants.
     case systemError = 71

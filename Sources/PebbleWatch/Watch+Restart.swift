@@ -108,6 +108,9 @@ extension Watch {
         // The firmware that it is the radio of goes on.
         core.system.endBridgedSession(at: now)
         reborn.core.system.bridge = core.system.bridge
+        core.system.endMirroredSession()
+        reborn.core.system.mirror = core.system.mirror
+        reborn.core.system.recorder = core.system.recorder
         self = reborn
         start(at: now)
         // Its tools are still connected, and get new sessions.

@@ -71,6 +71,8 @@ public enum WatchEvent: Sendable {
     case sensed(SensorReading)
     /// A fault that was added on purpose has done something.
     case fault(FaultFiring)
+    /// The real firmware in the watch's shadow has answered a phone's message otherwise.
+    case mirrorDiffers(MirrorDifference)
     /// Something that only matters to the reader of the log.
     case diagnostic(Diagnostic)
 }

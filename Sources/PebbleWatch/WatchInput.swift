@@ -60,7 +60,9 @@ extension Watch {
         case .time: advance(to: now)
         case .command(let command): return .command(try perform(command, at: now))
         case .memoryChangeFinished(let id, let failure): memoryChangeFinished(id, failure: failure, at: now)
-        case .shutdown: disconnectAll(at: now)
+        case .shutdown:
+            disconnectAll(at: now)
+            finishMirror(at: now)
         case .toolConnected(let carrier): return .tool(openDeveloperConnection(carrier, at: now))
         case .toolLeft(let tool, let reason): closeDeveloperConnection(tool, reason: reason, at: now)
         case .toolBytes(let bytes, let tool): receive(bytes, from: tool, at: now)

@@ -98,6 +98,8 @@ public struct WatchStatus: Sendable {
     public let heldButtons: Set<WatchButton>
     /// What phones have put on the watch, and what goes on with them.
     public let services: ServiceModel
+    /// How the watch compares with the firmware in its shadow; nil if there is none.
+    public let mirror: MirrorTally?
 
     /// The app that runs.
     public struct RunningApp: Sendable, Equatable {
@@ -157,7 +159,8 @@ extension Watch {
             runningApp: core.system.runningApp,
             sensors: controls.sensors,
             heldButtons: controls.buttons.held,
-            services: model
+            services: model,
+            mirror: mirrorTally
         )
     }
 }

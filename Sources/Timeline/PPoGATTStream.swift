@@ -2,7 +2,7 @@ import ByteCoding
 import PebbleProtocol
 
 /// One direction of a PPoGATT session: its packets, and the messages that they carry.
-struct PPoGATTStream: Sendable {
+package struct PPoGATTStream: Sendable {
     /// Whether the capture has seen it from its beginning: only then it is known where messages begin.
     private let isWhole: Bool
     private var expected = PPoGATTSequenceNumber.zero
@@ -60,6 +60,16 @@ struct PPoGATTStream: Sendable {
             }
         }
         return findings
+    }
+
+    /// What a message says, in words: its name, and its fields; nil for one that has none, or cannot be decoded.
+    package static func words(of message: PebbleMessage, isFromWatch: Bool) -> String? {
+        let finding = describe(message, isFromWatch: isFromWatch)
+        guard !finding.isProblem else { return nil }
+        // The first line says how long it is, and the last has its bytes.
+        let fields = finding.details.dropFirst().dropLast()
+        guard finding.label != finding.kind || !fields.isEmpty else { return nil }
+        return ([finding.label] + fields).joined(separator: ", ")
     }
 
     /// A message as a finding.

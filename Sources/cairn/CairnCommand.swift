@@ -38,13 +38,14 @@ struct CairnCommand: ParsableCommand {
             The environment's CAIRN_STATE stands for --state where that is left out.
 
             Every command ends with status 0 when it was asked to end, and otherwise with one that says why: 64 for a wrong \
-            command line, 69 for something that is not there, 70 for a demonstration or a scenario that failed, 73 for a file that cannot \
+            command line, 69 for something that is not there, 70 for a demonstration or a scenario that failed or a watch that differs, 73 for a file that cannot \
             be created, 74 for a connection or a file that failed half-way, 75 for something that the watch or the phone refused, 77 for something that this user may not do, \
             78 for a wrong board file or environment, 141 when nothing reads its output any more.
             """,
         version: cairnVersion,
         subcommands: [
-            RunCommand.self, DemoCommand.self, PersonalitiesCommand.self, ConfigCommand.self, AdaptersCommand.self,
+            RunCommand.self, MirrorCommand.self, DemoCommand.self, PersonalitiesCommand.self, ConfigCommand.self,
+            AdaptersCommand.self,
             AirCommand.self, PhoneTool.self, ScenarioTool.self, TimelineCommand.self, ReplayCommand.self,
             VocabularyCommand.self,
         ],

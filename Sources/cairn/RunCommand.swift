@@ -3,6 +3,7 @@ import BluetoothHost
 import Daemon
 import HCIRuntime
 import LinuxBluetooth
+import PebbleWatch
 import Settings
 
 /// `cairn run`: the daemon.
@@ -76,37 +77,52 @@ struct RunCommand: SettingCommand {
 
     func run() throws {
         let plan = try Console.value { () throws(ProgramError) in
-            let configuration = try RunConfiguration(self)
+            let configuration = try RunConfiguration(typed: typed, board: board)
             var plan = configuration.plan
             try plan.describeRecording(configuration.values)
             return plan
         }
-        guard let controller = plan.controller else {
-            throw Console.ended(
-                by: ProgramError(
+        try Console.run { () throws(ProgramError) in
+            let daemon = try plan.daemon(on: try plan.chosenController)
+            return try daemon.run().exitStatus
+        }
+    }
+}
+
+extension RunPlan {
+    /// The controller that was chosen.
+    var chosenController: TransportAddress {
+        get throws(ProgramError) {
+            guard let controller else {
+                throw ProgramError(
                     .usage,
                     "the watch needs a Bluetooth controller, and none is chosen",
                     advice:
                         "cairn adapters lists this machine's: then add --controller hci0, or what it is called there. Without "
                         + "hardware: --controller virtual, or cairn demo. A board file can choose one too: see cairn run --help"
                 )
-            )
+            }
+            return controller
         }
-        try Console.run { () throws(ProgramError) in try Self.start(plan, on: controller) }
     }
 
-    private static func start(_ plan: RunPlan, on controller: TransportAddress) throws(ProgramError) -> ExitStatus {
-        var plan = plan
+    /// The process that runs the watch, made and not begun.
+    /// - Parameter handleEvent: is given everything that happens on the watch, in order, after it has been logged.
+    func daemon(
+        on controller: TransportAddress,
+        handleEvent: @escaping (WatchEvent, Duration) -> Void = { _, _ in }
+    ) throws(ProgramError) -> WatchDaemon {
+        var plan = self
         try plan.loadApps()
         var configuration = plan.process
         configuration.controller = controller
         configuration.makeWatch = { [plan] in plan.watch(at: $0) }
         configuration.version = cairnVersion
-        let daemon = try WatchDaemon(configuration)
+        let daemon = try WatchDaemon(configuration, handleEvent: handleEvent)
         for line in plan.warnings { daemon.loggers[.watch].warning("\(line)") }
         if controller == .virtual, configuration.airPort == nil, configuration.airSocketPath == nil {
             daemon.loggers[.air].notice("nobody can reach this watch: add --air-port, or see cairn demo")
         }
-        return try daemon.run().exitStatus
+        return daemon
     }
 }

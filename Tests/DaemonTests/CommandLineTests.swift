@@ -70,7 +70,7 @@ import Testing
             ["run", "--controller", "virtual", "--beacon-power", "-129"],
             "“-129” is not understood by --beacon-power"
         ),
-        (["fly"], "“fly” is no command of cairn; there are run, demo,"),
+        (["fly"], "“fly” is no command of cairn; there are run, mirror, demo,"),
     ])
     func aWrongCommandLineIsExplained(arguments: [String], beginning: String) throws {
         let process = try ChildProcess("cairn", arguments)

@@ -46,6 +46,21 @@ import Testing
         return OnAir(entries: [entry], silence: nil)
     }
 
+    private static func difference(_ kind: MirrorDifference.Kind, delay: Duration?) -> MirrorDifference {
+        let ping = MirroredMessage(PebbleMessage(endpoint: .ping, payload: [0]))
+        let answer = MirroredMessage(PebbleMessage(endpoint: .ping, payload: [1]))
+        return MirrorDifference(
+            kind: kind,
+            number: 7,
+            session: SessionID(number: 1),
+            question: ping,
+            watch: [answer],
+            firmware: kind == .late ? [answer] : [],
+            asked: .seconds(4),
+            delay: delay
+        )
+    }
+
     private static func ended(_ cause: Disconnection.Cause?, _ remedy: Disconnection.Remedy) -> Disconnection {
         var ended = Disconnection(
             phone: phone,
@@ -217,6 +232,7 @@ import Testing
             .appMessageSent(app, dictionary, .ok), .appMessageSent(app, dictionary, .sendTimeout), .clockSet(clock),
             .clockSet(WatchClock(seconds: 5, at: .zero)), .buttonPressed(.up, .short), .buttonPressed(.up, .long),
             .diagnostic(Diagnostic(severity: .warning, layer: .gap, message: "for the log only")),
+            .mirrorDiffers(difference(.answer, delay: nil)), .mirrorDiffers(difference(.late, delay: .seconds(2))),
             .fault(
                 FaultFiring(
                     RunningFault(FaultID(rawValue: 7), Fault(.hci(.attNever)), at: .zero),

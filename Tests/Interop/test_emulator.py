@@ -37,6 +37,8 @@ from rig.waiting import Mailbox, within
 
 #: How many links are lost in the middle of a message.
 LOSSES = int(os.environ.get("CAIRN_EMULATOR_LOSSES", "100"))
+#: How often Cairn is killed in the middle of messages.
+KILLS = 5
 SECOND_PHONE = "E2:B0:0B:1E:5A:02"
 
 
@@ -398,6 +400,63 @@ async def test_an_emulator_that_crashes(tmp_path: Path) -> None:
             session.send_raw(emulator.PUT_BYTES, bytes.fromhex("010000020006006c616e6700"))
             answer = await session.inbox.take(5, "the upload's name", lambda each: each.endpoint == emulator.PUT_BYTES)
             assert answer.payload[0] == 1
+
+
+async def test_cairn_killed_in_an_upload(tmp_path: Path) -> None:
+    """The firmware has an upload open that nobody remembers: the next Cairn gives it up before a phone is let in."""
+    begin = bytes.fromhex("010000020006006c616e6700")
+    async with Emulator.on() as pebble:
+        program, tool = await killed_while_a_phone_says(message(emulator.PUT_BYTES, begin), pebble, tmp_path)
+        await pebble.firmware.messages.take(5, "the upload", lambda each: each == (emulator.PUT_BYTES, begin))
+        assert pebble.firmware.upload is not None
+        program.kill()
+        await program.wait_for_exit(10)
+        tool.close()
+        assert not pebble.firmware.is_in_the_middle
+        (tmp_path / "next").mkdir()
+        async with bridge_to(pebble.port, tmp_path / "next") as bridge:
+            await bridge.ready()
+            assert pebble.firmware.upload is None
+            async with Phone.on(bridge.phone_port) as phone, session_on(phone) as (_, session):
+                await companion.introduce(session)
+                session.send_raw(emulator.PUT_BYTES, begin)
+                answer = await session.inbox.take(5, "an answer", lambda each: each.endpoint == emulator.PUT_BYTES)
+                assert answer.payload[0] == 1
+
+
+async def test_cairn_killed_in_messages(tmp_path: Path) -> None:
+    """Whenever it is killed, the firmware has got whole messages."""
+    async with Emulator.on() as pebble:
+        for number in range(KILLS):
+            folder = tmp_path / str(number)
+            folder.mkdir()
+            # Bytes that are no header of a short message, so that half a message is never made up for.
+            said = bytes([0x80 + number]) * 8000
+            program, tool = await killed_while_a_phone_says(message(0x7777, said) * 20, pebble, folder)
+            for _ in range(number + 1):
+                await pebble.firmware.messages.take(10, "a long message", lambda each, said=said: each == (0x7777, said))
+            program.kill()
+            await program.wait_for_exit(10)
+            tool.close()
+            async with BarePort.on(pebble) as port:
+                assert await port.is_answered(number + 1), "out of step"
+            assert not pebble.firmware.is_in_the_middle
+        assert pebble.firmware.wedged is None
+        assert pebble.firmware.violations == []
+
+
+async def killed_while_a_phone_says(
+    stream: bytes, pebble: Emulator, folder: Path
+) -> tuple[Program, asyncio.StreamWriter]:
+    """A Cairn that is to be killed, and what a phone at its emulator's port says goes to the firmware."""
+    command = ("run", "--controller", "virtual", "--firmware", f"tcp:127.0.0.1:{pebble.port}", "--qemu-port", "0")
+    program = await Program.start([str(cairn.binary()), *command, "--log-level", "debug"], folder / "cairn.log")
+    await program.wait_for_line("the firmware answers: v4.35.0, emery", 20)
+    line = await program.wait_for_line(r"emulator's port is tcp:127\.0\.0\.1:(\d+)", 10)
+    _, writer = await asyncio.open_connection("127.0.0.1", int(line[1]))
+    for start in range(0, len(stream), emulator.LONGEST_DATA):
+        writer.write(frame(emulator.SPP, stream[start : start + emulator.LONGEST_DATA]))
+    return program, writer
 
 
 async def test_an_emulator_that_is_silent(tmp_path: Path) -> None:

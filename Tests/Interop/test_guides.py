@@ -282,10 +282,10 @@ class Sandbox:
         """Runs a command as it is written; what is wrong with it, if something is."""
         text = self.resolved(bare(line))
         is_background = re.sub(r"\s+#.*$", "", line).rstrip().endswith("&")
-        if re.search(r"\bcairn (run|demo)\b", text) and not is_background:
+        if re.search(r"\bcairn (run|mirror|demo)\b", text) and not is_background:
             # A watch in a terminal ends before the next can have its ports and files.
             self.end()
-        endless = r"\bcairn (phone )?(run|air|events)\b|\bcairn-web --watch"
+        endless = r"\bcairn (phone )?(run|mirror|air|events)\b|\bcairn-web --watch"
         if re.search(endless, text) and "--until" not in text and "--help" not in text:
             return self.start(text)
         result = subprocess.run(
@@ -305,6 +305,7 @@ class Sandbox:
         wanted = {
             "phone run": b"takes commands at",
             "run": b"phones can find the watch",
+            "mirror": b"phones can find the watch",
             "air": b"other hosts at",
             "events": b"",
             "--watch": b"?token=",

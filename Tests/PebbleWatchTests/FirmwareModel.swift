@@ -71,6 +71,11 @@ struct BridgeRig {
             try say(PingMessage.pong(cookie: cookie))
         } else if message.endpoint == .watchVersion {
             try say(PebbleMessage(endpoint: .watchVersion, payload: try FirmwareAnswers.watchVersion()))
+        } else if case .begin(let object)? = try? PutBytesRequest(payload: message.payload), object.size == 1,
+            message.endpoint == .putBytes
+        {
+            // The bridge's own, which costs the firmware an upload that is open.
+            try say(PutBytesResponse.negativeAcknowledgement(.none))
         }
     }
 

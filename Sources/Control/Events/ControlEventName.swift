@@ -42,6 +42,8 @@ package enum ControlEventName: String, ControlEventNaming {
     case button, sensed
     /// What was done to the watch on purpose.
     case fault
+    /// The firmware in the watch's shadow answers otherwise.
+    case mirrorDiffers = "mirror-differs"
     /// Events that the program did not take in time.
     case lost
 
@@ -97,6 +99,11 @@ package enum ControlEventName: String, ControlEventNaming {
         case .button: .init(ControlEvents.Button.self, "A button was pressed.")
         case .sensed: .init(ControlSensor.self, "A sensor had something to say.")
         case .fault: .init(ControlEvents.Fault.self, "A fault that was added on purpose has done something.")
+        case .mirrorDiffers:
+            .init(
+                ControlEvents.MirrorDiffers.self,
+                "The firmware in the watch's shadow has answered a message otherwise."
+            )
         case .lost: .init(ControlEvents.Count.self, "Events were lost, because the program did not read them in time.")
         }
     }

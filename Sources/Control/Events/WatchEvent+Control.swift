@@ -94,6 +94,7 @@ extension WatchEvent {
             .init(.button, ControlEvents.Button(button: button, isLong: press == .long))
         case .sensed(let reading): reading.control
         case .fault(let firing): .init(.fault, ControlEvents.Fault(firing))
+        case .mirrorDiffers(let difference): .init(.mirrorDiffers, ControlEvents.MirrorDiffers(difference))
         case .diagnostic: nil
         }
     }

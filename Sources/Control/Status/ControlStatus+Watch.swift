@@ -52,6 +52,16 @@ extension ControlStatus {
         sensors = Sensors(status.sensors)
         heldButtons = WatchButton.allCases.filter(status.heldButtons.contains).map(\.rawValue)
         services = ControlServices(status.services)
+        mirror = status.mirror.map { tally in
+            Comparison(
+                compared: Int(clamping: tally.compared),
+                same: Int(clamping: tally.same),
+                different: Int(clamping: tally.differentCount),
+                withheld: Int(clamping: tally.withheld.values.reduce(0, &+)),
+                lost: Int(clamping: tally.lost),
+                waiting: Int(clamping: tally.waiting)
+            )
+        }
     }
 }
 

@@ -22,6 +22,7 @@ package struct ControlStatus: ControlObject {
     package var sensors = Sensors()
     package var heldButtons: [String] = []
     package var services = ControlServices()
+    package var mirror: Comparison?
     package var pid: Int?
     package var version: String?
     package var controller: String?
@@ -77,6 +78,12 @@ package struct ControlStatus: ControlObject {
             "the buttons that are held down"
         )
         try fields.required("services", &services, .object, "what phones have put on the watch")
+        try fields.optional(
+            "mirror",
+            &mirror,
+            .object,
+            "how the watch compares with the firmware in its shadow; nothing if there is none"
+        )
         try fields.optional("pid", &pid, .count, "the process identifier; nothing if the process is not known")
         try fields.optional("version", &version, .text, "Cairn's version")
         try fields.optional("controller", &controller, .text, "where the controller is, as --controller has it")

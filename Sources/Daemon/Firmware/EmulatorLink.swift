@@ -10,6 +10,8 @@ import PebbleWatch
 final class EmulatorLink: LoopMember {
     /// When this many bytes wait for the emulator, it gets no more until it has taken some.
     static let outboundLimit = 64 * 1024
+    /// How many bytes the kernel may keep for an emulator that reads slowly: several messages of the longest kind.
+    static let sendBuffer: Int32 = 1024 * 1024
     /// The first wait before a new attempt; it doubles with every failure...
     static let firstBackOff: Duration = .milliseconds(250)
     /// ...up to this: an emulator that is started again is on the same machine, mostly, and there in seconds.
@@ -65,13 +67,16 @@ final class EmulatorLink: LoopMember {
 
     func moveOutput(at now: Duration) -> Bool {
         guard case .connected(let stream) = state else { return false }
-        while stream.hasRoom {
-            let bytes = watch.nextFirmwareBytes(at: now)
-            guard !bytes.isEmpty else { break }
-            stream.send(bytes)
-        }
         do {
             try stream.flush()
+            // The kernel is given one message at a time, whole: a process that is killed then leaves no half message behind,
+            // after which the firmware would be out of step.
+            while !stream.wantsToWrite {
+                let bytes = watch.nextFirmwareBytes(at: now)
+                guard !bytes.isEmpty else { break }
+                stream.send(bytes)
+                try stream.flush()
+            }
         } catch {
             lost("\(error)", at: now)
         }
@@ -121,6 +126,7 @@ final class EmulatorLink: LoopMember {
             let isTCP = if case .tcp = address.socket { true } else { false }
             // Without these options a conversation is slower, and it is no worse otherwise.
             if isTCP { try? ByteStream.prepare(tcp: socket) }
+            try? ByteStream.enlargeSendBuffer(of: socket, to: Self.sendBuffer)
             let kind: ByteStream.Kind = isTCP ? .tcpSocket : .unixSocket
             state = .connected(ByteStream(owning: socket, kind: kind, outboundLimit: Self.outboundLimit))
             backOff = Self.firstBackOff

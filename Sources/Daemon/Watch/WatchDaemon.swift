@@ -76,6 +76,7 @@ public final class WatchDaemon {
     /// The port of the virtual air, if there is one.
     public let airPort: UInt16?
 
+    private let watch: HostRunner<WatchHost>
     private let air: VirtualAir?
     private let capture: PacketCapture?
     private let store: SQLiteStore?
@@ -155,6 +156,7 @@ public final class WatchDaemon {
         }
         watch.handleFiring = { [unowned watch] firing, now in watch.tell(.fault(firing), at: now) }
         note = { [unowned watch] firing, now in watch.note(firing, at: now) }
+        self.watch = watch
         let faults = FaultDesk(
             watch: watch,
             hasStore: store != nil,
@@ -231,6 +233,9 @@ public final class WatchDaemon {
             loop.add(try DeveloperSerialPort(path: path, watch: watch, log: loggers[.session]))
         }
     }
+
+    /// How much was compared with the real firmware; nothing for a watch that is not.
+    public var mirrorTally: MirrorTally { watch.host.watch.mirrorTally ?? MirrorTally() }
 
     /// Puts another host of this process on the virtual air; without one, nothing happens.
     public func attach(_ runner: any HostRunning) { air?.attach(runner, to: .modern) }

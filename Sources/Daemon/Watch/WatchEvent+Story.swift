@@ -95,7 +95,7 @@ extension WatchEvent {
         case .fault(let firing): firing.connection
         case .started, .failed, .advertising, .recovery, .pairable, .forgotten, .streamPublished, .sessionOpened,
             .sessionMoved, .sessionClosed, .message, .appLaunched, .appMessageReceived, .appMessageSent, .appLogged,
-            .clockSet, .service, .restarting, .buttonPressed, .sensed:
+            .clockSet, .service, .restarting, .buttonPressed, .sensed, .mirrorDiffers:
             nil
         }
     }
@@ -106,6 +106,7 @@ extension WatchEvent {
         case .sessionOpened(let session, _, _), .sessionMoved(let session, _), .sessionClosed(let session, _),
             .message(let session, _, _):
             session
+        case .mirrorDiffers(let difference): difference.session
         case .started, .failed, .advertising, .connected, .disconnected, .recovery, .pairable, .pairingPrompt,
             .paired, .keyReplaced, .pairingRefused, .pairingFailed, .forgotten, .securityChanged, .link,
             .phoneService, .streamPublished, .streamOpened, .streamClosed, .appLaunched, .appMessageReceived,
@@ -214,9 +215,54 @@ extension WatchEvent {
             return StoryLine(.watch, .debug, "sensed \(reading)")
         case .fault(let firing):
             return StoryLine(.watch, .notice, "fault \(firing.id.rawValue), \(firing.name): \(firing.effect)")
+        case .mirrorDiffers(let difference):
+            let text = "the firmware answers \(difference.question.endpoint) otherwise: \(difference.kind.words)"
+            return StoryLine(.session, .warning, "\(text): \(difference.words)", .contents(text))
         case .diagnostic(let diagnostic):
             return StoryLine(diagnostic)
         }
+    }
+}
+
+extension MirrorDifference.Kind {
+    /// In what the answers differ, in words.
+    public var words: String {
+        switch self {
+        case .answer: "another answer"
+        case .missing: "an answer is missing"
+        case .extra: "an answer too many"
+        case .order: "another order"
+        case .late: "an answer is late"
+        }
+    }
+}
+
+extension MirrorDifference {
+    /// Everything that was said, as bytes.
+    fileprivate var words: String {
+        "to \(question.words) the watch says \(Self.words(watch)), the firmware \(Self.words(firmware))"
+            + (delay.map { ", \(($0 / .milliseconds(1)).rounded() / 1000) s later" } ?? "")
+    }
+
+    private static func words(_ messages: [MirroredMessage]) -> String {
+        messages.isEmpty
+            ? "nothing" : messages.map { "\($0.endpoint.rawValue.digits):\($0.words)" }.joined(separator: " ")
+    }
+}
+
+extension MirroredMessage {
+    /// How many bytes stand in a line of the log.
+    private static let shownByteCount = 24
+
+    fileprivate var words: String {
+        bytes.prefix(Self.shownByteCount).hexadecimal + (length > Self.shownByteCount ? "… (\(length) bytes)" : "")
+    }
+}
+
+extension UInt16 {
+    /// Four hexadecimal digits.
+    fileprivate var digits: String {
+        [UInt8(truncatingIfNeeded: self >> 8), UInt8(truncatingIfNeeded: self)].hexadecimal
     }
 }
 

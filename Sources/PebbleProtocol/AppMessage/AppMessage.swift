@@ -67,7 +67,7 @@ public enum AppMessage: EndpointMessage {
     }
 
     /// Whether a message with this command is an answer.
-    static func isAnswer(_ command: UInt8) -> Bool {
+    package static func isAnswer(_ command: UInt8) -> Bool {
         command == Command.acknowledgement || command == Command.negativeAcknowledgement
     }
 

@@ -39,8 +39,25 @@ struct EmulatorBridge: Sendable {
     /// How many bytes of messages may wait for a phone that is slower than the firmware. It holds several pictures of the screen.
     static let inboundLimit = 1024 * 1024
 
+    /// What the firmware is to the phone that has the session.
+    enum Role: Sendable {
+        /// What answers it.
+        case brain
+        /// What is asked the same in the shadow of the watch's own services: the phone never hears of it.
+        case shadow
+
+        /// What becomes of phones when the firmware fails.
+        fileprivate var consequence: String {
+            switch self {
+            case .brain: "phones are disconnected"
+            case .shadow: "nothing is compared until one answers"
+            }
+        }
+    }
+
     /// Who the watch is on the air.
     var identity: WatchIdentity
+    private let role: Role
     private(set) var state = State.absent
     /// What waits for the emulator.
     var outbox = EmulatorOutbox()
@@ -98,7 +115,12 @@ struct EmulatorBridge: Sendable {
     private var notes: Deque<Diagnostic> = []
 
     /// A bridge to nowhere yet.
-    init(identity: WatchIdentity) { self.identity = identity }
+    init(identity: WatchIdentity, as role: Role = .brain) {
+        self.identity = identity
+        self.role = role
+        // The screen of a shadow is nobody's.
+        screen.isWanted = role == .brain
+    }
 
     // MARK: The emulator
 
@@ -124,7 +146,7 @@ struct EmulatorBridge: Sendable {
         state = .absent
         guard worked else { return }
         hasFallen = true
-        note(.error, "the firmware is gone: \(reason); phones are disconnected")
+        note(.error, "the firmware is gone: \(reason); \(role.consequence)")
     }
 
     /// Asks whether a firmware is there. One that was told to wait for its phone begins its session at protocol 3.
@@ -178,7 +200,7 @@ struct EmulatorBridge: Sendable {
 
     /// The firmware cannot be relied on any more: the session ends, and it is asked until it answers.
     private mutating func fall(_ what: String, at now: Duration) {
-        note(.error, "the firmware \(what): it is taken for one that has crashed; phones are disconnected")
+        note(.error, "the firmware \(what): it is taken for one that has crashed; \(role.consequence)")
         hasFallen = true
         forgetStreams()
         forgetSession()
@@ -213,7 +235,7 @@ struct EmulatorBridge: Sendable {
         tellConnected(true)
         // The firmware asks by itself only if it has begun a session just now.
         questionEnd = now + Self.secondQuestion
-        queueForPhone(PebbleMessage(PhoneVersionMessage.request))
+        if role == .brain { queueForPhone(PebbleMessage(PhoneVersionMessage.request)) }
         let waiting = held
         held = []
         heldByteCount = 0
@@ -291,9 +313,12 @@ struct EmulatorBridge: Sendable {
     // MARK: What the watch itself tells the firmware
 
     /// Says something in the phone's stead. The firmware is not told what happens while it is not ready.
-    mutating func say(_ message: some EndpointMessage) {
+    mutating func say(_ message: some EndpointMessage) { say(PebbleMessage(message)) }
+
+    /// Says something in the phone's stead.
+    mutating func say(_ message: PebbleMessage) {
         guard state == .ready else { return }
-        _ = outbox.append(PebbleMessage(message))
+        _ = outbox.append(message)
     }
 
     /// Changes a database in the phone's stead; the answer is not for the phone.
@@ -367,10 +392,11 @@ extension EmulatorBridge {
             _ = outbox.append(PebbleMessage(WatchVersionMessage.request))
             let key = FactoryRegistryMessage.read(key: FactoryRegistryMessage.colorKey)
             _ = outbox.append(PebbleMessage(key))
+            _ = outbox.append(leftover.begin())
             state = .clearing(cookie: ping(), until: now + Self.patience)
             return nil
         case .clearing(let cookie, _):
-            if pong == cookie { becomeReady(at: now) }
+            if pong == cookie { cleared(at: now) }
             if case .response(let version)? = try? WatchVersionMessage(message) { self.version = version }
             if message.endpoint == .factoryRegistry { color = WatchColor(registryAnswer: message.payload) ?? color }
             if message.endpoint == .putBytes { giveUpLeftover(message.payload, at: now) }
@@ -378,6 +404,13 @@ extension EmulatorBridge {
         case .ready:
             return filterReady(message, pong: pong, at: now)
         }
+    }
+
+    /// The firmware has said all that was for somebody who is gone. It is asked once more if it still owes an upload its name.
+    private mutating func cleared(at now: Duration) {
+        guard leftover.isBeginning, !leftover.isWaitedFor else { return becomeReady(at: now) }
+        leftover.isWaitedFor = true
+        state = .clearing(cookie: ping(), until: now + Self.patience)
     }
 
     /// The firmware gives an upload its name whose phone is gone: it ends, and what is answered to that is no phone's either.
@@ -440,6 +473,7 @@ extension EmulatorBridge {
         let kind = version.running.hardwarePlatform.appPlatform
         note(.info, "the firmware answers: \(version.running.versionTag), \(kind?.rawValue ?? "of an unknown kind")")
         hasSaidMore = true
+        guard role == .brain else { return }
         guard let kind, kind != identity.hardware.appPlatform else { return }
         note(.info, "the watch is one for \(kind.rawValue) from now on, as its firmware is")
     }
@@ -520,7 +554,7 @@ extension PebbleMessage {
     fileprivate var length: Int { Self.headerLength + payload.count }
 
     /// The number of the ping that it answers; nil if it answers none.
-    fileprivate var pong: UInt32? {
+    var pong: UInt32? {
         guard endpoint == .ping, case .pong(let cookie)? = try? PingMessage(payload: payload) else { return nil }
         return cookie
     }

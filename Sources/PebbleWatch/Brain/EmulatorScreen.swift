@@ -20,6 +20,8 @@ struct EmulatorScreen: Sendable {
         case phones(missing: Int?, until: Duration)
     }
 
+    /// Whether somebody looks at it: pictures are taken only then.
+    var isWanted = true
     /// The last picture that is whole; nil before the first.
     private(set) var frame: FrameBuffer?
     private var taking: Taking?
@@ -40,7 +42,9 @@ struct EmulatorScreen: Sendable {
     }
 
     /// Something happened that may have changed the screen.
-    mutating func mayHaveChanged(at now: Duration) { changed = (changed?.first ?? now, now) }
+    mutating func mayHaveChanged(at now: Duration) {
+        if isWanted { changed = (changed?.first ?? now, now) }
+    }
 
     /// A phone has asked for a picture.
     mutating func phoneAsked(at now: Duration) {
@@ -97,7 +101,8 @@ struct EmulatorScreen: Sendable {
         }
     }
 
-    private static func missing(after payload: [UInt8]) -> Int {
+    /// How many bytes follow the first message of a picture.
+    static func missing(after payload: [UInt8]) -> Int {
         guard let header = try? ScreenshotHeader(payload: payload), header.status == .ok else { return 0 }
         let count = header.width.multipliedReportingOverflow(by: header.height)
         guard !count.overflow else { return 0 }

@@ -6,8 +6,24 @@ import PebbleProtocol
 struct UploadTrace: Sendable {
     /// Whether an upload was begun that the firmware has not answered yet.
     private(set) var isBeginning = false
+    /// Whether the firmware was given more time to answer that.
+    var isWaitedFor = false
     /// The upload's name, once the firmware has given it one.
     private var token: PutBytesToken?
+
+    /// A file of one byte, which is never sent. Its name is no file's of the firmware.
+    private static let probe = PutBytesObject(size: 1, kind: .file, target: .bank(0, fileName: "cairn"))
+
+    /// Begins an upload that is given up as soon as it has a name.
+    ///
+    /// The firmware may have one open that nobody remembers, because the process was killed that brought it. A second beginning
+    /// is refused and costs the firmware the first; without a first one it is accepted, and given up. So there is none afterwards.
+    mutating func begin() -> PebbleMessage {
+        let message = PebbleMessage(PutBytesRequest.begin(Self.probe))
+        self = UploadTrace()
+        sent(message.payload)
+        return message
+    }
 
     /// The phone has sent a message of PutBytes, well-formed or not.
     mutating func sent(_ payload: [UInt8]) {

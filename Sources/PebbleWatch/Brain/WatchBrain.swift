@@ -8,9 +8,23 @@ public enum WatchBrain: Sendable, Equatable {
     /// The real firmware in its emulator, which the owner of the watch reaches: see ``FirmwareInput``. It has one session, and so
     /// a second companion is told that the watch is busy.
     case emulator
+    /// The watch's own services and apps, and in their shadow the real firmware, which is asked the same: what it answers otherwise
+    /// is told by ``WatchEvent/mirrorDiffers(_:)``. Phones hear nothing of it.
+    case mirrored
+    /// Nobody: what the brain is asked is kept, for programs and tests that are about the way there, and nothing is answered. See
+    /// ``Watch/brainRecord``.
+    case recorder
+
+    /// Whether a firmware in its emulator answers phones, or is asked what they ask.
+    public var needsFirmware: Bool {
+        switch self {
+        case .emulator, .mirrored: true
+        case .builtIn, .recorder: false
+        }
+    }
 }
 
-/// What the emulator does to a watch whose brain it is. It means nothing to a watch with another.
+/// What the emulator does to a watch whose brain it is, or in whose shadow. It means nothing to a watch with another.
 public enum FirmwareInput: Sendable, Equatable {
     /// The emulator can be reached from now on: its first serial port, that of the Pebble Protocol.
     case connected

@@ -9,12 +9,19 @@ extension WatchSystem {
     mutating func take(_ input: FirmwareInput, at now: Duration) -> [UInt8] {
         var next: [UInt8] = []
         switch input {
-        case .connected: bridge?.connected(at: now)
-        case .lost(let reason): bridge?.lost(reason: reason, at: now)
-        case .bytes(let bytes): bridge?.receive(bytes, at: now)
-        case .hasRoom: next = bridge?.outbox.next() ?? []
+        case .connected:
+            bridge?.connected(at: now)
+            mirror?.bridge.connected(at: now)
+        case .lost(let reason):
+            bridge?.lost(reason: reason, at: now)
+            mirror?.bridge.lost(reason: reason, at: now)
+        case .bytes(let bytes):
+            bridge?.receive(bytes, at: now)
+            mirror?.bridge.receive(bytes, at: now)
+        case .hasRoom: next = bridge?.outbox.next() ?? mirror?.bridge.outbox.next() ?? []
         }
         settleBridge(at: now)
+        settleMirror(at: now)
         return next
     }
 
@@ -25,7 +32,7 @@ extension WatchSystem {
     }
 
     /// Whether bytes wait for the emulator.
-    var hasBytesForFirmware: Bool { bridge.map { !$0.outbox.isEmpty } ?? false }
+    var hasBytesForFirmware: Bool { bridge?.outbox.isEmpty == false || mirror?.bridge.outbox.isEmpty == false }
 
     /// Lets time pass for the bridge.
     mutating func advanceBridge(to now: Duration) {
@@ -34,8 +41,12 @@ extension WatchSystem {
         settleBridge(at: now)
     }
 
-    /// Tells the emulator what a person or a sensor does to the watch.
+    /// Tells the emulator what a person or a sensor does to the watch, also one in the watch's shadow.
     mutating func withBridge(at now: Duration, _ body: (inout EmulatorBridge) -> Void) {
+        if var shadow = mirror?.bridge {
+            body(&shadow)
+            mirror?.bridge = shadow
+        }
         guard var bridge else { return }
         self.bridge = nil
         body(&bridge)

@@ -55,7 +55,7 @@ extension LogLine {
             .keyReplaced, .pairingRefused, .pairingFailed, .forgotten, .securityChanged, .link, .phoneService,
             .streamPublished, .streamOpened, .streamClosed, .sessionMoved, .sessionClosed, .message,
             .appMessageReceived, .appMessageSent, .appLogged, .service, .restarting, .buttonPressed, .sensed,
-            .fault:
+            .fault, .mirrorDiffers:
             return nil
         }
     }

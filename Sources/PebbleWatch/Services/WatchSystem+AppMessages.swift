@@ -49,7 +49,7 @@ extension WatchSystem {
     /// The session that AppMessages of the running app go to: of those that may carry them the app's own, or the newest.
     private var currentAppSession: SessionID? {
         // The firmware's apps are the ones that companions talk to.
-        guard bridge == nil else { return nil }
+        guard answersItself else { return nil }
         let uuid = apps.runningUUID
         return sessions.newest { $0.application == uuid && isCarried(by: $0.companion) }
             ?? sessions.newest { isCarried(by: $0.companion) }

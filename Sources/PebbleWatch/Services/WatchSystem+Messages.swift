@@ -12,6 +12,9 @@ extension WatchSystem {
     mutating func handle(_ message: PebbleMessage, on id: SessionID, at now: Duration) {
         guard bridge == nil else { return relay(message, on: id, at: now) }
         outbox.emit(.message(id, .fromPhone, message))
+        if recorder != nil { return record(message, on: id) }
+        if mirror != nil { mirror(message, on: id, at: now) }
+        defer { mirror?.handled() }
         handle(at: now, runningApp: false) { system, context in
             context.sender = system.sender(id)
             do throws(ByteDecodingError) {
@@ -49,7 +52,7 @@ extension WatchSystem {
     /// Tells the Pebble app which app started or stopped, in the words that it knows.
     mutating func announce(_ state: ServiceContext.RunState) {
         // The firmware says itself which of its apps runs.
-        guard bridge == nil else { return }
+        guard answersItself else { return }
         for id in sessions.open.keys {
             guard let session = sessions.open[id], session.kind != .app else { continue }
             let message: PebbleMessage
@@ -67,7 +70,7 @@ extension WatchSystem {
 
     /// Tells a session which app runs, as the emulator does when its phone comes or goes.
     mutating func tellRunningApp(on id: SessionID, at now: Duration) {
-        guard bridge == nil else { return }
+        guard answersItself else { return }
         handle(at: now) { system, context in
             context.reply(AppRunStateMessage.start(system.apps.runningUUID), on: id)
         }
@@ -75,6 +78,7 @@ extension WatchSystem {
 
     /// Gives a message to its session.
     mutating func send(_ reply: ServiceContext.Reply) {
+        mirror?.watchSaid(reply.message, on: reply.session)
         if faults == nil { deliver(reply) } else { bend(reply) }
     }
 

@@ -19,6 +19,8 @@ extension WatchSystem {
             closeSession(older, reason: "a newer session replaced it", at: now)
         }
         let id = sessions.add(destination, over: transport)
+        guard recorder == nil else { return record(opened: id, destination, over: transport) }
+        if mirror != nil { mirror(id, destination, over: transport) }
         handle(at: now) { system, context in
             system.apps.connectionChanged(isConnected: system.hasSystemSession)
             context.events.append(.sessionOpened(id, destination.kind, transport))
@@ -62,6 +64,8 @@ extension WatchSystem {
         outbox.emit(.sessionClosed(id, reason: reason))
         faults?.remove(id)
         bridge?.end(id, at: now)
+        mirror?.close(id)
+        recorder?.note(.sessionClosed(id))
         handle(at: now) { system, context in
             // What a phone said of its music and its calls is true still when a tool leaves.
             let wasLast = session.kind != .app && (!session.isTool || !system.hasSystemSession)
@@ -90,21 +94,24 @@ extension WatchSystem {
         guard let transport = transport ?? sessions.open[id]?.carrier else { return }
         var rest = bytes
         let isRecovery = isRecovery
-        let takesAll = bridge != nil
+        let takesAll = !answersItself || isMirrored(id)
         while let item = sessions.open[id]?
             .nextMessage(from: &rest, over: transport, inRecoveryFirmware: isRecovery, takesAll: takesAll)
         {
             switch item {
             case .message(let message):
+                if mirror != nil, refuseMirrored(message, on: id, at: now) { continue }
                 if faults == nil { handle(message, on: id, at: now) } else { bend(message, on: id, at: now) }
             case .skipped(let header): refuse(header, on: id, at: now)
             }
         }
-        if !takesAll, let header = sessions.open[id]?.unfinishedHeader(over: transport), header.endpoint == .appMessage
+        if answersItself, let header = sessions.open[id]?.unfinishedHeader(over: transport),
+            header.endpoint == .appMessage
         {
             apps.messageBegan(payloadLength: header.payloadLength, on: id)
         }
         handle(at: now) { _, _ in }
+        if mirror != nil { settleMirror(at: now) }
     }
 
     /// Bytes that a session has for one of its transports, at most `limit` of them and all of one message.
@@ -127,6 +134,7 @@ extension WatchSystem {
         while let ticket = sessions.open[id]?.nextConsumedMessage() {
             handle(at: now) { system, _ in system.apps.consumed(ticket) }
         }
+        if mirror != nil { mirror?.time = now }
         pumpTransfers(on: id)
         return bytes
     }

@@ -26,6 +26,10 @@ struct WatchSystem: Sendable {
     var bridge: EmulatorBridge?
     /// Whether that firmware has crashed, and the owner does not know yet.
     var firmwareFell = false
+    /// The comparison with the firmware in this system's shadow; nil if there is none.
+    var mirror: FirmwareMirror?
+    /// What notes what this system is asked, and answers nothing; nil if somebody answers.
+    var recorder: BrainRecorder?
 
     /// - Parameter randomness: where names of uploads come from; nothing secret does.
     init(
@@ -46,8 +50,16 @@ struct WatchSystem: Sendable {
             .smoothFirmwareInstallProgress, .firmwareUpdateAcrossDisconnection, .blobDBVersion,
         ]
         services = WatchServices(memory: memory, apps: apps)
-        bridge = brain == .emulator ? EmulatorBridge(identity: identity) : nil
+        switch brain {
+        case .builtIn: break
+        case .emulator: bridge = EmulatorBridge(identity: identity)
+        case .mirrored: mirror = FirmwareMirror(identity: identity)
+        case .recorder: recorder = BrainRecorder()
+        }
     }
+
+    /// Whether the services here answer companions, and the apps here talk to them.
+    var answersItself: Bool { bridge == nil && recorder == nil }
 
     /// The running app and those that can run.
     var apps: AppManager {
@@ -90,6 +102,7 @@ extension WatchSystem {
         var next = services.nextDeadline
         if faults != nil { next.lower(to: faults?.nextDeadline) }
         if bridge != nil { next.lower(to: bridge?.nextDeadline) }
+        if mirror != nil { next.lower(to: mirror?.nextDeadline) }
         return next
     }
 
@@ -97,6 +110,7 @@ extension WatchSystem {
     mutating func advance(to now: Duration) {
         if faults != nil { advanceFaults(to: now) }
         if bridge != nil { advanceBridge(to: now) }
+        if mirror != nil { advanceMirror(to: now) }
         guard let deadline = nextDeadline, deadline <= now else { return }
         handle(at: now) { system, context in system.services.advance(in: &context) }
     }
@@ -147,6 +161,7 @@ extension WatchSystem {
         _ step: (inout WatchSystem, inout ServiceContext) -> Void
     ) {
         if faults != nil { faults?.note(now) }
+        if mirror != nil { mirror?.time = now }
         let systemSession = sessions.newestOfSystem
         var context = ServiceContext(
             now: now,

@@ -71,7 +71,9 @@ struct ConfigCommand: ParsableCommand {
         @OptionGroup(visibility: .hidden) var command: RunCommand
 
         func run() throws {
-            let configuration = try Console.value { () throws(ProgramError) in try RunConfiguration(command) }
+            let configuration = try Console.value { () throws(ProgramError) in
+                try RunConfiguration(typed: command.typed, board: command.board)
+            }
             let lines = SettingsTable.lines(configuration.values, of: RunSettings.settings, printable: \.printable)
             for line in lines { Console.print(line) }
         }

@@ -10,18 +10,21 @@ struct RunConfiguration {
     let plan: RunPlan
 
     /// Puts the layers together.
-    init(_ command: RunCommand) throws(ProgramError) {
+    /// - Parameters:
+    ///   - typed: the settings that were typed.
+    ///   - board: the board file that was named, if one was.
+    init(typed: [SettingKey: [String]], board: String?) throws(ProgramError) {
         // The command line is looked at first: what is wrong with it is in front of the person's eyes.
-        try Self.check(command.typed)
+        try Self.check(typed)
         let environment = [String: String].cairnEnvironment
         let keys = RunSettings.settings.map(\.key)
         let strangers = SettingKey.problems(inEnvironment: environment, against: keys, besides: Environment.others)
         guard strangers.isEmpty else { throw ProgramError(strangers) }
         var file: BoardFile?
-        if let path = command.board ?? environment["CAIRN_BOARD"] { file = try Self.read(path) }
+        if let path = board ?? environment["CAIRN_BOARD"] { file = try Self.read(path) }
         let layers = SettingLayers(
             of: RunSettings.settings,
-            typed: command.typed,
+            typed: typed,
             environment: environment,
             file: file
         )

@@ -55,6 +55,7 @@ extension ControlStatus {
         )
         rows.append(("app", app.name))
         rows.append(("battery", "\(battery.percent) %\(battery.isCharging ? ", charging" : "")"))
+        if let mirror { rows.append(("firmware", mirror.words)) }
         let width = rows.map(\.0.count).max() ?? 0
         return rows.map { label, text in
             label + String(repeating: " ", count: width - label.count + 2) + text
@@ -86,6 +87,13 @@ extension ControlStatus.Link {
             }
         let used = services.isEmpty ? "" : ", its \(services.joined(separator: ", "))"
         return "\(phone), \(security)\(isBonded ? "" : ", not bonded"), MTU \(mtu)\(used)"
+    }
+}
+
+extension ControlStatus.Comparison {
+    fileprivate var words: String {
+        let rest = waiting > 0 ? ", \(waiting) not decided yet" : ""
+        return "in the watch's shadow: \(compared) answers compared, \(different) different\(rest)"
     }
 }
 

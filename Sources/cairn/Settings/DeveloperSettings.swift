@@ -1,10 +1,41 @@
 import Daemon
+import PebbleWatch
 import Settings
 
 /// Ways in for the SDK's tools.
 enum DeveloperSettings: SettingGroup {
     /// The port that the SDK's tools look for the emulator at.
     private static let usualPort: UInt16 = 12344
+
+    /// What the firmware in an emulator is to phones; `cairn mirror` sets it.
+    static let firmwareRole = Setting<RunPlan>(
+        "development.firmware-role",
+        option: "firmware-role",
+        .choice,
+        into: \.firmwareRole,
+        placeholder: "role",
+        help: """
+            What that firmware is to phones: it answers them; or it mirrors the watch's own services, and is asked the same \
+            as they, so that differences show: cairn mirror does that, and reports them.
+            """,
+        page: "emulator.md"
+    )
+
+    /// What the firmware in an emulator is to phones.
+    enum FirmwareRole: String, CaseIterable, SettingChoice {
+        /// It answers them.
+        case answers
+        /// It is asked what phones ask the watch's own services.
+        case mirrors
+
+        /// The watch's brain, then.
+        var brain: WatchBrain {
+            switch self {
+            case .answers: .emulator
+            case .mirrors: .mirrored
+            }
+        }
+    }
 
     static let title = "DEVELOPMENT"
     static let settings: [Setting<RunPlan>] = [
@@ -36,6 +67,7 @@ enum DeveloperSettings: SettingGroup {
                 """,
             page: "emulator.md"
         ),
+        firmwareRole,
         Setting(
             "development.serial-port",
             option: "serial-port",

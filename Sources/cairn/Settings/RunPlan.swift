@@ -25,6 +25,8 @@ struct RunPlan: SettingTarget {
     var beaconRegion: PebbleUUID?
     /// The beacon but for its region.
     var beacon = Beacon(uuid: .invalid)
+    /// What the firmware in an emulator is to phones.
+    var firmwareRole = DeveloperSettings.FirmwareRole.answers
     /// Paths of watchapps.
     var bundles: [String] = []
     /// What watchapps do.
@@ -55,7 +57,7 @@ struct RunPlan: SettingTarget {
         var watch = watch
         watch.identity = WatchIdentity(address: address, personality: personality)
         if let name { watch.identity.name = name }
-        watch.brain = process.firmware == nil ? .builtIn : .emulator
+        watch.brain = process.firmware == nil ? .builtIn : firmwareRole.brain
         watch.startTime = LocalTime.now
         watch.wallClock = LocalTime.sinceEpoch
         watch.pairing.mode = pairingMode

@@ -117,6 +117,10 @@ class Firmware:
         self.upload: Upload | None = None
         #: Messages that it takes in without a word.
         self.silent = False
+        #: Is given what the phone said, whole, and the answers to it; what it returns is said instead.
+        self.bend: Callable[[bytes, list[tuple[int, bytes]]], list[tuple[int, bytes]]] = lambda _, answers: answers
+        #: The answers to what is worked on.
+        self._answers_now: list[tuple[int, bytes]] | None = None
         #: The board that it says it is for; None for the recorded one, which is the emulator's of emery.
         self.board: int | None = None
         #: The recorded answers of each message, in the order in which the same message came.
@@ -142,6 +146,9 @@ class Firmware:
         return bool(self._stream)
 
     def say(self, endpoint: int, payload: bytes) -> None:
+        if self._answers_now is not None:
+            self._answers_now.append((endpoint, payload))
+            return
         data = message(endpoint, payload)
         for start in range(0, len(data), LONGEST_DATA):
             self._send(frame(SPP, data[start : start + LONGEST_DATA]))
@@ -200,7 +207,11 @@ class Firmware:
             self.message_count += 1
             self.messages.put((endpoint, whole[HEADER.size :]))
             if not self.silent:
+                self._answers_now = answers = []
                 self._answer(whole, endpoint, whole[HEADER.size :])
+                self._answers_now = None
+                for each in self.bend(whole, answers):
+                    self.say(*each)
 
     # What it answers
 

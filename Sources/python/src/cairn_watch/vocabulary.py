@@ -115,6 +115,7 @@ EVENT_NAMES: tuple[str, ...] = (
     "button",
     "sensed",
     "fault",
+    "mirror-differs",
     "lost",
 )
 
@@ -280,6 +281,23 @@ class StatusLink(TypedDict):
     phone: str
     #: the phone's own services that the watch uses: notifications, media, time
     services: list[str]
+
+
+class StatusMirror(TypedDict):
+    """How the watch compares with the firmware in its shadow; nothing if there is none."""
+
+    #: messages that both were asked
+    compared: int
+    #: and how many not
+    different: int
+    #: messages that the firmware could not be asked
+    lost: int
+    #: of those, how many they answered alike
+    same: int
+    #: messages of which it is not decided yet
+    waiting: int
+    #: messages that the firmware is not asked
+    withheld: int
 
 
 class StatusPairingRefused(TypedDict):
@@ -548,6 +566,8 @@ class Status(TypedDict):
     lastStranger: NotRequired[StatusLastStranger]
     #: the links to phones
     links: list[StatusLink]
+    #: how the watch compares with the firmware in its shadow; nothing if there is none
+    mirror: NotRequired[StatusMirror]
     #: the watch's name
     name: str
     #: who may pair
@@ -3122,6 +3142,38 @@ class FaultEvent(TypedDict):
     text: str
 
 
+class MirrorDiffersEvent(TypedDict):
+    """The firmware in the watch's shadow has answered a message otherwise."""
+
+    #: when the phone said it, on the clock of `at` (in seconds)
+    askedSeconds: float
+    #: when: since the watch was started (in seconds)
+    at: float
+    #: how late an answer is (in seconds)
+    delaySeconds: NotRequired[float]
+    #: the number of the message's endpoint
+    endpoint: int
+    event: Literal['mirror-differs']
+    #: what the firmware answered, likewise
+    firmware: list[str]
+    #: in what the answers differ
+    kind: Literal['answer', 'missing', 'extra', 'order', 'late']
+    #: the endpoint's name
+    name: str
+    #: which of the phone's messages it was, counted from 1
+    number: int
+    #: its payload, in hexadecimal; of a long one 512 bytes
+    question: str
+    #: counts the events since the watch was started, from 1 on
+    sequence: int
+    #: the session's number
+    session: int
+    #: the same in words
+    text: str
+    #: what the watch answered: endpoint, colon, payload, in hexadecimal
+    watch: list[str]
+
+
 class LostEvent(TypedDict):
     """Events were lost, because the program did not read them in time."""
 
@@ -3230,6 +3282,7 @@ Event: TypeAlias = (
     | SensedHealthEvent
     | SensedHeartRateEvent
     | FaultEvent
+    | MirrorDiffersEvent
     | LostEvent
 )
 

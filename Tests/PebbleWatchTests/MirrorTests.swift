@@ -1,0 +1,249 @@
+import BluetoothHCI
+import BluetoothHost
+import PebbleProtocol
+import SeededRandomness
+import Testing
+
+@testable import PebbleWatch
+
+/// The watch's own services, and a firmware in their shadow that answers as it is told.
+struct MirrorRig {
+    var system: WatchSystem
+    var now: Duration = .zero
+    /// What the firmware is asked, without pings of the mirror's own and what the bridge asks at the beginning.
+    private(set) var asked: [PebbleMessage] = []
+    private(set) var differences: [MirrorDifference] = []
+    /// Whether the firmware answers pings at once.
+    var goesOn = true
+    private var pings: [PebbleMessage] = []
+    private var deframer = QEMUDeframer()
+    private var stream = MessageDeframer()
+    let id: SessionID
+
+    init() throws {
+        system = WatchSystem(
+            identity: BridgeRig.identity,
+            clock: WatchClock(seconds: ServiceRig.startTime, at: .zero),
+            apps: AppManager(WatchConfiguration(identity: BridgeRig.identity)),
+            memory: ServiceMemory(),
+            brain: .mirrored,
+            randomness: RandomSource(state: 1, SplitMix64.draw)
+        )
+        system.start(at: .zero)
+        _ = system.take(.connected, at: now)
+        id = system.openSession(.reversedV2, over: .reversedPPoGATT, among: [], at: now)
+        try serve()
+        asked = []
+    }
+
+    var tally: MirrorTally { system.mirror?.wholeTally ?? MirrorTally() }
+
+    /// Lets the firmware have what waits for it; it answers pings, and the bridge's own questions.
+    mutating func serve() throws {
+        while true {
+            let bytes = system.take(.hasRoom, at: now)
+            guard !bytes.isEmpty else { break }
+            deframer.receive(bytes[...])
+            while let frame = deframer.nextFrame(at: now) {
+                guard frame.protocolID == .spp else { continue }
+                var rest = frame.data[...]
+                while case .message(let message)? = stream.next(from: &rest) { try take(message) }
+            }
+        }
+        while let event = system.nextEvent() {
+            if case .mirrorDiffers(let difference) = event { differences.append(difference) }
+        }
+    }
+
+    private mutating func take(_ message: PebbleMessage) throws {
+        guard message.endpoint == .ping, case .ping(let cookie, _)? = try? PingMessage(payload: message.payload) else {
+            asked.append(message)
+            return
+        }
+        let pong = PebbleMessage(PingMessage.pong(cookie: cookie))
+        if goesOn { try say(pong) } else { pings.append(pong) }
+    }
+
+    /// The firmware goes on to what it was asked next.
+    mutating func goOn() throws {
+        let waiting = pings
+        pings = []
+        for pong in waiting { try say(pong) }
+        try serve()
+    }
+
+    mutating func say(_ message: PebbleMessage) throws {
+        var bytes: [UInt8] = []
+        try MessageFramer.append(message, to: &bytes)
+        var framed: [UInt8] = []
+        QEMUFrame.append(bytes[...], as: .spp, to: &framed)
+        _ = system.take(.bytes(framed[...]), at: now)
+    }
+
+    /// A phone's message; the firmware has been asked when this returns, and has not answered.
+    mutating func send(_ message: PebbleMessage) throws {
+        var bytes: [UInt8] = []
+        try MessageFramer.append(message, to: &bytes)
+        system.receive(bytes[...], on: id, at: now)
+        try serve()
+        while !system.takeOutbound(of: id, atMost: 1000, at: now).isEmpty {}
+    }
+
+    mutating func wait(_ duration: Duration) throws {
+        let end = now + duration
+        while let deadline = system.nextDeadline, deadline <= end {
+            now = max(now, deadline)
+            system.advance(to: now)
+            try serve()
+        }
+        now = end
+        system.advance(to: now)
+        try serve()
+    }
+}
+
+@Suite("The comparison of the watch with the firmware in its shadow")
+struct MirrorTests {
+    private static let clear = PebbleMessage(endpoint: .blobDB, payload: [0x05, 0x10, 0x0E, 0x0D])
+    /// There is no such database, which is answered at once.
+    private static let cleared = PebbleMessage(endpoint: .blobDB, payload: [0x10, 0x0E, 0x04])
+    private static let time = PebbleMessage(endpoint: .time, payload: [0x00])
+
+    @Test func whatIsTheSameInMeaningIsNoDifference() throws {
+        var rig = try MirrorRig()
+        rig.goesOn = false
+        try rig.send(Self.time)
+        // Another clock.
+        try rig.say(PebbleMessage(endpoint: .time, payload: [0x01, 1, 2, 3, 4]))
+        try rig.goOn()
+        #expect(rig.tally.same == 1 && rig.differences.isEmpty)
+    }
+
+    @Test func anotherAnswerIsReportedOnce() throws {
+        var rig = try MirrorRig()
+        rig.goesOn = false
+        try rig.send(Self.clear)
+        try rig.say(PebbleMessage(endpoint: .blobDB, payload: [0x10, 0x0E, 0x05]))
+        try rig.goOn()
+        #expect(rig.differences.isEmpty, "what comes at once may be the rest of it")
+        try rig.wait(.seconds(30))
+        #expect(rig.differences.map(\.kind) == [.answer])
+        #expect(rig.differences.first?.watch.map(\.bytes) == [Self.cleared.payload])
+        #expect(rig.tally.compared == 1)
+    }
+
+    @Test func anAnswerThatComesAtLastIsLate() throws {
+        var rig = try MirrorRig()
+        try rig.send(Self.clear)
+        try rig.wait(.seconds(2))
+        #expect(rig.differences.isEmpty)
+        try rig.say(Self.cleared)
+        try rig.serve()
+        #expect(rig.differences.map(\.kind) == [.late])
+        #expect(rig.differences.first?.delay == .seconds(2))
+        try rig.wait(.seconds(30))
+        #expect(rig.differences.count == 1)
+    }
+
+    @Test func anAnswerThatDoesNotComeIsMissing() throws {
+        var rig = try MirrorRig()
+        try rig.send(Self.clear)
+        try rig.wait(.seconds(4))
+        #expect(rig.differences.isEmpty)
+        try rig.wait(.seconds(2))
+        #expect(rig.differences.map(\.kind) == [.missing])
+        // It is known to have been missing.
+        try rig.say(Self.cleared)
+        try rig.wait(.seconds(30))
+        #expect(rig.differences.count == 1)
+    }
+
+    @Test func aSlowFirmwareIsNoDifference() throws {
+        var rig = try MirrorRig()
+        rig.goesOn = false
+        try rig.send(Self.clear)
+        try rig.wait(.seconds(8))
+        try rig.say(Self.cleared)
+        try rig.goOn()
+        #expect(rig.tally.same == 1 && rig.differences.isEmpty)
+    }
+
+    @Test func theFirmwareIsAskedOneThingAfterTheOther() throws {
+        var rig = try MirrorRig()
+        rig.goesOn = false
+        try rig.send(Self.time)
+        try rig.send(Self.clear)
+        #expect(rig.asked == [Self.time])
+        try rig.say(PebbleMessage(endpoint: .time, payload: [0x01, 1, 2, 3, 4]))
+        try rig.goOn()
+        #expect(rig.asked == [Self.time, Self.clear])
+    }
+
+    @Test func aResetIsNotAsked() throws {
+        var rig = try MirrorRig()
+        try rig.send(PebbleMessage(endpoint: .reset, payload: [0x00]))
+        try rig.send(PebbleMessage(endpoint: .reset, payload: [0xFE]))
+        #expect(rig.asked.isEmpty)
+        #expect(rig.tally.withheld == [.reset: 2])
+    }
+
+    @Test func whatWaitsIsBounded() throws {
+        var rig = try MirrorRig()
+        rig.goesOn = false
+        let long = PebbleMessage(endpoint: .ping, payload: [UInt8](repeating: 0, count: 60_000))
+        for _ in 0..<10 { try rig.send(long) }
+        #expect(rig.tally.lost >= 4)
+        #expect(rig.tally.waiting <= 6)
+    }
+
+    @Test func aFirmwareThatIsGoneOwesNothing() throws {
+        var rig = try MirrorRig()
+        rig.goesOn = false
+        try rig.send(Self.clear)
+        _ = rig.system.take(.lost(reason: "it ended"), at: rig.now)
+        try rig.wait(.seconds(60))
+        #expect(rig.differences.isEmpty)
+        #expect(rig.tally.lost == 1)
+        #expect(rig.system.sessions.isOpen(rig.id), "the phone notices nothing")
+    }
+}
+
+@Suite("A brain that keeps what it is asked")
+struct BrainRecorderTests {
+    @Test func itIsAskedWholeMessagesAndAnswersNothing() throws {
+        var system = WatchSystem(
+            identity: BridgeRig.identity,
+            clock: WatchClock(seconds: ServiceRig.startTime, at: .zero),
+            apps: AppManager(WatchConfiguration(identity: BridgeRig.identity)),
+            memory: ServiceMemory(),
+            brain: .recorder,
+            randomness: RandomSource(state: 1, SplitMix64.draw)
+        )
+        system.start(at: .zero)
+        let id = system.openSession(.reversedV2, over: .reversedPPoGATT, among: [], at: .zero)
+        let message = PebbleMessage(endpoint: .init(rawValue: 0x7777), payload: [1, 2, 3])
+        var bytes: [UInt8] = []
+        try MessageFramer.append(message, to: &bytes)
+        for byte in bytes { system.receive([byte], on: id, at: .zero) }
+        let answer = system.takeOutbound(of: id, atMost: 1000, at: .zero)
+        #expect(answer.isEmpty)
+        system.closeSession(id, reason: "it left", at: .zero)
+        let kind = PPoGATTDestination.reversedV2.kind
+        #expect(
+            system.recorder?.requests == [
+                .sessionOpened(id, kind, .reversedPPoGATT), .message(id, message), .sessionClosed(id),
+            ]
+        )
+    }
+
+    @Test func itIsBounded() {
+        var recorder = BrainRecorder()
+        let id = SessionID(number: 1)
+        let message = PebbleMessage(endpoint: .ping, payload: [UInt8](repeating: 0, count: 60_000))
+        for _ in 0..<20 { recorder.note(.message(id, message)) }
+        #expect(recorder.count == 20)
+        #expect(recorder.requests.count == BrainRecorder.byteLimit / 60_000)
+        for _ in 0..<10_000 { recorder.note(.sessionClosed(id)) }
+        #expect(recorder.requests.count == BrainRecorder.requestLimit)
+    }
+}
