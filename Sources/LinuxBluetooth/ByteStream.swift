@@ -46,7 +46,7 @@ public final class ByteStream {
         try socket.setOption(level: Int32(IPPROTO_TCP), name: TCP_KEEPCNT, to: 3)
     }
 
-    /// Lets the kernel keep so many bytes for a peer that reads slowly: what is sent in one call of `flush` is then taken whole,
+    /// Lets the kernel keep this many bytes for a peer that reads slowly: what is sent in one call of `flush` is then taken whole,
     /// and is delivered whole even if this process is killed. The system has a limit of its own, which counts.
     public static func enlargeSendBuffer(of socket: borrowing FileDescriptor, to byteCount: Int32) throws(SystemError) {
         try socket.setOption(level: SOL_SOCKET, name: SO_SNDBUF, to: byteCount)

@@ -17,7 +17,7 @@ enum MirrorSide: Sendable {
 struct MirrorNames: Sendable {
     /// How many uploads are remembered, and how many apps.
     private static let nameLimit = 32
-    /// How many records are remembered; then all are forgotten, and begin anew.
+    /// How many records are remembered. One more, and all are forgotten.
     private static let recordLimit = 4096
 
     private struct Upload: Sendable {

@@ -146,7 +146,7 @@ extension MirrorQuestion {
 }
 
 extension [UInt8] {
-    /// So many bytes from a place on; nil if there are fewer.
+    /// A number of bytes from a place on; nil if there are fewer.
     func part(_ start: Int, _ length: Int) -> [UInt8]? {
         count >= start + length ? Array(self[start..<(start + length)]) : nil
     }

@@ -34,8 +34,8 @@ private func end(_ finding: String) -> Never {
     abort()
 }
 
-/// What a run may leave behind each time: where that is a library's, and known. Opening a store leaves 64 bytes, once and again for what
-/// was loaded; with seven kilobytes now and then that go again.
+/// How many bytes a run may leave behind each time. Each opening of a store leaves 64 bytes, and now and then seven kilobytes that go
+/// again; LeakSanitizer reports nothing, and whose they are is not known.
 private let leftBehind = ["database": 256]
 
 private func growsEachTime(_ target: FuzzTarget, _ input: [UInt8]) -> Bool {
