@@ -539,6 +539,9 @@ def other_machine(lab: Lab) -> None:
         f"Host pi1\n HostName 127.0.0.1\n Port {port}\n IdentityFile {folder}/user\n IdentitiesOnly yes\n"
         f" UserKnownHostsFile {folder}/known\n"
     )
+    if os.geteuid() == 0:
+        # Debian's service makes it when it starts; its server refuses to run as root without it.
+        Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
     server = lab.daemon(str(sshd()), "-D", "-e", "-f", str(folder / "sshd_config"))
     server.wait_for("Server listening")
     bin = lab.bin or lab.folder / "b"
