@@ -13,6 +13,8 @@ extension WatchSystem {
         case .lost(let reason): bridge?.lost(reason: reason, at: now)
         case .bytes(let bytes): bridge?.receive(bytes, at: now)
         case .hasRoom: next = bridge?.outbox.next() ?? []
+        case .console(let isThere): bridge?.consoleChanged(isThere: isThere, at: now)
+        case .sessionRenewed: bridge?.renewed(at: now)
         }
         settleBridge(at: now)
         return next
@@ -26,6 +28,17 @@ extension WatchSystem {
 
     /// Whether bytes wait for the emulator.
     var hasBytesForFirmware: Bool { bridge.map { !$0.outbox.isEmpty } ?? false }
+
+    /// How the firmware does that is the brain.
+    var firmwareStatus: FirmwareStatus? {
+        bridge.map {
+            FirmwareStatus(
+                isAnswering: $0.version != nil,
+                hangCount: $0.hangCount,
+                wantsFreshSession: $0.isRenewing
+            )
+        }
+    }
 
     /// Lets time pass for the bridge.
     mutating func advanceBridge(to now: Duration) {
