@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import PebbleWatch
 
 /// Something that happened, as programs are told: one JSON object on one line, whose `event` says what.
