@@ -171,6 +171,7 @@ NOT_RUN = {
     "swift run -c release cairn-bench discovery": BUILD,
     "swift run -c release cairn-bench reconnect": BUILD,
     "swift run -c release cairn-bench crowd": BUILD,
+    "swift run -c release cairn-bench compare ../before": BUILD,
     "cairn wait paired --for 60 --state /tmp/bench": PHONE,
     "cairn wait session --for 30 --state /tmp/bench": PHONE,
     **{
