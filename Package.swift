@@ -90,11 +90,12 @@ let package = Package(
             ],
             swiftSettings: core
         ),
+        .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
         .target(
             name: "WatchStorage",
             dependencies: [
-                "ByteCoding", "BluetoothHCI", "BluetoothHost", "PebbleWatch", "PrivateFiles",
-                .product(name: "GRDB", package: "GRDB.swift"),
+                "ByteCoding", "BluetoothHCI", "BluetoothHost", "PebbleProtocol", "PebbleWatch", "PrivateFiles",
+                "CSQLite",
             ],
             swiftSettings: strict
         ),
@@ -130,7 +131,6 @@ let package = Package(
             swiftSettings: strict
         ),
         .systemLibrary(name: "CZlib"),
-        .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
         .target(
             name: "Bundles",
             dependencies: ["ByteCoding", "PebbleProtocol", "PebbleWatch", "CZlib"],
