@@ -41,7 +41,6 @@ let package = Package(
         .package(url: "https://github.com/grpc/grpc-swift-nio-transport", from: "2.9.2"),
         .package(url: "https://github.com/grpc/grpc-swift-protobuf", from: "2.4.1"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
-        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     ],
     targets: [
         .target(name: "ByteCoding", swiftSettings: core),
@@ -202,19 +201,21 @@ let package = Package(
         .target(
             name: "Scenarios",
             dependencies: [
-                "Control", "Faults", "PebblePhone", "Settings", collections,
-                .product(name: "Yams", package: "Yams"),
+                "Control", "Faults", "PebblePhone", "Settings", "YAML", collections,
             ],
             exclude: ["Shipped", "generate"],
             swiftSettings: strict
         ),
         .target(name: "Board", dependencies: ["CLinux", "LinuxBluetooth"], swiftSettings: strict),
+        .systemLibrary(name: "CYAML", providers: [.apt(["libyaml-dev"])]),
+        .target(name: "YAML", dependencies: ["CYAML"], swiftSettings: strict),
+        .testTarget(name: "YAMLTests", dependencies: ["YAML", "SeededRandomness"], swiftSettings: strict),
         .target(
             name: "Settings",
             dependencies: [
+                "YAML",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
-                .product(name: "Yams", package: "Yams"),
             ],
             swiftSettings: strict
         ),

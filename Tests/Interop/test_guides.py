@@ -135,7 +135,7 @@ NOT_RUN = {
     "journalctl -u cairn -p warning": ROOT,
     "sudo apt install ./cairn_*_arm64.deb": ROOT,
     "sudo apt install ./cairn_0.1.0_arm64.deb": ROOT,
-    "sudo apt-get install libbluetooth-dev libsqlite3-dev zlib1g-dev": ROOT,
+    "sudo apt-get install libbluetooth-dev libsqlite3-dev libyaml-dev zlib1g-dev": ROOT,
     "sudo cp /usr/share/cairn/boards/raspberry-pi-4/board.yaml /etc/cairn/board.yaml": ROOT,
     "sudo nano /etc/cairn/board.yaml": ROOT,
     "sudo adduser pi cairn": ROOT,
