@@ -7,6 +7,8 @@ let warningsAreErrors = Context.environment["CAIRN_STRICT"] != nil
 let strict: [SwiftSetting] = warningsAreErrors ? [.treatAllWarnings(as: .error)] : []
 /// Tests spend their time in simulations: there, what runs in them is optimized in debug builds too. Traps stay.
 let simulated: [SwiftSetting] = strict + (warningsAreErrors ? [.unsafeFlags(["-O"], .when(configuration: .debug))] : [])
+/// Rooms that no packet goes through are made small: what waits there is a person, a disk or a program's start.
+let small: [SwiftSetting] = strict + [.unsafeFlags(["-Osize"], .when(configuration: .release))]
 /// The sans-I/O rooms also promise that nothing in them is memory-unsafe.
 let core: [SwiftSetting] = simulated + [.strictMemorySafety()]
 
@@ -95,7 +97,7 @@ let package = Package(
                 "ByteCoding", "BluetoothHCI", "BluetoothHost", "PebbleProtocol", "PebbleWatch", "PrivateFiles",
                 "CSQLite",
             ],
-            swiftSettings: strict
+            swiftSettings: small
         ),
         .target(
             name: "AirSimulator",
@@ -119,7 +121,7 @@ let package = Package(
                 "Faults", "ByteCoding", "BluetoothHCI", "BluetoothHost", "PebbleProtocol", "PebbleWatch", "PebblePhone",
                 "CZlib",
             ],
-            swiftSettings: strict
+            swiftSettings: small
         ),
         .target(name: "CMappings"),
         .target(name: "PrivateFiles", dependencies: ["CMappings"], swiftSettings: strict),
@@ -132,7 +134,7 @@ let package = Package(
         .target(
             name: "Bundles",
             dependencies: ["ByteCoding", "PebbleProtocol", "PebbleWatch", "CZlib"],
-            swiftSettings: strict
+            swiftSettings: small
         ),
         .systemLibrary(name: "CLinux"),
         .systemLibrary(name: "CBluetooth", pkgConfig: "bluez", providers: [.apt(["libbluetooth-dev"])]),
@@ -144,7 +146,7 @@ let package = Package(
         .target(
             name: "Timeline",
             dependencies: ["ByteCoding", "BluetoothHCI", "BluetoothHost", "PebbleProtocol", "LinuxBluetooth"],
-            swiftSettings: strict
+            swiftSettings: small
         ),
         .target(
             name: "FlightRecorder",
@@ -203,11 +205,11 @@ let package = Package(
                 "Control", "Faults", "PebblePhone", "Settings", "YAML", collections,
             ],
             exclude: ["Shipped", "generate"],
-            swiftSettings: strict
+            swiftSettings: small
         ),
         .target(name: "Board", dependencies: ["CLinux", "LinuxBluetooth"], swiftSettings: strict),
         .systemLibrary(name: "CYAML", providers: [.apt(["libyaml-dev"])]),
-        .target(name: "YAML", dependencies: ["CYAML"], swiftSettings: strict),
+        .target(name: "YAML", dependencies: ["CYAML"], swiftSettings: small),
         .testTarget(name: "YAMLTests", dependencies: ["YAML", "SeededRandomness"], swiftSettings: strict),
         .target(
             name: "Settings",
@@ -215,7 +217,7 @@ let package = Package(
                 "YAML",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
-            swiftSettings: strict
+            swiftSettings: small
         ),
         .executableTarget(
             name: "cairn",
@@ -228,7 +230,7 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             exclude: ["Settings/generate"],
-            swiftSettings: strict
+            swiftSettings: small
         ),
         .target(
             name: "Web",
