@@ -5,21 +5,27 @@ Both peripherals are processes of their own with the bench profile (`cairn-bench
 central and the two virtual controllers are Bumble's, in this process; they are what limits the throughput, so look at
 the processor time of the peripheral. It is that of the whole process: sockets, HCI, L2CAP, ATT and the application.
 
+With --netsim, Cairn is measured once more with its controller behind a netsim, which is Bumble's gRPC server in this process. Its processor
+time is then that of both processes, the peripheral and `cairn-netsim`.
+
     swift build -c release --product cairn-bench
-    .venv/bin/python Tests/Bench/compare.py [--rounds 3] [--kilobytes 2000]
+    swift build -c release --product cairn-netsim
+    .venv/bin/python Tests/Bench/compare.py [--rounds 3] [--kilobytes 2000] [--netsim]
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
+import os
 import statistics
 import struct
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,7 +34,8 @@ REPOSITORY = HERE.parent.parent
 sys.path.insert(0, str(HERE.parent / "Interop"))
 
 from bumble import att, l2cap  # noqa: E402
-from rig.controllers import controllers  # noqa: E402
+from rig.controllers import Controllers, controllers  # noqa: E402
+from rig.netsim import netsim_over  # noqa: E402
 from rig.phone import Phone, WatchLink  # noqa: E402
 from rig.process import Program  # noqa: E402
 from rig.security import ATT_CID  # noqa: E402
@@ -49,9 +56,21 @@ class Sample:
     allocations: int | None
 
 
+def helpers_processor_seconds(process: int) -> float:
+    """The processor time of the programs that a process has started, such as cairn-netsim."""
+    children = [word for task in Path(f"/proc/{process}/task").iterdir() for word in (task / "children").read_text().split()]
+    ticks = 0
+    for child in children:
+        # The name, in brackets, may have spaces. utime and stime are fields 14 and 15, and the state behind the name is the third.
+        fields = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
 class Central:
-    def __init__(self, watch: WatchLink) -> None:
+    def __init__(self, watch: WatchLink, peripheral: int) -> None:
         self.watch = watch
+        self.peripheral = peripheral
         self.handles: dict[int, int] = {}
         self.descriptor = 0
 
@@ -74,13 +93,15 @@ class Central:
     async def measure(self, transfer: Callable[[int], Awaitable[None]], count: int) -> Sample:
         client = self.watch.client
         await client.write_value(self.handles[4], bytes([2]), with_response=True)
+        helpers = helpers_processor_seconds(self.peripheral)
         start = time.monotonic()
         await within(PATIENCE, "the transfer", transfer(count))
         seconds = time.monotonic() - start
+        helpers = helpers_processor_seconds(self.peripheral) - helpers
         value = await client.read_value(self.handles[4])
         _, _, processor = struct.unpack_from("<QII", value)
         allocations = struct.unpack_from("<Q", value, 16)[0] if len(value) >= 24 else None
-        return Sample(seconds, processor / 1e6, allocations)
+        return Sample(seconds, processor / 1e6 + helpers, allocations)
 
     async def notify(self, count: int) -> None:
         client = self.watch.client
@@ -136,15 +157,35 @@ class Central:
         assert received == count
 
 
-async def run(command: list[str], port_argument: Callable[[int], list[str]], count: int) -> dict[str, Sample]:
+#: Where the controller is: makes the peripheral's arguments of the room with Bumble's controllers.
+Place = Callable[[Controllers], contextlib.AbstractAsyncContextManager[list[str]]]
+
+
+@contextlib.asynccontextmanager
+async def cairn_over_tcp(room: Controllers) -> AsyncIterator[list[str]]:
+    yield ["--controller", room.watch.address, "--address", ADDRESS]
+
+
+@contextlib.asynccontextmanager
+async def cairn_over_netsim(room: Controllers) -> AsyncIterator[list[str]]:
+    async with netsim_over(room.watch) as netsim:
+        yield ["--controller", netsim.address, "--address", ADDRESS]
+
+
+@contextlib.asynccontextmanager
+async def bumble_over_tcp(room: Controllers) -> AsyncIterator[list[str]]:
+    yield [str(room.watch.port), ADDRESS]
+
+
+async def run(command: list[str], place: Place, count: int) -> dict[str, Sample]:
     """One round of one peripheral."""
     with tempfile.TemporaryDirectory() as folder:
-        async with controllers() as room:
-            program = await Program.start([*command, *port_argument(room.watch.port)], Path(folder) / "log")
+        async with controllers() as room, place(room) as arguments:
+            program = await Program.start([*command, *arguments], Path(folder) / "log")
             try:
                 await program.wait_for_line("advertises", 30)
                 async with Phone.on(room.phone.port) as phone:
-                    central = Central(await phone.connect(ADDRESS))
+                    central = Central(await phone.connect(ADDRESS), program.process_id)
                     await central.prepare()
                     samples = {}
                     for name, transfer in [
@@ -166,6 +207,7 @@ async def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3, help="how often each peripheral is measured, in turn")
     parser.add_argument("--kilobytes", type=int, default=2000, help="how much each transfer moves")
+    parser.add_argument("--netsim", action="store_true", help="measure Cairn behind a netsim too")
     arguments = parser.parse_args()
     folder = subprocess.run(
         ["swift", "build", "-c", "release", "--show-bin-path"],
@@ -175,20 +217,17 @@ async def main() -> None:
         text=True,
     ).stdout.strip()
     count = arguments.kilobytes * 1000
-    peripherals: dict[str, tuple[list[str], Callable[[int], list[str]]]] = {
-        "Cairn": (
-            [f"{folder}/cairn-bench", "peripheral"],
-            lambda port: ["--controller", f"tcp:127.0.0.1:{port}", "--address", ADDRESS],
-        ),
-        "Bumble": (
-            [sys.executable, str(HERE / "bumble_peripheral.py")],
-            lambda port: [str(port), ADDRESS],
-        ),
+    cairn = [f"{folder}/cairn-bench", "peripheral"]
+    peripherals: dict[str, tuple[list[str], Place]] = {
+        "Cairn": (cairn, cairn_over_tcp),
+        "Bumble": ([sys.executable, str(HERE / "bumble_peripheral.py")], bumble_over_tcp),
     }
+    if arguments.netsim:
+        peripherals["Cairn over netsim"] = (cairn, cairn_over_netsim)
     results: dict[str, list[dict[str, Sample]]] = {name: [] for name in peripherals}
     for _ in range(arguments.rounds):
-        for name, (command, port_argument) in peripherals.items():
-            results[name].append(await run(command, port_argument, count))
+        for name, (command, place) in peripherals.items():
+            results[name].append(await run(command, place, count))
     print(f"{arguments.kilobytes} kB a transfer, ATT MTU {ATT_MTU}, SDUs of {SDU_LENGTH} bytes, ", end="")
     print(f"medians of {arguments.rounds} rounds\n")
     print("| transfer | peripheral | kB/s | CPU ms per MB | heap allocations per MB |")

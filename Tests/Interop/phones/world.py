@@ -1,4 +1,7 @@
-"""Where a watch and a phone meet: two of Bumble's controllers, or the watch's own virtual air."""
+"""Where a watch and a phone meet: two of Bumble's controllers, the watch's own virtual air, or Cairn's netsim.
+
+With CAIRN_MATRIX_NETSIM=1 phones meet the watch on `cairn air --netsim`: every host is a stream of gRPC, as in an Android emulator.
+"""
 
 from __future__ import annotations
 
