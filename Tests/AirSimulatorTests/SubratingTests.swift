@@ -200,7 +200,7 @@ import Testing
     @Test(arguments: [1, 2, 3] as [UInt64])
     func subratingSurvivesLoss(seed: UInt64) throws {
         var link = try Self.connect(seed: seed)
-        let quality = LinkQuality(loss: .uniform(0.2), rssi: -60)
+        let quality = LinkQuality(loss: .uniform(probability: 0.2), rssi: -60)
         link.rig.air.setLinkQuality(quality, between: link.central, and: link.peripheral)
         link.rig.send("01 7e 20 0c \(link.centralHandle) 04 00 04 00 01 00 02 00 58 02", link.central)
         _ = try link.rig.wait(for: "04 3e 0d 23 00", from: link.central)
