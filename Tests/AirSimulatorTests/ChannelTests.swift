@@ -10,7 +10,8 @@ import Testing
     @Test func algorithm2HasTheSampleChannels() {
         let all = ChannelHopping(algorithm: .pseudoRandom(accessAddress: 0x8E89_BED6), channels: .all)
         #expect((0...3).map(all.channel(of:)) == [25, 20, 6, 21])
-        let few = [9, 10, 21, 22, 23, 33, 34, 35, 36].reduce(into: DataChannelMap()) { $0.insert(.init(rawValue: 1 << UInt64($1))) }
+        // Channels 9, 10, 21, 22, 23 and 33 to 36.
+        let few = DataChannelMap(rawValue: 0x1E_00E0_0600)
         let nine = ChannelHopping(algorithm: .pseudoRandom(accessAddress: 0x8E89_BED6), channels: few)
         #expect((6...8).map(nine.channel(of:)) == [23, 9, 34])
     }
@@ -55,14 +56,25 @@ import Testing
         maps = read(&link)
         #expect(maps == (answer(link.centralHandle, "ff 01 00 00 00"), answer(link.peripheralHandle, "ff 01 00 00 00")))
         #expect(Self.channels(of: &link) == Set(0...8))
-        // A connection that is made later begins with them.
-        link.rig.send("01 06 04 03 \(link.centralHandle) 13", link.central)
+        // Too few channels: those above the 37 channels do not count, since their bits are reserved.
+        #expect(link.rig.ask("01 14 20 05 01 00 00 00 e0", link.central) == ["04 0e 04 01 14 20 12"])
+        // An iPhone sets reserved bits: all channels but 33 to 36.
+        #expect(link.rig.ask("01 14 20 05 ff ff ff ff e1", link.central) == ["04 0e 04 01 14 20 00"])
         link.rig.run(for: .seconds(1))
-        // Too few channels, and bits above the 37 channels.
-        #expect(link.rig.ask("01 14 20 05 01 00 00 00 00", link.central) == ["04 0e 04 01 14 20 12"])
-        #expect(link.rig.ask("01 14 20 05 ff ff ff ff 3f", link.central) == ["04 0e 04 01 14 20 12"])
+        maps = read(&link)
+        #expect(maps == (answer(link.centralHandle, "ff ff ff ff 01"), answer(link.peripheralHandle, "ff ff ff ff 01")))
         // LE Read Channel Map of no connection.
         #expect(link.rig.ask("01 15 20 02 ff 0e", link.central) == ["04 0e 0b 01 15 20 02 00 00 00 00 00 00 00"])
+    }
+
+    /// A connection begins with what the central's host has said before.
+    @Test func aNewConnectionBeginsWithTheClassification() throws {
+        var link = try #require(
+            ConnectedRig(interval: 24) { rig, central, _ in
+                #expect(rig.ask("01 14 20 05 00 00 ff 00 00", central) == ["04 0e 04 01 14 20 00"])
+            }
+        )
+        #expect(Self.channels(of: &link) == Set(16...23))
     }
 
     /// What a peripheral's host calls bad reaches the central, if both link layers have Channel Classification and the central knows it.

@@ -35,7 +35,9 @@ private struct StartSequences: Decodable {
 
     static let all: StartSequences = {
         do {
-            let url = try #require(Bundle.module.url(forResource: "start-sequences", withExtension: "json", subdirectory: "Vectors"))
+            let url = try #require(
+                Bundle.module.url(forResource: "start-sequences", withExtension: "json", subdirectory: "Vectors")
+            )
             return try JSONDecoder().decode(StartSequences.self, from: Data(contentsOf: url))
         } catch {
             fatalError("\(error)")
@@ -169,7 +171,9 @@ private struct StartSequences: Decodable {
         // Remote Name Request, cancelled.
         #expect(rig.ask("01 19 04 0a \(peer) 01 00 00 00", id) == ["04 0f 04 00 01 19 04"])
         let said = rig.ask("01 1a 04 06 \(peer)", id)
-        #expect(said.count == 2 && said[0] == "04 0e 0a 01 1a 04 00 \(peer)" && said[1].hasPrefix("04 07 ff 02 \(peer)"))
+        #expect(
+            said.count == 2 && said[0] == "04 0e 0a 01 1a 04 00 \(peer)" && said[1].hasPrefix("04 07 ff 02 \(peer)")
+        )
         // A reset ends an inquiry without a word.
         _ = rig.ask("01 01 04 05 33 8b 9e 02 00", id)
         _ = rig.ask("01 03 0c 00", id)

@@ -29,12 +29,14 @@ import Testing
     private static func subrated(factor: UInt16, latency: UInt16 = 0, continuation: UInt16 = 0) throws -> ConnectedRig {
         var link = try connect()
         let parameters = "\(little(factor)) \(little(factor)) \(little(latency)) \(little(continuation)) 58 02"
-        #expect(link.rig.ask("01 7e 20 0c \(link.centralHandle) \(parameters)", link.central) == ["04 0f 04 00 01 7e 20"])
+        #expect(
+            link.rig.ask("01 7e 20 0c \(link.centralHandle) \(parameters)", link.central) == ["04 0f 04 00 01 7e 20"]
+        )
         let change = "\(little(factor)) \(little(latency)) \(little(continuation)) 58 02"
-        let atCentral = try link.rig.wait(for: "04 3e 0d 23", from: link.central)
-        let atPeripheral = try link.rig.wait(for: "04 3e 0d 23", from: link.peripheral)
-        #expect(atCentral.hex == "04 3e 0d 23 00 \(link.centralHandle) \(change)")
-        #expect(atPeripheral.hex == "04 3e 0d 23 00 \(link.peripheralHandle) \(change)")
+        let atCentral = try link.rig.wait(for: "04 3e 0c 23", from: link.central)
+        let atPeripheral = try link.rig.wait(for: "04 3e 0c 23", from: link.peripheral)
+        #expect(atCentral.hex == "04 3e 0c 23 00 \(link.centralHandle) \(change)")
+        #expect(atPeripheral.hex == "04 3e 0c 23 00 \(link.peripheralHandle) \(change)")
         link.rig.run(for: .seconds(2))
         _ = link.rig.take(link.central)
         _ = link.rig.take(link.peripheral)
@@ -108,7 +110,11 @@ import Testing
         var usages: [[RadioUsage]] = []
         var counts: [Int64?] = []
         for isRecorded in [false, true] {
-            var link = try Self.subrated(factor: wanted.factor, latency: wanted.latency, continuation: wanted.continuation)
+            var link = try Self.subrated(
+                factor: wanted.factor,
+                latency: wanted.latency,
+                continuation: wanted.continuation
+            )
             link.rig.air.recordPackets(isRecorded)
             for _ in 0..<5 {
                 link.rig.run(for: .milliseconds(3210))
@@ -128,36 +134,38 @@ import Testing
         // The peripheral wants 4 to 20, no latency, continuation 0, 5 s.
         let ask = "01 7e 20 0c \(link.peripheralHandle) 04 00 14 00 00 00 00 00 f4 01"
         #expect(link.rig.ask(ask, link.peripheral) == ["04 0f 04 00 01 7e 20"])
-        let atPeripheral = try link.rig.wait(for: "04 3e 0d 23", from: link.peripheral)
-        #expect(atPeripheral.hex == "04 3e 0d 23 00 \(link.peripheralHandle) 06 00 00 00 01 00 f4 01")
-        let atCentral = try link.rig.wait(for: "04 3e 0d 23", from: link.central)
-        #expect(atCentral.hex == "04 3e 0d 23 00 \(link.centralHandle) 06 00 00 00 01 00 f4 01")
+        let atPeripheral = try link.rig.wait(for: "04 3e 0c 23", from: link.peripheral)
+        #expect(atPeripheral.hex == "04 3e 0c 23 00 \(link.peripheralHandle) 06 00 00 00 01 00 f4 01")
+        let atCentral = try link.rig.wait(for: "04 3e 0c 23", from: link.central)
+        #expect(atCentral.hex == "04 3e 0c 23 00 \(link.centralHandle) 06 00 00 00 01 00 f4 01")
         // More latency than the central takes: Invalid LMP Parameters / Invalid LL Parameters, and what there is stays.
         link.rig.send("01 7e 20 0c \(link.peripheralHandle) 04 00 06 00 02 00 00 00 f4 01", link.peripheral)
         _ = link.rig.take(link.peripheral)
-        let refused = try link.rig.wait(for: "04 3e 0d 23", from: link.peripheral)
-        #expect(refused.hex == "04 3e 0d 23 1e \(link.peripheralHandle) 06 00 00 00 01 00 f4 01")
+        let refused = try link.rig.wait(for: "04 3e 0c 23", from: link.peripheral)
+        #expect(refused.hex == "04 3e 0c 23 1e \(link.peripheralHandle) 06 00 00 00 01 00 f4 01")
     }
 
     /// Until a host says more, nothing but factor 1 is granted.
     @Test func noSubratingIsGrantedUntilTheHostSaysSo() throws {
         var link = try Self.connect()
         link.rig.send("01 7e 20 0c \(link.peripheralHandle) 02 00 04 00 00 00 00 00 f4 01", link.peripheral)
-        let refused = try link.rig.wait(for: "04 3e 0d 23", from: link.peripheral)
-        #expect(refused.hex == "04 3e 0d 23 1e \(link.peripheralHandle) 01 00 00 00 00 00 58 02")
+        let refused = try link.rig.wait(for: "04 3e 0c 23", from: link.peripheral)
+        #expect(refused.hex == "04 3e 0c 23 1e \(link.peripheralHandle) 01 00 00 00 00 00 58 02")
     }
 
     @Test func aPeerWithoutItIsNotSubrated() throws {
         // Its host did not say that it takes it: Unsupported Remote Feature.
         var link = try Self.connect(peripheralTakesIt: false)
         let parameters = "02 00 04 00 00 00 00 00 58 02"
-        #expect(link.rig.ask("01 7e 20 0c \(link.centralHandle) \(parameters)", link.central) == ["04 0f 04 1a 01 7e 20"])
+        #expect(
+            link.rig.ask("01 7e 20 0c \(link.centralHandle) \(parameters)", link.central) == ["04 0f 04 1a 01 7e 20"]
+        )
         // A central of 4.2 does not know the request.
         var old = try #require(ConnectedRig(interval: 24, timeout: 600, central: .legacy))
         #expect(old.rig.ask("01 7e 20 0c \(old.centralHandle) \(parameters)", old.central) == ["04 0f 04 01 01 7e 20"])
         old.rig.send("01 7e 20 0c \(old.peripheralHandle) \(parameters)", old.peripheral)
-        let refused = try old.rig.wait(for: "04 3e 0d 23", from: old.peripheral)
-        #expect(refused.hex == "04 3e 0d 23 1a \(old.peripheralHandle) 01 00 00 00 00 00 58 02")
+        let refused = try old.rig.wait(for: "04 3e 0c 23", from: old.peripheral)
+        #expect(refused.hex == "04 3e 0c 23 1a \(old.peripheralHandle) 01 00 00 00 00 00 58 02")
     }
 
     /// Other connection parameters end subrating, also while only one event in many takes place.
@@ -181,7 +189,9 @@ import Testing
             let said = link.rig.ask("01 7e 20 0c \(link.centralHandle) \(parameters)", link.central)
             #expect(said == ["04 0f 04 12 01 7e 20"], "\(parameters)")
         }
-        #expect(link.rig.ask("01 7e 20 0c ff 0e 01 00 04 00 00 00 00 00 58 02", link.central) == ["04 0f 04 02 01 7e 20"])
+        #expect(
+            link.rig.ask("01 7e 20 0c ff 0e 01 00 04 00 00 00 00 00 58 02", link.central) == ["04 0f 04 02 01 7e 20"]
+        )
         #expect(link.rig.ask("01 7d 20 0a 04 00 02 00 00 00 00 00 58 02", link.central) == ["04 0e 04 01 7d 20 12"])
         // LE Set Host Feature: not while there is a connection; no bit but that of subrating.
         #expect(link.rig.ask("01 74 20 02 26 00", link.central) == ["04 0e 04 01 74 20 0c"])
@@ -203,8 +213,8 @@ import Testing
         let quality = LinkQuality(loss: .uniform(probability: 0.2), rssi: -60)
         link.rig.air.setLinkQuality(quality, between: link.central, and: link.peripheral)
         link.rig.send("01 7e 20 0c \(link.centralHandle) 04 00 04 00 01 00 02 00 58 02", link.central)
-        _ = try link.rig.wait(for: "04 3e 0d 23 00", from: link.central)
-        _ = try link.rig.wait(for: "04 3e 0d 23 00", from: link.peripheral)
+        _ = try link.rig.wait(for: "04 3e 0c 23 00", from: link.central)
+        _ = try link.rig.wait(for: "04 3e 0c 23 00", from: link.peripheral)
         for number in 0..<UInt8(20) { link.sendData([number], from: number % 2 == 0 ? link.central : link.peripheral) }
         link.rig.run(for: .seconds(30))
         #expect(link.receivedData(link.peripheral) == (0..<10).map { $0 * 2 }, "seed \(seed)")

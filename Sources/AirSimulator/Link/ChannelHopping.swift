@@ -32,7 +32,7 @@ package struct ChannelHopping: Sendable {
         case .pseudoRandom(let address):
             let number = Self.number(of: event, address: address)
             let unmapped = Int(number) % DataChannelMap.channelCount
-            return channels.contains(channel: unmapped) ? unmapped : used[used.count * Int(number) >> 16]
+            return channels.contains(channel: unmapped) ? unmapped : used[(used.count * Int(number)) >> 16]
         }
     }
 

@@ -7,7 +7,9 @@ extension LinkLayerConnection {
     /// The host at one end says which channels are not bad there.
     mutating func classify(_ channels: DataChannelMap, by role: LinkRole, at now: Microseconds) {
         synchronize(to: now)
-        guard sides[role].isPresent, sides[role].termination == nil, channels != sides[role].goodChannels else { return }
+        guard sides[role].isPresent, sides[role].termination == nil, channels != sides[role].goodChannels else {
+            return
+        }
         sides[role].goodChannels = channels
         switch role {
         case .central: updateChannels(at: now)

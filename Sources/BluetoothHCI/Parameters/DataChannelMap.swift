@@ -12,14 +12,14 @@ package struct DataChannelMap: OptionSet, Hashable, Sendable {
     package static let all = DataChannelMap(rawValue: 1 << UInt64(channelCount) - 1)
 
     package let rawValue: UInt64
-    /// Any bits: those above bit 36 are reserved, and `isValid` is false for them.
-    package init(rawValue: UInt64) { self.rawValue = rawValue }
+    /// The channels of these bits. Those above bit 36 are reserved for future use, and ignored: iPhones set some.
+    package init(rawValue: UInt64) { self.rawValue = rawValue & (1 << UInt64(Self.channelCount) - 1) }
 
     /// How many channels it has.
     package var count: Int { rawValue.nonzeroBitCount }
 
-    /// Whether a connection can use it: no reserved bit, and at least two channels.
-    package var isValid: Bool { isSubset(of: .all) && count >= Self.minimumCount }
+    /// Whether a connection can use it: it has at least two channels.
+    package var isValid: Bool { count >= Self.minimumCount }
 
     /// Whether it has a channel, from 0 to 36.
     package func contains(channel: Int) -> Bool {

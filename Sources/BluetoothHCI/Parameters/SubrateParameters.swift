@@ -46,7 +46,9 @@ package struct SubrateParameters: Hashable, Sendable {
 
     /// Whether the Core allows them: each in its range and in order, and no more than 500 events left out in a row.
     package var areValid: Bool {
-        guard factorMinimum >= 1, factorMinimum <= factorMaximum, factorMaximum <= Self.maximumFactor else { return false }
+        guard factorMinimum >= 1, factorMinimum <= factorMaximum, factorMaximum <= Self.maximumFactor else {
+            return false
+        }
         guard continuationNumber < factorMaximum, supervisionTimeout.isValid else { return false }
         return Int(factorMaximum) * (Int(maximumLatency) + 1) <= Int(Self.maximumFactor)
     }

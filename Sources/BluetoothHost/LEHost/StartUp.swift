@@ -65,7 +65,9 @@ struct StartUp: Sendable {
     ]
 
     /// Connection Subrating (Host Support), as LE Set Host Feature numbers it.
-    private static let subratingSupportBit = UInt8(LEFeatures.connectionSubratingHostSupport.rawValue.trailingZeroBitCount)
+    private static let subratingSupportBit = UInt8(
+        LEFeatures.connectionSubratingHostSupport.rawValue.trailingZeroBitCount
+    )
 
     /// The command to send next; nil when all is said.
     func command() -> OutgoingCommand? {
