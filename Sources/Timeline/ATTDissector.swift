@@ -146,7 +146,11 @@ struct ATTDissector: Sendable {
     private mutating func setPending(_ pdu: DissectedATT?, ofHost: Bool, on bearer: Int) {
         // Bearers that are gone are forgotten with all others: a capture can have any number of them.
         if pending.count > Self.bearerLimit { pending.removeAll() }
-        if ofHost { pending[bearer, default: Pending()].host = pdu } else { pending[bearer, default: Pending()].peer = pdu }
+        if ofHost {
+            pending[bearer, default: Pending()].host = pdu
+        } else {
+            pending[bearer, default: Pending()].peer = pdu
+        }
     }
 
     private mutating func learn(_ pdu: DissectedATT, answering request: DissectedATT?, isOwn: Bool) {

@@ -36,8 +36,9 @@ package struct LinkDissector: Sendable {
 package struct DissectedPDU: Sendable {
     /// What is on the channel.
     package enum Content: Sendable {
-        /// An ATT PDU, and the bearer that it is on: 0 is the fixed channel, 1 the first enhanced bearer of the connection.
-        case attribute(DissectedATT, bearer: Int)
+        /// An ATT PDU of `size` octets, and the bearer that it is on: 0 is the fixed channel, 1 the first enhanced bearer of the
+        /// connection.
+        case attribute(DissectedATT, size: Int, bearer: Int)
         /// A piece of an ATT PDU that is not whole yet, on an enhanced bearer.
         case attributePart(bearer: Int)
         /// A signaling command, by the Core's name.
@@ -75,7 +76,7 @@ package struct DissectedPDU: Sendable {
         _ bearers: inout BearerDissector
     ) throws(ByteDecodingError) -> Content {
         switch frame.channel {
-        case .attribute: return .attribute(try DissectedATT(frame.payload), bearer: 0)
+        case .attribute: return .attribute(try DissectedATT(frame.payload), size: frame.payload.count, bearer: 0)
         case .signaling:
             let pdu = try SignalingPDU(decoding: frame.payload)
             bearers.take(pdu, from: side)
@@ -101,7 +102,7 @@ package struct DissectedPDU: Sendable {
         default:
             guard let (bearer, pdu) = try bearers.take(frame, from: side) else { return .other }
             guard let pdu else { return .attributePart(bearer: bearer) }
-            return .attribute(try DissectedATT(pdu), bearer: bearer)
+            return .attribute(try DissectedATT(pdu), size: pdu.count, bearer: bearer)
         }
     }
 
