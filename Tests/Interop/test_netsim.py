@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import math
 import os
 import re
 import signal
@@ -244,6 +245,51 @@ async def test_a_netsim_that_misbehaves(behavior: Callable[..., Any], text: str,
             assert await program.wait_for_exit(10) in (UNAVAILABLE, 74)
         finally:
             program.kill()
+
+
+async def test_netsim_is_gone_in_mid_packet(tmp_path: Path) -> None:
+    """d: the connection ends in the middle of a message, at several places: the watch says so, resets the controller and comes back."""
+    # How many bytes of netsim's pass; in what follows the start of HTTP/2, each message has 20 bytes and more.
+    limits = [120, 250, 381]
+    cuts = len(limits)
+
+    async def carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, limit: float) -> None:
+        while limit > 0 and (data := await reader.read(1)):
+            writer.write(data)
+            limit -= 1
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        limit = limits.pop(0) if limits else math.inf
+        netsim_reader, netsim_writer = await asyncio.open_connection("127.0.0.1", netsim.port)
+        ways = [carry(reader, netsim_writer, math.inf), carry(netsim_reader, writer, limit)]
+        tasks = [asyncio.ensure_future(each) for each in ways]
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in (*tasks, netsim_writer.transport, writer.transport):
+                each.cancel() if isinstance(each, asyncio.Task) else each.abort()
+
+    async with controllers() as room, netsim_over(room.watch) as netsim:
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        arguments = ("--controller", f"netsim:127.0.0.1:{port}", "--controller-lost", "retry", "--address", ADDRESS)
+        async with cairn.running("run", *arguments, "--insecure-test-link", log=tmp_path / "cairn.log") as program:
+            await program.wait_for_line("advertises for", 40)
+            assert len(re.findall(r"the stream to netsim at \S+ broke", program.log)) == cuts
+            async with Phone.on(room.phone.port) as phone:
+                await echo_a_message(phone)
+        server.close()
+        assert room.watch.controller.refused == []
+
+
+async def test_a_netsim_that_is_slow(tmp_path: Path) -> None:
+    """d: netsim takes one message in a tenth of a second: the watch starts all the same, and a phone has its message echoed."""
+    async with controllers() as room, netsim_over(room.watch, pause=0.1) as netsim:
+        async with (
+            cairn_on(netsim.address, tmp_path, "--insecure-test-link"),
+            Phone.on(room.phone.port) as phone,
+        ):
+            await echo_a_message(phone)
 
 
 async def test_garbage_is_left_out(tmp_path: Path) -> None:
