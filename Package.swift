@@ -424,6 +424,7 @@ let package = Package(
         .testTarget(
             name: "AirSimulatorTests",
             dependencies: ["AirSimulator", "BluetoothHCI", "SeededRandomness"],
+            resources: [.copy("Vectors")],
             swiftSettings: strict
         ),
         .testTarget(name: "BenchTests", dependencies: ["cairn-bench", "BluetoothHCI"], swiftSettings: strict),

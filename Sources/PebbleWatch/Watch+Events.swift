@@ -53,6 +53,7 @@ extension Watch {
                 interval: connection.interval,
                 latency: connection.latency,
                 supervisionTimeout: connection.supervisionTimeout,
+                subrating: connection.subrating,
                 at: now
             )
             tell(.connectionParameters, on: handle, at: now)

@@ -7,22 +7,28 @@ the processor time of the peripheral. It is that of the whole process: sockets, 
 round's figure is divided by Bumble's in the same round, and the median of those is the ratio. System calls and allocations are
 counted in front of the C library (counters.c). With --base, the program of another build takes its turns as well.
 
+With --netsim, Cairn is measured once more with its controller behind a netsim, which is Bumble's gRPC server in this process. Its processor
+time is then that of both processes, the peripheral and `cairn-netsim`; calls are those of the peripheral.
+
     swift build -c release --product cairn-bench
-    .venv/bin/python Tests/Bench/compare.py [--rounds 7] [--kilobytes 2000] [--base FOLDER]
+    swift build -c release --product cairn-netsim
+    .venv/bin/python Tests/Bench/compare.py [--rounds 7] [--kilobytes 2000] [--base FOLDER] [--netsim]
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import json
+import os
 import statistics
 import struct
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
@@ -32,7 +38,8 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "Interop")]
 
 from bumble import att, l2cap  # noqa: E402
 from counting import Calls, Counting  # noqa: E402
-from rig.controllers import controllers  # noqa: E402
+from rig.controllers import Controllers, controllers  # noqa: E402
+from rig.netsim import netsim_over  # noqa: E402
 from rig.phone import Phone, WatchLink  # noqa: E402
 from rig.process import Program  # noqa: E402
 from rig.security import ATT_CID  # noqa: E402
@@ -64,9 +71,21 @@ class Round:
     latency: float
 
 
+def helpers_processor_seconds(process: int) -> float:
+    """The processor time of the programs that a process has started, such as cairn-netsim."""
+    children = [word for task in Path(f"/proc/{process}/task").iterdir() for word in (task / "children").read_text().split()]
+    ticks = 0
+    for child in children:
+        # The name, in brackets, may have spaces. utime and stime are fields 14 and 15, and the state behind the name is the third.
+        words = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()
+        ticks += int(words[11]) + int(words[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
 class Central:
-    def __init__(self, watch: WatchLink, counting: Counting) -> None:
+    def __init__(self, watch: WatchLink, peripheral: int, counting: Counting) -> None:
         self.watch = watch
+        self.peripheral = peripheral
         self.counting = counting
         self.handles: dict[int, int] = {}
         self.descriptor = 0
@@ -90,17 +109,19 @@ class Central:
     async def measure(self, transfer: Callable[[int], Awaitable[None]], count: int) -> Sample:
         client = self.watch.client
         await client.write_value(self.handles[4], bytes([2]), with_response=True)
+        helpers = helpers_processor_seconds(self.peripheral)
         before = self.counting.calls
         start = time.monotonic()
         await within(PATIENCE, "the transfer", transfer(count))
         seconds = time.monotonic() - start
         calls = self.counting.calls - before
+        helpers = helpers_processor_seconds(self.peripheral) - helpers
         value = await client.read_value(self.handles[4])
         _, _, processor = struct.unpack_from("<QII", value)
         if len(value) >= 24:
             # Of a program that counts its allocations itself.
             calls = replace(calls, allocations=struct.unpack_from("<Q", value, 16)[0])
-        return Sample(seconds, processor / 1e6, calls)
+        return Sample(seconds, processor / 1e6 + helpers, calls)
 
     async def latency(self) -> float:
         """How long reading a value takes, in seconds."""
@@ -165,15 +186,35 @@ class Central:
         assert received == count
 
 
-async def run(folder: Path, command: list[str], port_argument: Callable[[int], list[str]], count: int) -> Round:
+#: Where the controller is: makes the peripheral's arguments of the room with Bumble's controllers.
+Place = Callable[[Controllers], contextlib.AbstractAsyncContextManager[list[str]]]
+
+
+@contextlib.asynccontextmanager
+async def cairn_over_tcp(room: Controllers) -> AsyncIterator[list[str]]:
+    yield ["--controller", room.watch.address, "--address", ADDRESS]
+
+
+@contextlib.asynccontextmanager
+async def cairn_over_netsim(room: Controllers) -> AsyncIterator[list[str]]:
+    async with netsim_over(room.watch) as netsim:
+        yield ["--controller", netsim.address, "--address", ADDRESS]
+
+
+@contextlib.asynccontextmanager
+async def bumble_over_tcp(room: Controllers) -> AsyncIterator[list[str]]:
+    yield [str(room.watch.port), ADDRESS]
+
+
+async def run(folder: Path, command: list[str], place: Place, count: int) -> Round:
     """One round of one peripheral."""
     counting = Counting(folder, "peripheral")
-    async with controllers() as room:
-        program = await Program.start([*counting.prefix, *command, *port_argument(room.watch.port)], folder / "log")
+    async with controllers() as room, place(room) as arguments:
+        program = await Program.start([*counting.prefix, *command, *arguments], folder / "log")
         try:
             await program.wait_for_line("advertises", 30)
             async with Phone.on(room.phone.port) as phone:
-                central = Central(await phone.connect(ADDRESS), counting)
+                central = Central(await phone.connect(ADDRESS), program.process_id, counting)
                 await central.prepare()
                 samples = {}
                 for name, transfer in [
@@ -217,6 +258,7 @@ async def main() -> None:
     parser.add_argument("--base", metavar="FOLDER", help="where another build's cairn-bench is: the state before a change")
     parser.add_argument("--program", metavar="FILE", help="the cairn-bench that is measured; else the release build's")
     parser.add_argument("--json", metavar="FILE", help="where each round's figures are left")
+    parser.add_argument("--netsim", action="store_true", help="measure Cairn behind a netsim too")
     arguments = parser.parse_args()
     program = arguments.program
     if program is None:
@@ -224,15 +266,12 @@ async def main() -> None:
         shown = subprocess.run(command, cwd=REPOSITORY, check=True, capture_output=True, text=True)
         program = f"{shown.stdout.strip()}/cairn-bench"
     count = arguments.kilobytes * 1000
-
-    def cairn(program: str) -> tuple[list[str], Callable[[int], list[str]]]:
-        return [program, "peripheral"], lambda port: ["--controller", f"tcp:127.0.0.1:{port}", "--address", ADDRESS]
-
-    peripherals = {"Cairn": cairn(program)}
+    peripherals: dict[str, tuple[list[str], Place]] = {"Cairn": ([program, "peripheral"], cairn_over_tcp)}
     if arguments.base is not None:
-        peripherals["Cairn before"] = cairn(f"{arguments.base}/cairn-bench")
-    bumble = [sys.executable, str(HERE / "bumble_peripheral.py")]
-    peripherals["Bumble"] = (bumble, lambda port: [str(port), ADDRESS])
+        peripherals["Cairn before"] = ([f"{arguments.base}/cairn-bench", "peripheral"], cairn_over_tcp)
+    if arguments.netsim:
+        peripherals["Cairn over netsim"] = ([program, "peripheral"], cairn_over_netsim)
+    peripherals["Bumble"] = ([sys.executable, str(HERE / "bumble_peripheral.py")], bumble_over_tcp)
     results: dict[str, list[Round]] = {name: [] for name in peripherals}
     for number in range(arguments.rounds):
         # Who goes first changes, since what one does to the next is not nothing.
