@@ -276,6 +276,24 @@ async def test_a_second_companion_is_told_that_the_watch_is_busy(tmp_path: Path)
             writer.close()
 
 
+@pytest.mark.slow
+async def test_what_the_firmware_is_busy_with_makes_the_link_fast(tmp_path: Path) -> None:
+    """An upload and a picture want the phone near, as with the built-in watch; when nothing is asked for, the link is slow."""
+    fast, slow = (12, 0, 600), (24, 3, 600)
+    async with bridged(tmp_path) as (_, bridge), Phone.on(bridge.phone_port) as phone:
+        changes: Mailbox[tuple[int, int, int]] = Mailbox("the parameters of the link")
+        phone.device.host.on("connection_parameters_update", lambda _handle, *parameters: changes.put(parameters))
+        async with session_on(phone) as (_, session):
+            await companion.introduce(session)
+            # The watch has looked for the phone's services; that is over.
+            await changes.take(60, "a slow link", lambda each: each[1:] == slow[1:] and each[0] >= slow[0])
+            session.send_raw(emulator.SCREENSHOT, b"\x00")
+            await changes.take(10, "a fast link", lambda each: each == fast)
+            await changes.take(30, "a slow link", lambda each: each[1:] == slow[1:])
+            session.send_raw(emulator.PUT_BYTES, bytes.fromhex("010000020006006c616e6700"))
+            await changes.take(10, "a fast link", lambda each: each == fast)
+
+
 async def test_links_lost_in_the_middle_of_messages(tmp_path: Path) -> None:
     """Whatever part of whatever message a phone has sent when its link is lost, the firmware gets whole messages."""
     seed = random.SystemRandom().getrandbits(32)

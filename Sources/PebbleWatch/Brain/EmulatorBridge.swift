@@ -22,6 +22,8 @@ struct EmulatorBridge: Sendable {
         case asked(cookie: UInt32, until: Duration)
         /// What it says was meant for somebody who is gone, until it answers a ping of this number.
         case clearing(cookie: UInt32, until: Duration)
+        /// Its console begins a fresh session, and has until then.
+        case renewing(until: Duration)
         /// It works for the session, if there is one.
         case ready
     }
@@ -30,6 +32,8 @@ struct EmulatorBridge: Sendable {
     static let patience: Duration = .seconds(10)
     /// After so long without a message it is asked whether it is still there.
     static let quiet: Duration = .seconds(30)
+    /// How long the console may take to begin a fresh session.
+    static let renewalPatience: Duration = .seconds(15)
     /// How long one of its messages may take to become whole.
     static let messagePatience: Duration = .seconds(10)
     /// For how long after a session's beginning the firmware's own question for the phone's version is one too many.
@@ -110,6 +114,10 @@ struct EmulatorBridge: Sendable {
     /// Whether the person was told that the firmware does not answer.
     private var hasComplained = false
     private var hasFallen = false
+    /// How often it was taken for one that hangs.
+    private(set) var hangCount = 0
+    /// Whether the emulator's console can begin a fresh session.
+    private var hasConsole = false
     /// Whether the person was told which firmware answers.
     private var hasIntroduced = false
     private var notes: Deque<Diagnostic> = []
@@ -200,6 +208,7 @@ struct EmulatorBridge: Sendable {
 
     /// The firmware cannot be relied on any more: the session ends, and it is asked until it answers.
     private mutating func fall(_ what: String, at now: Duration) {
+        hangCount += 1
         note(.error, "the firmware \(what): it is taken for one that has crashed; \(role.consequence)")
         hasFallen = true
         forgetStreams()
@@ -286,9 +295,34 @@ struct EmulatorBridge: Sendable {
         guard state == .ready else { return }
         if let abort = leftover.takeAbort() { _ = outbox.append(abort) }
         tellConnected(false)
-        state = .clearing(cookie: ping(), until: now + Self.patience)
         watchdog = nil
+        if hasConsole {
+            state = .renewing(until: now + Self.renewalPatience)
+        } else {
+            clear(at: now)
+        }
     }
+
+    /// Lets the firmware finish what it says to the phone before.
+    private mutating func clear(at now: Duration) {
+        state = .clearing(cookie: ping(), until: now + Self.patience)
+    }
+
+    /// Whether a fresh session can be begun by the emulator's console, from now on.
+    mutating func consoleChanged(isThere: Bool, at now: Duration) {
+        hasConsole = isThere
+        if !isThere, case .renewing = state { clear(at: now) }
+    }
+
+    /// The firmware's session is a fresh one, which begins when it is told that a phone is there.
+    mutating func renewed(at now: Duration) {
+        guard case .renewing = state else { return }
+        forgetStreams()
+        ask(at: now)
+    }
+
+    /// Whether the console is to begin a fresh session.
+    var isRenewing: Bool { if case .renewing = state { true } else { false } }
 
     /// The next message for the session; nil if there is none.
     mutating func nextForPhone(on id: SessionID) -> PebbleMessage? {
@@ -386,7 +420,7 @@ extension EmulatorBridge {
     private mutating func filter(_ message: PebbleMessage, at now: Duration) -> PebbleMessage? {
         let pong = message.pong
         switch state {
-        case .absent: return nil
+        case .absent, .renewing: return nil
         case .asked(let cookie, _):
             guard pong == cookie else { return nil }
             _ = outbox.append(PebbleMessage(WatchVersionMessage.request))
@@ -492,7 +526,7 @@ extension EmulatorBridge {
         var next = deframer.nextDeadline
         switch state {
         case .absent: return nil
-        case .asked(_, let end), .clearing(_, let end): next.lower(to: end)
+        case .asked(_, let end), .clearing(_, let end), .renewing(let end): next.lower(to: end)
         case .ready:
             next.lower(to: watchdog?.until ?? lastHeard + Self.quiet)
             next.lower(to: screen.nextDeadline)
@@ -512,8 +546,9 @@ extension EmulatorBridge {
         case .absent: break
         case .asked(_, let end) where end <= now: askAgain(at: now)
         case .clearing(_, let end) where end <= now: fall("does not answer", at: now)
+        case .renewing(let end) where end <= now: clear(at: now)
         case .ready: advanceReady(to: now)
-        case .asked, .clearing: break
+        case .asked, .clearing, .renewing: break
         }
     }
 
@@ -534,6 +569,8 @@ extension EmulatorBridge {
                 + "the emulator again"
         )
         hasComplained = true
+        // One that has answered before is not one that is starting.
+        if version != nil { hangCount += 1 }
         // A port that takes nothing gets no more questions.
         if outbox.isEmpty { ask(at: now) } else { state = .asked(cookie: 0, until: now + Self.patience) }
     }

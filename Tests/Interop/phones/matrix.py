@@ -12,6 +12,7 @@ import asyncio
 import contextlib
 import functools
 import json
+import os
 import re
 import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
@@ -19,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rig import cairn
+from rig.emulator import Emulator
 from rig.process import Program
 from rig.security import Answer
 from rig.waiting import within
@@ -67,18 +69,20 @@ class Promise:
 
 @dataclass(frozen=True)
 class Cell:
-    """One situation of one client with one personality."""
+    """One situation of one client with one personality. `is_bridged`: the watch's brain is the firmware in its emulator."""
 
     promise: Promise
     situation: str
+    is_bridged: bool = False
 
     def __str__(self) -> str:
-        return "-".join((self.promise.personality, self.promise.client, self.situation.replace(" ", "-")))
+        words = (self.promise.personality, self.promise.client, self.situation.replace(" ", "-"))
+        return "-".join((*words, "bridged") if self.is_bridged else words)
 
     @property
-    def story(self) -> tuple[Promise, str]:
+    def story(self) -> tuple[Promise, str, bool]:
         """Cells with the same one are told in one go."""
-        return self.promise, LOSSY if self.situation == LOSSY else SITUATIONS[0]
+        return self.promise, LOSSY if self.situation == LOSSY else SITUATIONS[0], self.is_bridged
 
 
 @dataclass
@@ -116,6 +120,28 @@ def cells() -> list[Cell]:
     ]
 
 
+#: What is told of a watch in front of the firmware: one client of each way to a session, and of each kind of phone. With
+#: CAIRN_BRIDGE_MATRIX=all it is every client, personality and situation.
+BRIDGED = {
+    ("emery", "libpebble3-android"),
+    ("emery", "libpebble3-ios"),
+    ("emery", "gadgetbridge"),
+    ("silk", "gadgetbridge-client-only"),
+}
+
+
+def bridged_cells() -> list[Cell]:
+    """The cells of a watch whose brain is the firmware. It has one session: companions that want one for each app are left out."""
+    is_whole = os.environ.get("CAIRN_BRIDGE_MATRIX") == "all"
+    return [
+        Cell(promise, situation, is_bridged=True)
+        for promise in promises()
+        if promise.works and promise.personality == promise.generation and "for each app" not in promise.explanation
+        if is_whole or (promise.personality, promise.client) in BRIDGED
+        for situation in (SITUATIONS if is_whole else SITUATIONS[:3])
+    ]
+
+
 class Matrix:
     """The outcome of each cell that a run asks for.
 
@@ -145,10 +171,25 @@ class Matrix:
     async def _tell(self, cells: list[Cell], turns: asyncio.Semaphore) -> None:
         promise = cells[0].promise
         async with turns:
-            story = Story(promise, self._folder(f"{promise.personality}-{promise.client}"))
-            await story.tell([cell.situation for cell in cells])
+            folder = self._folder(f"{promise.personality}-{promise.client}")
+            async with brain(cells[0].is_bridged) as options:
+                story = Story(promise, folder, *options)
+                await story.tell([cell.situation for cell in cells])
         for cell in cells:
             self._outcomes[cell] = story.outcomes.get(cell.situation) or Outcome(failure=story.not_reached())
+
+
+@contextlib.asynccontextmanager
+async def brain(is_bridged: bool) -> AsyncIterator[tuple[str, ...]]:
+    """The watch's options for its brain: none, or the firmware's place. The firmware has had nothing but whole messages."""
+    if not is_bridged:
+        yield ()
+        return
+    async with Emulator.on() as pebble:
+        yield ("--firmware", f"tcp:127.0.0.1:{pebble.port}")
+        assert pebble.firmware.wedged is None
+        assert pebble.firmware.violations == []
+        assert not pebble.firmware.is_in_the_middle
 
 
 def table(words: Mapping[tuple[str, str, str], str]) -> list[str]:
@@ -172,11 +213,11 @@ def table(words: Mapping[tuple[str, str, str], str]) -> list[str]:
 class Story:
     """The situations of one client with one personality, one after the other."""
 
-    def __init__(self, promise: Promise, folder: Path) -> None:
+    def __init__(self, promise: Promise, folder: Path, *options: str) -> None:
         self.promise = promise
         self.outcomes: dict[str, Outcome] = {}
         self._folder = folder
-        self._options = ("--personality", promise.personality)
+        self._options = ("--personality", promise.personality, *options)
         self._kind: Kind = KINDS[promise.client]
         self._handset: Handset
         self._client: Client

@@ -126,6 +126,8 @@ class Firmware:
         #: The recorded answers of each message, in the order in which the same message came.
         self._answers: dict[bytes, deque[tuple[tuple[int, bytes], ...]]] = {}
         self.has_session = start_connected
+        #: The radio is off: a phone that is there (protocol 3) begins no session.
+        self.is_in_airplane_mode = False
         self._frames = bytearray()
         self._frame_began = 0.0
         self._stream = bytearray()
@@ -152,6 +154,13 @@ class Firmware:
         data = message(endpoint, payload)
         for start in range(0, len(data), LONGEST_DATA):
             self._send(frame(SPP, data[start : start + LONGEST_DATA]))
+
+    def enter_airplane_mode(self) -> None:
+        """By its console: its session is over, with what was the middle of a message and with what it has open."""
+        self.is_in_airplane_mode = True
+        self.has_session = False
+        self._stream.clear()
+        self.upload = None
 
     # What comes in
 
@@ -190,7 +199,12 @@ class Firmware:
     def _take(self, protocol: int, data: bytes) -> None:
         if protocol != SPP:
             self.told.put((protocol, data))
-            if protocol == CONNECTION and data[:1] == b"\x01" and not self.has_session:
+            if (
+                protocol == CONNECTION
+                and data[:1] == b"\x01"
+                and not self.has_session
+                and not self.is_in_airplane_mode
+            ):
                 self.has_session = True
                 self.say(PHONE_VERSION, b"\x00")
                 self.say(RUN_STATE, b"\x01" + ECHO_APP.bytes)
