@@ -3,71 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-import bz2
 import contextlib
-import json
 import os
-import shlex
 import signal
-import sys
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 import watches
 from bumble import hci
-from rig import cairn, companion, emulator, qemu_pebble
+from rig import cairn, companion, emulator
 from rig.control import Control
 from rig.pebble import PebbleSession
 from rig.phone import Phone, WatchLink
 from rig.process import Program
-from rig.vectors import REPOSITORY
+from rig.sdk import FLASH, VERSION, Sdk
 from rig.waiting import within
-
-VERSION = "4.9.169"
-FLASH = bytes(4) + b"\xff" * (qemu_pebble.FLASH_SIZE - 4)
-
-
-@dataclass
-class Sdk:
-    """What the `pebble` tool has installed, with the stand-in as its emulator."""
-
-    home: Path
-    orders: Path
-
-    def images(self, board: str, version: str = VERSION) -> Path:
-        return self.home / ".pebble-sdk" / "SDKs" / version / "sdk-core" / "pebble" / board / "qemu"
-
-    def install(self, board: str, version: str = VERSION, flash: bytes = FLASH) -> None:
-        images = self.images(board, version)
-        images.mkdir(parents=True)
-        (images / "qemu_micro_flash.bin").write_bytes(b"firmware")
-        (images / "qemu_spi_flash.bin.bz2").write_bytes(bz2.compress(flash))
-        program = self.home / ".pebble-sdk" / "SDKs" / version / "toolchain" / "bin" / "qemu-pebble"
-        program.parent.mkdir(parents=True, exist_ok=True)
-        words = shlex.join([sys.executable, "-m", "rig.qemu_pebble"])
-        where = shlex.quote(str(REPOSITORY / "Tests" / "Interop"))
-        program.write_text(f'#!/bin/sh\nexport PYTHONPATH={where}\nexec {words} "$@"\n', encoding="utf-8")
-        program.chmod(0o755)
-
-    def order(self, **orders: Any) -> None:
-        self.orders.write_text(json.dumps(orders), encoding="utf-8")
-
-    @property
-    def starts(self) -> list[dict[str, Any]]:
-        path = self.orders.with_name("starts")
-        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
 
 
 @pytest.fixture
 def sdk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sdk:
-    sdk = Sdk(tmp_path / "home", tmp_path / "orders")
+    sdk = Sdk(tmp_path / "home")
     sdk.install("emery")
-    sdk.order()
     monkeypatch.setenv("HOME", str(sdk.home))
-    monkeypatch.setenv("CAIRN_TEST_QEMU", str(sdk.orders))
     for name in ("PEBBLE_QEMU_PATH", "XDG_DATA_HOME", "DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)
     return sdk
@@ -196,6 +155,24 @@ async def test_without_a_console_a_ping_stands_between_two_phones(sdk: Sdk, tmp_
     assert len(sdk.starts) == 1
 
 
+async def test_a_firmware_in_the_shadow(sdk: Sdk, tmp_path: Path) -> None:
+    """The same for a firmware that the watch is compared with: it is started, and begins a fresh session after each phone."""
+    async with watch_on(tmp_path, "qemu:emery", "--firmware-role", "mirrors") as watch:
+        await watch.ready()
+        await watch.program.wait_for_line("the firmware's console takes commands", 10)
+        async with Phone.on(watch.phone_port) as phone:
+            for number in (1, 2):
+                mark = watch.mark
+                async with session_on(phone) as (link, session):
+                    await companion.introduce(session)
+                    await companion.ping(session, number)
+                    await link.disconnect()
+                await watch.program.wait_for_line(f"session {number + 1} of this emulator begins", 10, after=mark)
+        tally = (await watch.control.status())["mirror"]
+        assert tally["compared"] > 2 and tally["lost"] == 0
+    assert len(sdk.starts) == 1
+
+
 async def test_a_firmware_that_crashes_starts_again_by_itself(sdk: Sdk, tmp_path: Path) -> None:
     """In an emulator that goes on, whose port stays open: the phone's link ends as with a watch."""
     async with watch_on(tmp_path) as watch:
@@ -301,10 +278,10 @@ async def test_what_is_missing_is_named(sdk: Sdk, tmp_path: Path) -> None:
     status, log = await refusal(tmp_path, "--firmware", "qemu:emery")
     assert status == 64 and "keeps the watch's flash in the state directory" in log
     status, log = await refusal(tmp_path, *state, "--firmware", "qemu:emery", "--firmware-console", "tcp:127.0.0.1:1")
-    assert status == 64 and "has its console with it" in log
+    assert status == 64 and "--firmware-console needs an emulator that runs already: add --firmware tcp:HOST:PORT" in log
     status, log = await refusal(tmp_path, "--firmware-console", "tcp:127.0.0.1:1")
-    assert status == 64 and "there is none" in log
-    (sdk.images("emery").parents[3] / "toolchain" / "bin" / "qemu-pebble").unlink()
+    assert status == 64 and "--firmware-console needs an emulator that runs already" in log
+    sdk.program().unlink()
     status, log = await refusal(tmp_path, *state, "--firmware", "qemu:emery")
     assert status == 69 and "toolchain/bin/qemu-pebble or qemu-pebble in PATH" in log
     (sdk.images("emery") / "qemu_spi_flash.bin.bz2").unlink()

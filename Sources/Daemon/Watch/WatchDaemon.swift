@@ -38,7 +38,7 @@ public struct WatchDaemonConfiguration: Sendable {
     public var qemuPort: UInt16?
     /// Where the firmware is that answers phones; nil for the watch's own services. `makeWatch` makes a watch with that brain.
     public var firmware: FirmwareAddress?
-    /// Where the console of that firmware's emulator is, if it runs already; nil for none. One that Cairn starts has its own.
+    /// Where the console of that firmware's emulator is, if that runs already; nil for none. One that Cairn starts has its own.
     public var firmwareConsole: EmulatorPlace?
     /// A path that becomes a serial port for the SDK's tools; nil for none.
     public var serialPortPath: String?
@@ -250,13 +250,6 @@ public final class WatchDaemon {
                 loop.add(EmulatorConsole(console, watch: watch, log: log))
             }
         case .images(let images):
-            guard configuration.firmwareConsole == nil else {
-                throw ProgramError(
-                    .usage,
-                    "an emulator that Cairn starts has its console with it",
-                    advice: "leave --firmware-console out"
-                )
-            }
             guard let state = configuration.stateDirectory else {
                 throw ProgramError(
                     .usage,
@@ -268,13 +261,7 @@ public final class WatchDaemon {
             loop.add(process)
             loop.add(EmulatorLink(process.port, watch: watch, log: loggers[.session]))
             loop.add(EmulatorConsole(process.console, watch: watch, log: log))
-        case nil:
-            guard configuration.firmwareConsole != nil else { return }
-            throw ProgramError(
-                .usage,
-                "a console is that of a firmware's emulator, and there is none",
-                advice: "name the emulator's port as well: --firmware"
-            )
+        case nil: break
         }
     }
 

@@ -80,6 +80,10 @@ enum DeveloperSettings: SettingGroup {
                 }
             },
             ifGiven: \.process.firmwareConsole,
+            needs: SettingNeed("an emulator that runs already", from: "development.firmware", "tcp:HOST:PORT") { plan in
+                // One that Cairn starts has its console with it.
+                if case .port = plan.process.firmware { true } else { false }
+            },
             help: """
                 The console of an emulator that runs already, tcp:HOST:PORT or unix:PATH: the firmware's log is in Cairn's \
                 then, and each phone gets a fresh session of the firmware's.

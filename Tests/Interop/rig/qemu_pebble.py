@@ -1,7 +1,7 @@
 """A stand-in for `qemu-pebble`, as a program: it takes the arguments that QEMU takes, refuses what QEMU refuses, opens the sockets
 of its serial ports, and runs the stand-in for PebbleOS (emulator.py) with a console (pulse.py).
 
-What it is to do besides is in the file that CAIRN_TEST_QEMU names, as JSON; each start adds a line to that file's sibling
+What it is to do besides is in the file that the variable ORDERS names, as JSON; each start adds a line to that file's sibling
 `starts`. Signals: USR1 hangs the firmware, after a few bytes that are in no frame; USR2 makes it crash and start again.
 """
 
@@ -21,6 +21,8 @@ from typing import NoReturn
 from .emulator import Firmware, recorded_cases
 from .pulse import Console
 
+#: The variable that names the file with what this emulator is to do.
+ORDERS = "STAND_IN_ORDERS"
 #: The machines of QEMU for Pebble, and the processor that each has.
 MACHINES = {
     "pebble-bb2": "cortex-m3",
@@ -186,7 +188,7 @@ class Machine:
 
 def main() -> None:
     words = sys.argv[1:]
-    order = Path(os.environ["CAIRN_TEST_QEMU"])
+    order = Path(os.environ[ORDERS])
     if words == ["--version"]:
         print("QEMU emulator version 10.1.0 (v10.1.0)\nCopyright (c) 2003-2025 Fabrice Bellard and the QEMU Project developers")
         return
