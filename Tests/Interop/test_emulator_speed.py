@@ -64,7 +64,7 @@ async def test_latency(tmp_path: Path) -> None:
             await bridge.ready()
             line = await bridge.program.wait_for_line(r"emulator's port is tcp:127\.0\.0\.1:(\d+)", 10)
             async with Pinger.on(direct.port) as near, Pinger.on(int(line[1])) as far:
-                times = {"direct": [], "bridged": []}
+                times: dict[str, list[float]] = {"direct": [], "bridged": []}
                 for number in range(PINGS):
                     times["direct"].append(await near.time(number))
                     times["bridged"].append(await far.time(number))

@@ -27,7 +27,7 @@ from typing import Any
 
 from libpebble2.util.stm32_crc import crc32
 
-from .pebble import HEADER
+from .pebble import HEADER, MessageStream, endpoint_and_payload
 from .vectors import REPOSITORY
 from .waiting import Mailbox
 
@@ -130,7 +130,7 @@ class Firmware:
         self.is_in_airplane_mode = False
         self._frames = bytearray()
         self._frame_began = 0.0
-        self._stream = bytearray()
+        self._stream = MessageStream()
         self._tokens = 0x10F00000
         self._transaction = 0
         self.screen = 0
@@ -145,7 +145,7 @@ class Firmware:
     @property
     def is_in_the_middle(self) -> bool:
         """Whether a message has begun that is not whole."""
-        return bool(self._stream)
+        return self._stream.is_in_the_middle
 
     def say(self, endpoint: int, payload: bytes) -> None:
         if self._answers_now is not None:
@@ -159,7 +159,7 @@ class Firmware:
         """By its console: its session is over, with what was the middle of a message and with what it has open."""
         self.is_in_airplane_mode = True
         self.has_session = False
-        self._stream.clear()
+        self._stream = MessageStream()
         self.upload = None
 
     # What comes in
@@ -211,18 +211,14 @@ class Firmware:
             return
         if not self.has_session:
             return
-        self._stream += data
-        while len(self._stream) >= HEADER.size:
-            length, endpoint = HEADER.unpack_from(self._stream)
-            if len(self._stream) < HEADER.size + length:
-                return
-            whole = bytes(self._stream[: HEADER.size + length])
-            del self._stream[: HEADER.size + length]
+        for whole in self._stream.take(data):
+            endpoint, payload = endpoint_and_payload(whole)
             self.message_count += 1
-            self.messages.put((endpoint, whole[HEADER.size :]))
+            self.messages.put((endpoint, payload))
             if not self.silent:
-                self._answers_now = answers = []
-                self._answer(whole, endpoint, whole[HEADER.size :])
+                answers: list[tuple[int, bytes]] = []
+                self._answers_now = answers
+                self._answer(whole, endpoint, payload)
                 self._answers_now = None
                 for each in self.bend(whole, answers):
                     self.say(*each)
