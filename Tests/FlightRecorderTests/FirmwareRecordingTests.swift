@@ -51,8 +51,12 @@ import Testing
         air.acquaint()
         for _ in 0..<12 {
             count += try Self.serve(&air, &stream)
-            switch Int.random(in: 0..<5, using: &chance) {
+            switch Int.random(in: 0..<6, using: &chance) {
             case 0: air.tell(.ping)
+            case 4:
+                _ = air.give(.firmware(.console(isThere: Bool.random(using: &chance))))
+                air.tell(.disconnect)
+                _ = air.give(.firmware(.sessionRenewed))
             case 1: _ = air.give(.firmware(.bytes(ArraySlice(chance.bytes(60)))))
             case 2:
                 _ = air.give(.firmware(.lost(reason: "its port was closed")))

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
+import operator
 import os
 import random
 import struct
@@ -29,7 +31,7 @@ from rig.control import Control
 from rig.controllers import controllers
 from rig.emulator import BarePort, Emulator, frame, message
 from rig.libpebble import Companion
-from rig.pebble import PebbleSession
+from rig.pebble import MessageStream, PebbleSession, endpoint_and_payload
 from rig.phone import Phone, WatchLink
 from rig.ppogatt import PhoneTransport
 from rig.process import Program
@@ -174,13 +176,11 @@ async def test_recorded_answers(tmp_path: Path) -> None:
             await companion.introduce(session)
             # From here on every byte counts, libpebble2's view of it or not.
             heard: Mailbox[tuple[int, bytes]] = Mailbox("what the firmware said")
-            stream = bytearray()
+            stream = MessageStream()
 
             def hear(piece: bytes) -> None:
-                stream.extend(piece)
-                while len(stream) >= 4 and len(stream) >= 4 + (length := int.from_bytes(stream[:2])):
-                    heard.put((int.from_bytes(stream[2:4]), bytes(stream[4 : 4 + length])))
-                    del stream[: 4 + length]
+                for each in stream.take(piece):
+                    heard.put(endpoint_and_payload(each))
 
             transport.on_bytes = hear
             pebble.firmware.serve(cases)
@@ -276,6 +276,24 @@ async def test_a_second_companion_is_told_that_the_watch_is_busy(tmp_path: Path)
             writer.close()
 
 
+@pytest.mark.slow
+async def test_what_the_firmware_is_busy_with_makes_the_link_fast(tmp_path: Path) -> None:
+    """An upload and a picture want the phone near, as with the built-in watch; when nothing is asked for, the link is slow."""
+    fast, slow = (12, 0, 600), (24, 3, 600)
+    async with bridged(tmp_path) as (_, bridge), Phone.on(bridge.phone_port) as phone:
+        changes: Mailbox[tuple[int, int, int]] = Mailbox("the parameters of the link")
+        phone.device.host.on("connection_parameters_update", lambda _handle, *parameters: changes.put(parameters))
+        async with session_on(phone) as (_, session):
+            await companion.introduce(session)
+            # The watch has looked for the phone's services; that is over.
+            await changes.take(60, "a slow link", lambda each: each[1:] == slow[1:] and each[0] >= slow[0])
+            session.send_raw(emulator.SCREENSHOT, b"\x00")
+            await changes.take(10, "a fast link", lambda each: each == fast)
+            await changes.take(30, "a slow link", lambda each: each[1:] == slow[1:])
+            session.send_raw(emulator.PUT_BYTES, bytes.fromhex("010000020006006c616e6700"))
+            await changes.take(10, "a fast link", lambda each: each == fast)
+
+
 async def test_links_lost_in_the_middle_of_messages(tmp_path: Path) -> None:
     """Whatever part of whatever message a phone has sent when its link is lost, the firmware gets whole messages."""
     seed = random.SystemRandom().getrandbits(32)
@@ -350,7 +368,7 @@ async def test_the_watch_is_the_firmware_s(kind: str, tmp_path: Path) -> None:
                 report = await phone.scan(watches.ADDRESS, scan_response=True)
                 data = AdvertisingData.from_bytes(report.data).get(AdvertisingData.MANUFACTURER_SPECIFIC_DATA)
                 # The colour is what the registry answers, whatever the board.
-                assert data[0] == company
+                assert data is not None and data[0] == company
                 assert data[1][13:] == bytes([hardware, 36, 4, 35, 0, 0])
                 serial = data[1][1:13]
                 link = await phone.connect(watches.ADDRESS)
@@ -433,8 +451,9 @@ async def test_cairn_killed_in_messages(tmp_path: Path) -> None:
             # Bytes that are no header of a short message, so that half a message is never made up for.
             said = bytes([0x80 + number]) * 8000
             program, tool = await killed_while_a_phone_says(message(0x7777, said) * 20, pebble, folder)
+            whole = (0x7777, said)
             for _ in range(number + 1):
-                await pebble.firmware.messages.take(10, "a long message", lambda each, said=said: each == (0x7777, said))
+                await pebble.firmware.messages.take(10, "a long message", functools.partial(operator.eq, whole))
             program.kill()
             await program.wait_for_exit(10)
             tool.close()

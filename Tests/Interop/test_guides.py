@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 from rig import cairn, web_server
+from rig.sdk import Sdk
 from rig.vectors import REPOSITORY
 
 PAGES = sorted([*REPOSITORY.glob("Docs/*.md"), *REPOSITORY.glob("Boards/*/README.md"), REPOSITORY / "README.md"])
@@ -251,7 +252,8 @@ def installed(line: str) -> bool:
 
 
 class Sandbox:
-    """A home of its own, with the repository's folders in it as a reader has them; long-running commands end with it."""
+    """A home of its own, with the repository's folders in it as a reader has them, and an SDK whose emulator is a stand-in
+    (rig/qemu_pebble.py); long-running commands end with it."""
 
     def __init__(self, home: Path) -> None:
         self.home = home
@@ -259,6 +261,7 @@ class Sandbox:
         for name in ["Boards", "Docs", "Tests"]:
             (home / name).symlink_to(REPOSITORY / name)
         (home / "board.yaml").write_text(FAULTY_BOARD)
+        Sdk(home).install("emery")
         for folder in ["bin", ".build/release"]:
             (home / folder).mkdir(parents=True)
         for path in ["bin/cairn", ".build/release/cairn"]:

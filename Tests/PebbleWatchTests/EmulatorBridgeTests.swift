@@ -178,7 +178,7 @@ import Testing
         var rig = try BridgeRig()
         let id = rig.open()
         rig.sendBytes(framing: [0x00, 0x20, 0x00, 0x30, 1])
-        try rig.wait(EmulatorBridge.messagePatience + .seconds(1))
+        try rig.wait(EmulatorInbox.patience + .seconds(1))
         #expect(!rig.system.sessions.isOpen(id))
         #expect(rig.log.contains { $0.hasPrefix("the firmware has stopped in the middle of a message") })
         #expect(try rig.bridge.state == .ready, "and goes on in step, since it answers")

@@ -22,6 +22,8 @@ struct EmulatorBridge: Sendable {
         case asked(cookie: UInt32, until: Duration)
         /// What it says was meant for somebody who is gone, until it answers a ping of this number.
         case clearing(cookie: UInt32, until: Duration)
+        /// Its console begins a fresh session, and has until then.
+        case renewing(until: Duration)
         /// It works for the session, if there is one.
         case ready
     }
@@ -30,8 +32,8 @@ struct EmulatorBridge: Sendable {
     static let patience: Duration = .seconds(10)
     /// After so long without a message it is asked whether it is still there.
     static let quiet: Duration = .seconds(30)
-    /// How long one of its messages may take to become whole.
-    static let messagePatience: Duration = .seconds(10)
+    /// How long the console may take to begin a fresh session.
+    static let renewalPatience: Duration = .seconds(15)
     /// For how long after a session's beginning the firmware's own question for the phone's version is one too many.
     static let secondQuestion: Duration = .seconds(5)
     /// How many bytes of messages may wait for a firmware that is not ready.
@@ -70,12 +72,10 @@ struct EmulatorBridge: Sendable {
     /// Whether what it has said of itself is news to the watch.
     private var hasSaidMore = false
     /// What the firmware said to the session, whole and in order.
-    private var inbound: Deque<PebbleMessage> = []
-    private var inboundByteCount = 0
+    private var inbound = MessageQueue(limit: inboundLimit)
     private var hasDropped = false
     /// What the session said before the firmware was ready for it.
-    private var held: Deque<PebbleMessage> = []
-    private var heldByteCount = 0
+    private var held = MessageQueue(limit: heldLimit)
     private var upload = UploadTrace()
     /// The upload that a phone has left behind.
     private var leftover = UploadTrace()
@@ -92,15 +92,7 @@ struct EmulatorBridge: Sendable {
     private var ownTokens: Set<UInt16> = []
     private var lastToken: UInt16 = 0
 
-    private var deframer = QEMUDeframer()
-    private var stream = MessageDeframer()
-    /// What a frame brought and has not been cut into messages.
-    private var rest: ArraySlice<UInt8> = []
-    /// How many bytes belonged to no frame when that was last looked at.
-    private var skippedByteCount: UInt64 = 0
-    /// When the message began that is not whole.
-    private var messageBegan: Duration?
-
+    private var inbox = EmulatorInbox()
     /// Whether the firmware was told that the phone is there; nil if it was told nothing.
     private var toldConnected: Bool?
     private var pingCount: UInt16 = 0
@@ -110,6 +102,10 @@ struct EmulatorBridge: Sendable {
     /// Whether the person was told that the firmware does not answer.
     private var hasComplained = false
     private var hasFallen = false
+    /// How often it was taken for one that hangs.
+    private(set) var hangCount = 0
+    /// Whether the emulator's console can begin a fresh session.
+    private var hasConsole = false
     /// Whether the person was told which firmware answers.
     private var hasIntroduced = false
     private var notes: Deque<Diagnostic> = []
@@ -174,11 +170,7 @@ struct EmulatorBridge: Sendable {
     private static let ownCookies: UInt32 = 0xCA1A_0000
 
     private mutating func forgetStreams() {
-        deframer = QEMUDeframer()
-        stream = MessageDeframer()
-        rest = []
-        skippedByteCount = 0
-        messageBegan = nil
+        inbox = EmulatorInbox()
         watchdog = nil
         leftover = UploadTrace()
         screen.reset()
@@ -186,10 +178,8 @@ struct EmulatorBridge: Sendable {
 
     private mutating func forgetSession() {
         session = nil
-        held = []
-        heldByteCount = 0
-        inbound = []
-        inboundByteCount = 0
+        held.removeAll()
+        inbound.removeAll()
         hasDropped = false
         upload = UploadTrace()
         asked = []
@@ -200,6 +190,7 @@ struct EmulatorBridge: Sendable {
 
     /// The firmware cannot be relied on any more: the session ends, and it is asked until it answers.
     private mutating func fall(_ what: String, at now: Duration) {
+        hangCount += 1
         note(.error, "the firmware \(what): it is taken for one that has crashed; \(role.consequence)")
         hasFallen = true
         forgetStreams()
@@ -236,21 +227,18 @@ struct EmulatorBridge: Sendable {
         // The firmware asks by itself only if it has begun a session just now.
         questionEnd = now + Self.secondQuestion
         if role == .brain { queueForPhone(PebbleMessage(PhoneVersionMessage.request)) }
-        let waiting = held
-        held = []
-        heldByteCount = 0
-        for message in waiting { pass(message, at: now) }
+        var waiting = held
+        held.removeAll()
+        while let message = waiting.next() { pass(message, at: now) }
     }
 
     /// Takes a message that the session brought. It waits if the firmware is not ready.
     mutating func forward(_ message: PebbleMessage, on id: SessionID, at now: Duration) {
         guard id == session else { return }
         guard state != .ready else { return pass(message, at: now) }
-        heldByteCount += message.length
-        guard heldByteCount <= Self.heldLimit else {
+        guard held.append(message) else {
             return note(.warning, "\(id): no firmware is ready for \(message.endpoint); the message is dropped")
         }
-        held.append(message)
     }
 
     private mutating func pass(_ message: PebbleMessage, at now: Duration) {
@@ -286,14 +274,38 @@ struct EmulatorBridge: Sendable {
         guard state == .ready else { return }
         if let abort = leftover.takeAbort() { _ = outbox.append(abort) }
         tellConnected(false)
-        state = .clearing(cookie: ping(), until: now + Self.patience)
         watchdog = nil
+        if hasConsole {
+            state = .renewing(until: now + Self.renewalPatience)
+        } else {
+            clear(at: now)
+        }
     }
+
+    /// Lets the firmware finish what it says to the phone before.
+    private mutating func clear(at now: Duration) {
+        state = .clearing(cookie: ping(), until: now + Self.patience)
+    }
+
+    /// Whether a fresh session can be begun by the emulator's console, from now on.
+    mutating func consoleChanged(isThere: Bool, at now: Duration) {
+        hasConsole = isThere
+        if !isThere, case .renewing = state { clear(at: now) }
+    }
+
+    /// The firmware's session is a fresh one, which begins when it is told that a phone is there.
+    mutating func renewed(at now: Duration) {
+        guard case .renewing = state else { return }
+        forgetStreams()
+        ask(at: now)
+    }
+
+    /// Whether the console is to begin a fresh session.
+    var isRenewing: Bool { if case .renewing = state { true } else { false } }
 
     /// The next message for the session; nil if there is none.
     mutating func nextForPhone(on id: SessionID) -> PebbleMessage? {
-        guard id == session, let message = inbound.popFirst() else { return nil }
-        inboundByteCount -= message.length
+        guard id == session, let message = inbound.next() else { return nil }
         if inbound.isEmpty { hasDropped = false }
         return message
     }
@@ -301,13 +313,9 @@ struct EmulatorBridge: Sendable {
     /// Queues what the firmware says to the session.
     mutating func queueForPhone(_ message: PebbleMessage) {
         guard session != nil else { return }
-        guard inboundByteCount + message.length <= Self.inboundLimit else {
-            if !hasDropped { note(.warning, "the firmware says more than the phone takes; messages are dropped") }
-            hasDropped = true
-            return
-        }
-        inboundByteCount += message.length
-        inbound.append(message)
+        guard !inbound.append(message) else { return }
+        if !hasDropped { note(.warning, "the firmware says more than the phone takes; messages are dropped") }
+        hasDropped = true
     }
 
     // MARK: What the watch itself tells the firmware
@@ -346,39 +354,20 @@ extension EmulatorBridge {
     /// Takes bytes of the emulator's; then call ``nextMessage(at:)`` until it returns nil.
     mutating func receive(_ bytes: ArraySlice<UInt8>, at now: Duration) {
         guard state != .absent else { return }
-        deframer.receive(bytes)
+        inbox.receive(bytes)
     }
 
     /// The next message that the firmware has for the world.
     mutating func nextMessage(at now: Duration) -> PebbleMessage? {
-        while let message = nextWhole(at: now) {
+        while let message = inbox.next(at: now) {
             lastHeard = now
             if let message = filter(message, at: now) { return message }
         }
-        if deframer.skippedByteCount != skippedByteCount {
-            skippedByteCount = deframer.skippedByteCount
-            if state == .ready, watchdog == nil {
-                note(
-                    .warning,
-                    "the emulator sends bytes that are in no frame; the firmware is asked whether it is in step"
-                )
-                watchdog = (ping(), now + Self.patience)
-            }
+        if inbox.takeSkipped(), state == .ready, watchdog == nil {
+            note(.warning, "the emulator sends bytes that are in no frame; the firmware is asked whether it is in step")
+            watchdog = (ping(), now + Self.patience)
         }
         return nil
-    }
-
-    private mutating func nextWhole(at now: Duration) -> PebbleMessage? {
-        while true {
-            if !rest.isEmpty, case .message(let message)? = stream.next(from: &rest) {
-                messageBegan = nil
-                return message
-            }
-            if stream.bufferedByteCount == 0 { messageBegan = nil } else if messageBegan == nil { messageBegan = now }
-            guard let frame = deframer.nextFrame(at: now) else { return nil }
-            // What the emulator says besides, such as that it vibrates, is nothing that a phone sees.
-            if frame.protocolID == .spp { rest = frame.data[...] }
-        }
     }
 
     /// Takes what is the bridge's own, and what is nobody's any more.
@@ -386,7 +375,7 @@ extension EmulatorBridge {
     private mutating func filter(_ message: PebbleMessage, at now: Duration) -> PebbleMessage? {
         let pong = message.pong
         switch state {
-        case .absent: return nil
+        case .absent, .renewing: return nil
         case .asked(let cookie, _):
             guard pong == cookie else { return nil }
             _ = outbox.append(PebbleMessage(WatchVersionMessage.request))
@@ -489,15 +478,14 @@ extension EmulatorBridge {
 
     /// When `advance` has something to do.
     var nextDeadline: Duration? {
-        var next = deframer.nextDeadline
+        var next = inbox.nextDeadline
         switch state {
         case .absent: return nil
-        case .asked(_, let end), .clearing(_, let end): next.lower(to: end)
+        case .asked(_, let end), .clearing(_, let end), .renewing(let end): next.lower(to: end)
         case .ready:
             next.lower(to: watchdog?.until ?? lastHeard + Self.quiet)
             next.lower(to: screen.nextDeadline)
         }
-        next.lower(to: messageBegan.map { $0 + Self.messagePatience })
         next.lower(to: buttons.nextDeadline)
         return next
     }
@@ -505,23 +493,22 @@ extension EmulatorBridge {
     /// Lets time pass.
     mutating func advance(to now: Duration) {
         guard state != .absent else { return }
-        deframer.advance(to: now)
+        inbox.advance(to: now)
         tell(buttons.advance(to: now))
-        if let began = messageBegan, began + Self.messagePatience <= now { return stuck(at: now) }
+        if inbox.isStuck(at: now) { return stuck(at: now) }
         switch state {
         case .absent: break
         case .asked(_, let end) where end <= now: askAgain(at: now)
         case .clearing(_, let end) where end <= now: fall("does not answer", at: now)
+        case .renewing(let end) where end <= now: clear(at: now)
         case .ready: advanceReady(to: now)
-        case .asked, .clearing: break
+        case .asked, .clearing, .renewing: break
         }
     }
 
     private mutating func stuck(at now: Duration) {
         if case .asked = state {
-            // Whatever it was the middle of, the next bytes may begin a message.
-            stream = MessageDeframer()
-            messageBegan = nil
+            inbox.forgetMessage()
         } else {
             fall("has stopped in the middle of a message", at: now)
         }
@@ -534,6 +521,8 @@ extension EmulatorBridge {
                 + "the emulator again"
         )
         hasComplained = true
+        // One that has answered before is not one that is starting.
+        if version != nil { hangCount += 1 }
         // A port that takes nothing gets no more questions.
         if outbox.isEmpty { ask(at: now) } else { state = .asked(cookie: 0, until: now + Self.patience) }
     }
@@ -550,9 +539,6 @@ extension EmulatorBridge {
 }
 
 extension PebbleMessage {
-    /// How many bytes it is in the stream.
-    fileprivate var length: Int { Self.headerLength + payload.count }
-
     /// The number of the ping that it answers; nil if it answers none.
     var pong: UInt32? {
         guard endpoint == .ping, case .pong(let cookie)? = try? PingMessage(payload: payload) else { return nil }

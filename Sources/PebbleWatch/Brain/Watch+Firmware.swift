@@ -20,6 +20,9 @@ extension Watch {
     /// Whether bytes wait for the emulator.
     public var hasFirmwareBytes: Bool { core.system.hasBytesForFirmware }
 
+    /// How the firmware does that is the watch's brain or its shadow; nil for a watch that has none.
+    public var firmwareStatus: FirmwareStatus? { core.system.firmwareStatus }
+
     /// Is the watch that the firmware says it is: on the air, in Device Information, for bundles, and for the screen until the
     /// firmware has shown its own.
     private mutating func followFirmware() {

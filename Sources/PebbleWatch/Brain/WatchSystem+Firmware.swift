@@ -19,6 +19,12 @@ extension WatchSystem {
             bridge?.receive(bytes, at: now)
             mirror?.bridge.receive(bytes, at: now)
         case .hasRoom: next = bridge?.outbox.next() ?? mirror?.bridge.outbox.next() ?? []
+        case .console(let isThere):
+            bridge?.consoleChanged(isThere: isThere, at: now)
+            mirror?.bridge.consoleChanged(isThere: isThere, at: now)
+        case .sessionRenewed:
+            bridge?.renewed(at: now)
+            mirror?.bridge.renewed(at: now)
         }
         settleBridge(at: now)
         settleMirror(at: now)
@@ -33,6 +39,17 @@ extension WatchSystem {
 
     /// Whether bytes wait for the emulator.
     var hasBytesForFirmware: Bool { bridge?.outbox.isEmpty == false || mirror?.bridge.outbox.isEmpty == false }
+
+    /// How the firmware does that answers phones, or is asked in the watch's shadow.
+    var firmwareStatus: FirmwareStatus? {
+        (bridge ?? mirror?.bridge).map {
+            FirmwareStatus(
+                isAnswering: $0.version != nil && $0.state != .absent,
+                hangCount: $0.hangCount,
+                wantsFreshSession: $0.isRenewing
+            )
+        }
+    }
 
     /// Lets time pass for the bridge.
     mutating func advanceBridge(to now: Duration) {

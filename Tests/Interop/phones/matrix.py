@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rig import cairn
+from rig.emulator import Emulator
 from rig.process import Program
 from rig.security import Answer
 from rig.waiting import within
@@ -71,18 +72,20 @@ class Promise:
 
 @dataclass(frozen=True)
 class Cell:
-    """One situation of one client with one personality."""
+    """One situation of one client with one personality. `is_bridged`: the watch's brain is the firmware in its emulator."""
 
     promise: Promise
     situation: str
+    is_bridged: bool = False
 
     def __str__(self) -> str:
-        return "-".join((self.promise.personality, self.promise.client, self.situation.replace(" ", "-")))
+        words = (self.promise.personality, self.promise.client, self.situation.replace(" ", "-"))
+        return "-".join((*words, "bridged") if self.is_bridged else words)
 
     @property
-    def story(self) -> tuple[Promise, str]:
+    def story(self) -> tuple[Promise, str, bool]:
         """Cells with the same one are told in one go."""
-        return self.promise, LOSSY if self.situation == LOSSY else SITUATIONS[0]
+        return self.promise, LOSSY if self.situation == LOSSY else SITUATIONS[0], self.is_bridged
 
 
 @dataclass
@@ -120,6 +123,28 @@ def cells() -> list[Cell]:
     ]
 
 
+#: What is told of a watch in front of the firmware: one client of each way to a session, and of each kind of phone. With
+#: CAIRN_BRIDGE_MATRIX=all it is every client, personality and situation.
+BRIDGED = {
+    ("emery", "libpebble3-android"),
+    ("emery", "libpebble3-ios"),
+    ("emery", "gadgetbridge"),
+    ("silk", "gadgetbridge-client-only"),
+}
+
+
+def bridged_cells() -> list[Cell]:
+    """The cells of a watch whose brain is the firmware. It has one session: companions that want one for each app are left out."""
+    is_whole = os.environ.get("CAIRN_BRIDGE_MATRIX") == "all"
+    return [
+        Cell(promise, situation, is_bridged=True)
+        for promise in promises()
+        if promise.works and promise.personality == promise.generation and "for each app" not in promise.explanation
+        if is_whole or (promise.personality, promise.client) in BRIDGED
+        for situation in (SITUATIONS if is_whole else SITUATIONS[:3])
+    ]
+
+
 class Matrix:
     """The outcome of each cell that a run asks for.
 
@@ -150,10 +175,24 @@ class Matrix:
         promise = cells[0].promise
         async with turns:
             folder = self._folder(f"{promise.personality}-{promise.client}")
-            story = Story(promise, folder, on_netsim=ON_NETSIM)
-            await story.tell([cell.situation for cell in cells])
+            async with brain(cells[0].is_bridged) as options:
+                story = Story(promise, folder, *options, on_netsim=ON_NETSIM)
+                await story.tell([cell.situation for cell in cells])
         for cell in cells:
             self._outcomes[cell] = story.outcomes.get(cell.situation) or Outcome(failure=story.not_reached())
+
+
+@contextlib.asynccontextmanager
+async def brain(is_bridged: bool) -> AsyncIterator[tuple[str, ...]]:
+    """The watch's options for its brain: none, or the firmware's place. The firmware has had nothing but whole messages."""
+    if not is_bridged:
+        yield ()
+        return
+    async with Emulator.on() as pebble:
+        yield ("--firmware", f"tcp:127.0.0.1:{pebble.port}")
+        assert pebble.firmware.wedged is None
+        assert pebble.firmware.violations == []
+        assert not pebble.firmware.is_in_the_middle
 
 
 def table(words: Mapping[tuple[str, str, str], str]) -> list[str]:
@@ -177,12 +216,12 @@ def table(words: Mapping[tuple[str, str, str], str]) -> list[str]:
 class Story:
     """The situations of one client with one personality, one after the other."""
 
-    def __init__(self, promise: Promise, folder: Path, *, on_netsim: bool) -> None:
+    def __init__(self, promise: Promise, folder: Path, *options: str, on_netsim: bool) -> None:
         self.promise = promise
         self.outcomes: dict[str, Outcome] = {}
         self._folder = folder
         self._on_netsim = on_netsim
-        self._options = ("--personality", promise.personality)
+        self._options = ("--personality", promise.personality, *options)
         self._kind: Kind = KINDS[promise.client]
         self._handset: Handset
         self._client: Client

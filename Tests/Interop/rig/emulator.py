@@ -27,7 +27,7 @@ from typing import Any
 
 from libpebble2.util.stm32_crc import crc32
 
-from .pebble import HEADER
+from .pebble import HEADER, MessageStream, endpoint_and_payload
 from .vectors import REPOSITORY
 from .waiting import Mailbox
 
@@ -126,9 +126,11 @@ class Firmware:
         #: The recorded answers of each message, in the order in which the same message came.
         self._answers: dict[bytes, deque[tuple[tuple[int, bytes], ...]]] = {}
         self.has_session = start_connected
+        #: The radio is off: a phone that is there (protocol 3) begins no session.
+        self.is_in_airplane_mode = False
         self._frames = bytearray()
         self._frame_began = 0.0
-        self._stream = bytearray()
+        self._stream = MessageStream()
         self._tokens = 0x10F00000
         self._transaction = 0
         self.screen = 0
@@ -143,7 +145,7 @@ class Firmware:
     @property
     def is_in_the_middle(self) -> bool:
         """Whether a message has begun that is not whole."""
-        return bool(self._stream)
+        return self._stream.is_in_the_middle
 
     def say(self, endpoint: int, payload: bytes) -> None:
         if self._answers_now is not None:
@@ -152,6 +154,13 @@ class Firmware:
         data = message(endpoint, payload)
         for start in range(0, len(data), LONGEST_DATA):
             self._send(frame(SPP, data[start : start + LONGEST_DATA]))
+
+    def enter_airplane_mode(self) -> None:
+        """By its console: its session is over, with what was the middle of a message and with what it has open."""
+        self.is_in_airplane_mode = True
+        self.has_session = False
+        self._stream = MessageStream()
+        self.upload = None
 
     # What comes in
 
@@ -190,25 +199,26 @@ class Firmware:
     def _take(self, protocol: int, data: bytes) -> None:
         if protocol != SPP:
             self.told.put((protocol, data))
-            if protocol == CONNECTION and data[:1] == b"\x01" and not self.has_session:
+            if (
+                protocol == CONNECTION
+                and data[:1] == b"\x01"
+                and not self.has_session
+                and not self.is_in_airplane_mode
+            ):
                 self.has_session = True
                 self.say(PHONE_VERSION, b"\x00")
                 self.say(RUN_STATE, b"\x01" + ECHO_APP.bytes)
             return
         if not self.has_session:
             return
-        self._stream += data
-        while len(self._stream) >= HEADER.size:
-            length, endpoint = HEADER.unpack_from(self._stream)
-            if len(self._stream) < HEADER.size + length:
-                return
-            whole = bytes(self._stream[: HEADER.size + length])
-            del self._stream[: HEADER.size + length]
+        for whole in self._stream.take(data):
+            endpoint, payload = endpoint_and_payload(whole)
             self.message_count += 1
-            self.messages.put((endpoint, whole[HEADER.size :]))
+            self.messages.put((endpoint, payload))
             if not self.silent:
-                self._answers_now = answers = []
-                self._answer(whole, endpoint, whole[HEADER.size :])
+                answers: list[tuple[int, bytes]] = []
+                self._answers_now = answers
+                self._answer(whole, endpoint, payload)
                 self._answers_now = None
                 for each in self.bend(whole, answers):
                     self.say(*each)
