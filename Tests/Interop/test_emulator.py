@@ -98,6 +98,17 @@ async def test_a_long_frame_wedges() -> None:
         assert pebble.firmware.wedged == "a frame with 2049 bytes of data"
 
 
+async def test_more_than_its_port_holds_stops_it() -> None:
+    """Two frames at once, each of which it takes."""
+    async with Emulator.on() as pebble, BarePort.on(pebble) as port:
+        half = frame(emulator.SPP, message(0x7777, bytes(1500)))
+        port.send(half)
+        assert await port.is_answered(1)
+        port.send(half + half)
+        assert not await port.is_answered(2)
+        assert pebble.firmware.wedged == "more came than its port holds"
+
+
 async def test_half_a_message_is_never_forgotten() -> None:
     """Neither by a new connection, nor by the word that the phone is gone and back."""
     async with Emulator.on() as pebble:
@@ -123,7 +134,7 @@ async def test_a_port_that_nobody_drains_stops_it() -> None:
     async with Emulator.on() as pebble, BarePort.on(pebble) as port:
         while pebble.firmware.wedged is None:
             port.send(frame(emulator.SPP, message(emulator.SCREENSHOT, b"\x00")) * 10)
-            await asyncio.sleep(0)
+            await asyncio.sleep(2 * emulator.READING_SECONDS)
         assert pebble.firmware.wedged == "nobody drains the port"
 
 
@@ -226,6 +237,28 @@ async def test_app_messages_of_8_kilobytes(tmp_path: Path) -> None:
                 sent = companion.push(number, [companion.array(1, data)])
                 session.send(sent)
                 await companion.expect_ack_and_echo(session, sent)
+
+
+@pytest.mark.parametrize("trouble", ["its main task is slow", "it has no accelerometer"])
+async def test_a_firmware_reads_in_its_own_time(trouble: str, tmp_path: Path) -> None:
+    """No more comes than its port holds: the watch waits for answers, or makes pauses for a firmware that gives none."""
+    async with Emulator.on() as pebble:
+        pebble.firmware.answers_accelerometer = trouble != "it has no accelerometer"
+        async with bridge_to(pebble.port, tmp_path) as bridge:
+            await bridge.ready()
+            if trouble == "its main task is slow":
+                pebble.firmware.reading_seconds = 0.4
+            async with Phone.on(bridge.phone_port) as phone, session_on(phone) as (_, session):
+                await companion.introduce(session)
+                sent = companion.push(1, [companion.array(1, random.Random(1).randbytes(8192))])
+                session.send(sent)
+                for number in range(40):
+                    companion.send_ping(session, number)
+                await companion.expect_ack_and_echo(session, sent)
+                for number in range(40):
+                    assert await companion.next_pong(session) == number
+        assert pebble.firmware.wedged is None
+        assert pebble.firmware.violations == []
 
 
 async def test_what_was_for_a_phone_that_left_is_not_for_the_next(tmp_path: Path) -> None:
@@ -425,14 +458,14 @@ async def test_cairn_killed_in_an_upload(tmp_path: Path) -> None:
 
 
 async def test_cairn_killed_in_messages(tmp_path: Path) -> None:
-    """Whenever it is killed, the firmware has got whole messages."""
+    """Whenever it is killed, the firmware has got whole messages, as far as they fit into a frame."""
     async with Emulator.on() as pebble:
         for number in range(KILLS):
             folder = tmp_path / str(number)
             folder.mkdir()
             # Bytes that are no header of a short message, so that half a message is never made up for.
-            said = bytes([0x80 + number]) * 8000
-            program, tool = await killed_while_a_phone_says(message(0x7777, said) * 20, pebble, folder)
+            said = bytes([0x80 + number]) * 2044
+            program, tool = await killed_while_a_phone_says(message(0x7777, said) * 80, pebble, folder)
             for _ in range(number + 1):
                 await pebble.firmware.messages.take(10, "a long message", lambda each, said=said: each == (0x7777, said))
             program.kill()

@@ -6,7 +6,7 @@ import PebbleWatch
 /// The connection to the emulator that the real firmware runs in: its first serial port, as QEMU offers it on a socket.
 ///
 /// What comes is read as soon as it is there, because a port that nobody drains stops the firmware. What goes out are whole
-/// messages. A connection that is lost, or cannot be made, is tried again for as long as the watch runs.
+/// frames, and whole messages in the end. A connection that is lost, or cannot be made, is tried again for as long as the watch runs.
 final class EmulatorLink: LoopMember {
     /// When this many bytes wait for the emulator, it gets no more until it has taken some.
     static let outboundLimit = 64 * 1024
@@ -69,8 +69,8 @@ final class EmulatorLink: LoopMember {
         guard case .connected(let stream) = state else { return false }
         do {
             try stream.flush()
-            // The kernel is given one message at a time, whole: a process that is killed then leaves no half message behind,
-            // after which the firmware would be out of step.
+            // The kernel is given a message whole, if a frame holds it: a process that is killed then leaves no half message
+            // behind, after which the firmware would be out of step.
             while !stream.wantsToWrite {
                 let bytes = watch.nextFirmwareBytes(at: now)
                 guard !bytes.isEmpty else { break }
@@ -107,7 +107,7 @@ final class EmulatorLink: LoopMember {
     /// A message that has begun to leave is not left half-said: the firmware would wait for the rest of it for ever.
     var isStopped: Bool {
         guard case .connected(let stream) = state else { return true }
-        return !stream.wantsToWrite
+        return !stream.wantsToWrite && !watch.isInFirmwareMessage
     }
 
     private func connect(at now: Duration) {

@@ -153,6 +153,7 @@ struct EmulatorBridge: Sendable {
     private mutating func ask(at now: Duration) {
         toldConnected = nil
         tellConnected(true)
+        outbox.ask()
         state = .asked(cookie: ping(), until: now + Self.patience)
     }
 
@@ -377,7 +378,11 @@ extension EmulatorBridge {
             if stream.bufferedByteCount == 0 { messageBegan = nil } else if messageBegan == nil { messageBegan = now }
             guard let frame = deframer.nextFrame(at: now) else { return nil }
             // What the emulator says besides, such as that it vibrates, is nothing that a phone sees.
-            if frame.protocolID == .spp { rest = frame.data[...] }
+            switch frame.protocolID {
+            case .spp: rest = frame.data[...]
+            case .accelerometer: outbox.wasAnswered()
+            default: break
+            }
         }
     }
 
@@ -389,6 +394,7 @@ extension EmulatorBridge {
         case .absent: return nil
         case .asked(let cookie, _):
             guard pong == cookie else { return nil }
+            outbox.wasRead()
             _ = outbox.append(PebbleMessage(WatchVersionMessage.request))
             let key = FactoryRegistryMessage.read(key: FactoryRegistryMessage.colorKey)
             _ = outbox.append(PebbleMessage(key))
@@ -499,6 +505,7 @@ extension EmulatorBridge {
         }
         next.lower(to: messageBegan.map { $0 + Self.messagePatience })
         next.lower(to: buttons.nextDeadline)
+        next.lower(to: outbox.nextDeadline)
         return next
     }
 
@@ -506,6 +513,7 @@ extension EmulatorBridge {
     mutating func advance(to now: Duration) {
         guard state != .absent else { return }
         deframer.advance(to: now)
+        outbox.advance(to: now)
         tell(buttons.advance(to: now))
         if let began = messageBegan, began + Self.messagePatience <= now { return stuck(at: now) }
         switch state {

@@ -18,7 +18,7 @@ extension WatchSystem {
         case .bytes(let bytes):
             bridge?.receive(bytes, at: now)
             mirror?.bridge.receive(bytes, at: now)
-        case .hasRoom: next = bridge?.outbox.next() ?? mirror?.bridge.outbox.next() ?? []
+        case .hasRoom: next = bridge?.outbox.next(at: now) ?? mirror?.bridge.outbox.next(at: now) ?? []
         }
         settleBridge(at: now)
         settleMirror(at: now)
@@ -31,8 +31,11 @@ extension WatchSystem {
         return bridge.screen.frame ?? FrameBuffer(Display(of: identity.hardware))
     }
 
-    /// Whether bytes wait for the emulator.
-    var hasBytesForFirmware: Bool { bridge?.outbox.isEmpty == false || mirror?.bridge.outbox.isEmpty == false }
+    /// Whether bytes wait for the emulator that it has room for.
+    var hasBytesForFirmware: Bool { bridge?.outbox.canSend == true || mirror?.bridge.outbox.canSend == true }
+
+    /// Whether a message has left for the emulator in part.
+    var isInMessageToFirmware: Bool { bridge?.outbox.isInMessage == true || mirror?.bridge.outbox.isInMessage == true }
 
     /// Lets time pass for the bridge.
     mutating func advanceBridge(to now: Duration) {
@@ -136,9 +139,9 @@ extension WatchSystem {
 
 extension WatchSystem {
     /// Tells the firmware what the watch learned from a phone's own services: notifications and calls that came through ANCS, and
-    /// what plays through AMS. To the firmware they come from the phone's app.
+    /// what plays through AMS. To the firmware, also to one in the watch's shadow, they come from the phone's app.
     mutating func tellFirmware(of event: WatchEvent) {
-        guard bridge != nil, case .service(let event) = event else { return }
+        guard case .service(let event) = event else { return }
         switch event {
         case .notificationShown(let item):
             let shown = item.fromApp
@@ -151,9 +154,9 @@ extension WatchSystem {
         case .call(let call):
             switch call.state {
             case .incoming:
-                bridge?.say(PhoneControlMessage.incoming(call.id, call.caller ?? .init(number: "", name: "")))
-            case .outgoing: bridge?.say(PhoneControlMessage.outgoing(call.id))
-            case .active: bridge?.say(PhoneControlMessage.start(call.id))
+                say(PhoneControlMessage.incoming(call.id, call.caller ?? .init(number: "", name: "")))
+            case .outgoing: say(PhoneControlMessage.outgoing(call.id))
+            case .active: say(PhoneControlMessage.start(call.id))
             }
         case .callEnded(let call): bridge?.say(PhoneControlMessage.end(call.id))
         case .nowPlaying(let track): bridge?.say(MusicMessage.nowPlaying(track))
