@@ -31,9 +31,9 @@ from rig.emulator import BarePort, Emulator, frame, message
 from rig.libpebble import Companion
 from rig.pebble import PebbleSession
 from rig.phone import Phone, WatchLink
-from rig.ppogatt import PhoneTransport
+from rig.ppogatt import PhoneTransport, State
 from rig.process import Program
-from rig.waiting import Mailbox, within
+from rig.waiting import GaveUp, Mailbox, within
 
 #: How many links are lost in the middle of a message.
 LOSSES = int(os.environ.get("CAIRN_EMULATOR_LOSSES", "100"))
@@ -307,6 +307,35 @@ async def test_a_second_companion_is_told_that_the_watch_is_busy(tmp_path: Path)
             question = frame(emulator.SPP, message(emulator.PHONE_VERSION, b"\x00"))
             assert await within(10, "the firmware's answer", reader.readexactly(len(question + pong))) == question + pong
             writer.close()
+
+
+@pytest.mark.parametrize("personality", ["universal", "core", "silk", "snowy"])
+async def test_a_second_phone_finds_the_watch_busy(personality: str, tmp_path: Path) -> None:
+    """As the watch of its kind is: the session ends, or the link does, or the watch opens no session until it is free."""
+    async with (
+        bridged(tmp_path, "--personality", personality) as (_, bridge),
+        Phone.on(bridge.phone_port) as phone,
+        Phone.on(bridge.phone_port, address=SECOND_PHONE) as second,
+    ):
+        first, other = PhoneTransport(phone.host_ppogatt()), PhoneTransport(second.host_ppogatt())
+        first.start()
+        other.start()
+        holder = await phone.connect(watches.ADDRESS)
+        await first.opened()
+        link = await second.connect(watches.ADDRESS)
+        if personality in ("universal", "core"):
+            reason = await link.disconnected()
+            assert reason == hci.HCI_REMOTE_DEVICE_TERMINATED_CONNECTION_DUE_TO_LOW_RESOURCES_ERROR
+            assert (other.state is State.OPEN) == (personality == "universal")
+            await companion.ping(PebbleSession(first), 1)
+            return
+        with pytest.raises(GaveUp):
+            await link.disconnected(5)
+        assert other.state is State.AWAITING_RESET_REQUEST
+        await companion.ping(PebbleSession(first), 1)
+        await holder.disconnect()
+        await other.opened()
+        await companion.ping(PebbleSession(other), 2)
 
 
 async def test_links_lost_in_the_middle_of_messages(tmp_path: Path) -> None:

@@ -103,6 +103,13 @@ extension WatchSystem {
         return id
     }
 
+    /// Whether the firmware's one session is a phone's on another link.
+    /// - Parameter own: the sessions that a phone has on its link.
+    func isOccupied(besides own: [SessionID]) -> Bool {
+        guard let holder = bridge?.session, sessions.open[holder]?.isTool == false else { return false }
+        return !own.contains(holder)
+    }
+
     /// The phone or tool that has the firmware's session loses it.
     mutating func endBridgedSession(at now: Duration) {
         if let session = bridge?.session { closeSession(session, reason: "the watch restarts", at: now) }

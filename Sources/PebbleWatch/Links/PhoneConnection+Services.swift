@@ -58,7 +58,7 @@ extension PhoneConnection {
             if core.configuration.reversedRules == .reversedV1 {
                 close(.reversed, reason: "the phone hosts PPoGATT itself", &core, at: now)
             }
-            open(.forward(transport.data), with: .forward, service: transport, &core, at: now)
+            openForward(transport, &core, at: now)
         } else if !core.system.isRecovery {
             // Recovery firmware has no use for anything but a session.
             clients.found(service, at: now)
@@ -72,6 +72,7 @@ extension PhoneConnection {
     /// A service that was found is there no more, or not as it was: its handles mean nothing from now on.
     private mutating func vanished(_ service: PhoneService, _ core: inout WatchCore, at now: Duration) {
         if let transport = PPoGATTService(service) {
+            transports.later.removeAll { $0.service == service }
             close(.forward(transport.data), reason: "the phone removed the service", &core, at: now)
         } else {
             clients.vanished(service, at: now)
