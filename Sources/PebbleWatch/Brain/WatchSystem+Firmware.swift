@@ -155,9 +155,9 @@ extension WatchSystem {
             var value: [UInt8] = []
             shown.encode(to: &value)
             let record = BlobDBRecord(key: shown.id.key[...], value: value[...])
-            bridge?.change(.insert(.notifications, record, timestamp: nil))
+            change(.insert(.notifications, record, timestamp: nil))
         case .notificationRemoved(let item):
-            bridge?.change(.delete(.notifications, key: item.key[...]))
+            change(.delete(.notifications, key: item.key[...]))
         case .call(let call):
             switch call.state {
             case .incoming:
@@ -165,10 +165,10 @@ extension WatchSystem {
             case .outgoing: say(PhoneControlMessage.outgoing(call.id))
             case .active: say(PhoneControlMessage.start(call.id))
             }
-        case .callEnded(let call): bridge?.say(PhoneControlMessage.end(call.id))
-        case .nowPlaying(let track): bridge?.say(MusicMessage.nowPlaying(track))
-        case .playState(let state): bridge?.say(MusicMessage.playState(state))
-        case .volume(let percent): bridge?.say(MusicMessage.volume(percent))
+        case .callEnded(let call): say(PhoneControlMessage.end(call.id))
+        case .nowPlaying(let track): say(MusicMessage.nowPlaying(track))
+        case .playState(let state): say(MusicMessage.playState(state))
+        case .volume(let percent): say(MusicMessage.volume(percent))
         // What only the services here do, and a call that was missed, which is a notification as well.
         case .uploadBegan, .uploaded, .uploadFailed, .uploadInstalled, .updateBegan, .updateCompleted, .updateFailed,
             .appInstalled, .appRemoved, .appFetchBegan, .appFetchFailed, .appOrderChanged, .recordChanged,
@@ -176,6 +176,16 @@ extension WatchSystem {
             .screenshotTaken, .dataLogged, .dataNotLogged, .dataSent, .dataDropped, .healthSyncRequested:
             break
         }
+    }
+
+    private mutating func say(_ message: some EndpointMessage) {
+        bridge?.say(message)
+        mirror?.tell(PebbleMessage(message))
+    }
+
+    private mutating func change(_ command: BlobDBRequest.Command) {
+        bridge?.change(command)
+        mirror?.tell(command)
     }
 
     /// What the firmware asks of the phone's app, where the watch itself learned of the thing, is done by the phone's own

@@ -90,17 +90,17 @@ extension PhoneConnection {
             if case .problem(let problem) = event {
                 core.emit(.phoneService(handle, .problem(.notifications(problem))))
             }
-            _ = core.system.withServices(at: now) { $0.receive(event, from: handle, in: &$1) }
+            core.system.hearPhone(at: now) { $0.receive(event, from: handle, in: &$1) }
         }
         while let event = clients.media.nextEvent() {
             moved = true
             if case .problem(let problem) = event { core.emit(.phoneService(handle, .problem(.media(problem)))) }
-            _ = core.system.withServices(at: now) { $0.receive(event, from: handle, in: &$1) }
+            core.system.hearPhone(at: now) { $0.receive(event, from: handle, in: &$1) }
         }
         while let event = clients.time.nextEvent() {
             moved = true
             if case .problem(let problem) = event { core.emit(.phoneService(handle, .problem(.time(problem)))) }
-            _ = core.system.withServices(at: now) { $0.receive(event, in: &$1) }
+            core.system.hearPhone(at: now) { $0.receive(event, in: &$1) }
         }
         for change in clients.takeChanges() { core.emit(.phoneService(handle, change)) }
         while let (kind, procedure) = clients.nextProcedure(at: now) {
@@ -113,7 +113,7 @@ extension PhoneConnection {
     /// The link is gone, and with it the phone's services.
     func servicesLost(_ core: inout WatchCore, at now: Duration) {
         for kind in clients.used { core.emit(.phoneService(handle, .ended(kind))) }
-        _ = core.system.withServices(at: now) { $0.phoneGone(handle, in: &$1) }
+        core.system.hearPhone(at: now) { $0.phoneGone(handle, in: &$1) }
     }
 }
 
