@@ -33,9 +33,9 @@ from rig.emulator import BarePort, Emulator, frame, message
 from rig.libpebble import Companion
 from rig.pebble import MessageStream, PebbleSession, endpoint_and_payload
 from rig.phone import Phone, WatchLink
-from rig.ppogatt import PhoneTransport
+from rig.ppogatt import PhoneTransport, State
 from rig.process import Program
-from rig.waiting import Mailbox, within
+from rig.waiting import GaveUp, Mailbox, within
 
 #: How many links are lost in the middle of a message.
 LOSSES = int(os.environ.get("CAIRN_EMULATOR_LOSSES", "100"))
@@ -100,6 +100,17 @@ async def test_a_long_frame_wedges() -> None:
         assert pebble.firmware.wedged == "a frame with 2049 bytes of data"
 
 
+async def test_more_than_its_port_holds_stops_it() -> None:
+    """Two frames at once, each of which it takes."""
+    async with Emulator.on() as pebble, BarePort.on(pebble) as port:
+        half = frame(emulator.SPP, message(0x7777, bytes(1500)))
+        port.send(half)
+        assert await port.is_answered(1)
+        port.send(half + half)
+        assert not await port.is_answered(2)
+        assert pebble.firmware.wedged == "more came than its port holds"
+
+
 async def test_half_a_message_is_never_forgotten() -> None:
     """Neither by a new connection, nor by the word that the phone is gone and back."""
     async with Emulator.on() as pebble:
@@ -125,7 +136,7 @@ async def test_a_port_that_nobody_drains_stops_it() -> None:
     async with Emulator.on() as pebble, BarePort.on(pebble) as port:
         while pebble.firmware.wedged is None:
             port.send(frame(emulator.SPP, message(emulator.SCREENSHOT, b"\x00")) * 10)
-            await asyncio.sleep(0)
+            await asyncio.sleep(2 * emulator.READING_SECONDS)
         assert pebble.firmware.wedged == "nobody drains the port"
 
 
@@ -228,6 +239,28 @@ async def test_app_messages_of_8_kilobytes(tmp_path: Path) -> None:
                 await companion.expect_ack_and_echo(session, sent)
 
 
+@pytest.mark.parametrize("trouble", ["its main task is slow", "it has no accelerometer"])
+async def test_a_firmware_reads_in_its_own_time(trouble: str, tmp_path: Path) -> None:
+    """No more comes than its port holds: the watch waits for answers, or makes pauses for a firmware that gives none."""
+    async with Emulator.on() as pebble:
+        pebble.firmware.answers_accelerometer = trouble != "it has no accelerometer"
+        async with bridge_to(pebble.port, tmp_path) as bridge:
+            await bridge.ready()
+            if trouble == "its main task is slow":
+                pebble.firmware.reading_seconds = 0.4
+            async with Phone.on(bridge.phone_port) as phone, session_on(phone) as (_, session):
+                await companion.introduce(session)
+                sent = companion.push(1, [companion.array(1, random.Random(1).randbytes(8192))])
+                session.send(sent)
+                for number in range(40):
+                    companion.send_ping(session, number)
+                await companion.expect_ack_and_echo(session, sent)
+                for number in range(40):
+                    assert await companion.next_pong(session) == number
+        assert pebble.firmware.wedged is None
+        assert pebble.firmware.violations == []
+
+
 async def test_what_was_for_a_phone_that_left_is_not_for_the_next(tmp_path: Path) -> None:
     """A phone leaves in the middle of an upload, and while the firmware answers: the next one finds the firmware as new."""
     async with bridged(tmp_path) as (pebble, bridge):
@@ -292,6 +325,35 @@ async def test_what_the_firmware_is_busy_with_makes_the_link_fast(tmp_path: Path
             await changes.take(30, "a slow link", lambda each: each[1:] == slow[1:])
             session.send_raw(emulator.PUT_BYTES, bytes.fromhex("010000020006006c616e6700"))
             await changes.take(10, "a fast link", lambda each: each == fast)
+
+
+@pytest.mark.parametrize("personality", ["universal", "core", "silk", "snowy"])
+async def test_a_second_phone_finds_the_watch_busy(personality: str, tmp_path: Path) -> None:
+    """As the watch of its kind is: the session ends, or the link does, or the watch opens no session until it is free."""
+    async with (
+        bridged(tmp_path, "--personality", personality) as (_, bridge),
+        Phone.on(bridge.phone_port) as phone,
+        Phone.on(bridge.phone_port, address=SECOND_PHONE) as second,
+    ):
+        first, other = PhoneTransport(phone.host_ppogatt()), PhoneTransport(second.host_ppogatt())
+        first.start()
+        other.start()
+        holder = await phone.connect(watches.ADDRESS)
+        await first.opened()
+        link = await second.connect(watches.ADDRESS)
+        if personality in ("universal", "core"):
+            reason = await link.disconnected()
+            assert reason == hci.HCI_REMOTE_DEVICE_TERMINATED_CONNECTION_DUE_TO_LOW_RESOURCES_ERROR
+            assert (other.state is State.OPEN) == (personality == "universal")
+            await companion.ping(PebbleSession(first), 1)
+            return
+        with pytest.raises(GaveUp):
+            await link.disconnected(5)
+        assert other.state is State.AWAITING_RESET_REQUEST
+        await companion.ping(PebbleSession(first), 1)
+        await holder.disconnect()
+        await other.opened()
+        await companion.ping(PebbleSession(other), 2)
 
 
 async def test_links_lost_in_the_middle_of_messages(tmp_path: Path) -> None:
@@ -443,14 +505,14 @@ async def test_cairn_killed_in_an_upload(tmp_path: Path) -> None:
 
 
 async def test_cairn_killed_in_messages(tmp_path: Path) -> None:
-    """Whenever it is killed, the firmware has got whole messages."""
+    """Whenever it is killed, the firmware has got whole messages, as far as they fit into a frame."""
     async with Emulator.on() as pebble:
         for number in range(KILLS):
             folder = tmp_path / str(number)
             folder.mkdir()
             # Bytes that are no header of a short message, so that half a message is never made up for.
-            said = bytes([0x80 + number]) * 8000
-            program, tool = await killed_while_a_phone_says(message(0x7777, said) * 20, pebble, folder)
+            said = bytes([0x80 + number]) * 2044
+            program, tool = await killed_while_a_phone_says(message(0x7777, said) * 80, pebble, folder)
             whole = (0x7777, said)
             for _ in range(number + 1):
                 await pebble.firmware.messages.take(10, "a long message", functools.partial(operator.eq, whole))

@@ -246,4 +246,71 @@ struct BrainRecorderTests {
         for _ in 0..<10_000 { recorder.note(.sessionClosed(id)) }
         #expect(recorder.requests.count == BrainRecorder.requestLimit)
     }
+
+    // MARK: The phone's own services
+
+    @Test func theFirmwareIsToldWhatAnIPhonesOwnServicesBring() throws {
+        var rig = try MirrorRig()
+        let now = rig.now
+        let notification = ANCSNotification(
+            uid: ANCSNotificationUID(rawValue: 7),
+            isModified: false,
+            flags: [],
+            category: .social,
+            appIdentifier: "com.example.chat",
+            appName: "Chat",
+            title: "Ada",
+            subtitle: "",
+            message: "Hello",
+            date: nil,
+            positiveActionLabel: nil,
+            negativeActionLabel: "Clear"
+        )
+        // In its turn: after what the phone said before.
+        rig.goesOn = false
+        try rig.send(Self.clear)
+        rig.system.hearPhone(at: now) { $0.receive(.notified(notification), from: 0x40, in: &$1) }
+        rig.system.hearPhone(at: now) { $0.receive(.changed(.title("Song")), from: 0x40, in: &$1) }
+        try rig.serve()
+        #expect(rig.asked == [Self.clear])
+        try rig.say(Self.cleared)
+        rig.goesOn = true
+        try rig.goOn()
+        try #require(rig.asked.count == 3)
+        let request = try BlobDBRequest(payload: rig.asked[1].payload)
+        guard case .insert(.notifications, let record, nil) = request.command else {
+            Issue.record("no insert: \(request)")
+            return
+        }
+        let item = try TimelineItem(record.value)
+        #expect(!item.flags.contains(.fromANCS) && item.actions.map(\.kind) == [.dismiss])
+        let track = MusicMessage.Track(artist: "", album: "", title: "Song")
+        #expect(rig.asked[2] == PebbleMessage(MusicMessage.nowPlaying(track)))
+        // Its answer is compared with nothing.
+        try rig.say(PebbleMessage(BlobDBResponse(token: request.token, status: .databaseFull)))
+        try rig.wait(.seconds(30))
+        #expect(rig.differences.isEmpty && rig.tally.compared == 1 && rig.tally.unasked == 0)
+    }
+
+    @Test func theFirmwareIsNotToldTwiceWhatThePhonesAppBrings() throws {
+        var rig = try MirrorRig()
+        let item = TimelineItem(
+            id: PebbleUUID(upperHalf: 1, lowerHalf: 2),
+            parent: .system,
+            timestamp: ServiceRig.startTime,
+            durationMinutes: 0,
+            kind: .notification,
+            layout: .notification,
+            attributes: [TimelineAttribute(.title, "Ada")]
+        )
+        var value: [UInt8] = []
+        item.encode(to: &value)
+        let record = BlobDBRecord(key: item.id.key[...], value: value[...])
+        let insert = BlobDBRequest(
+            token: BlobDBToken(rawValue: 9),
+            command: .insert(.notifications, record, timestamp: nil)
+        )
+        try rig.send(PebbleMessage(insert))
+        #expect(rig.asked == [PebbleMessage(insert)])
+    }
 }

@@ -5,7 +5,7 @@ import PebbleWatch
 /// The connection to the emulator that the real firmware runs in: its port of the Pebble Protocol.
 ///
 /// What comes is read as soon as it is there, because a port that nobody drains stops the firmware. What goes out are whole
-/// messages. A connection that is lost, or cannot be made, is tried again for as long as the watch runs.
+/// frames, and whole messages in the end. A connection that is lost, or cannot be made, is tried again for as long as the watch runs.
 final class EmulatorLink: LoopMember {
     private let port: EmulatorPort
     private let watch: HostRunner<WatchHost>
@@ -35,7 +35,7 @@ final class EmulatorLink: LoopMember {
     func beginStop(at now: Duration) { port.beginStop() }
 
     /// A message that has begun to leave is not left half-said: the firmware would wait for the rest of it for ever.
-    var isStopped: Bool { port.isIdle }
+    var isStopped: Bool { port.isIdle && !(port.isConnected && watch.isInFirmwareMessage) }
 
     private func tell(_ change: EmulatorPort.Change?, at now: Duration) {
         switch change {

@@ -75,13 +75,13 @@ final class EmulatorPort {
     }
 
     /// Sends what there is, as long as there is room.
-    /// - Parameter next: the next message, whole; empty if there is none.
+    /// - Parameter next: the next frames, whole; empty if there are none.
     func send(at now: Duration, _ next: () -> [UInt8]) -> Change? {
         guard case .connected(let stream) = state else { return nil }
         do {
             try stream.flush()
-            // The kernel is given one message at a time, whole: a process that is killed then leaves no half message behind,
-            // after which the firmware would be out of step.
+            // The kernel is given a message whole, if a frame holds it: a process that is killed then leaves no half message
+            // behind, after which the firmware would be out of step.
             while !stream.wantsToWrite {
                 let bytes = next()
                 guard !bytes.isEmpty else { break }
@@ -115,6 +115,9 @@ final class EmulatorPort {
     }
 
     func beginStop() { isStopping = true }
+
+    /// Whether there is a connection.
+    var isConnected: Bool { if case .connected = state { true } else { false } }
 
     /// Whether nothing is on its way that would be left half-sent.
     var isIdle: Bool {

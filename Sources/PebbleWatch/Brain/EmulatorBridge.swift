@@ -149,6 +149,7 @@ struct EmulatorBridge: Sendable {
     private mutating func ask(at now: Duration) {
         toldConnected = nil
         tellConnected(true)
+        outbox.ask()
         state = .asked(cookie: ping(), until: now + Self.patience)
     }
 
@@ -359,7 +360,10 @@ extension EmulatorBridge {
 
     /// The next message that the firmware has for the world.
     mutating func nextMessage(at now: Duration) -> PebbleMessage? {
+        defer { takeAnswers() }
         while let message = inbox.next(at: now) {
+            // What was answered before the message counts before it.
+            takeAnswers()
             lastHeard = now
             if let message = filter(message, at: now) { return message }
         }
@@ -370,6 +374,10 @@ extension EmulatorBridge {
         return nil
     }
 
+    private mutating func takeAnswers() {
+        for _ in 0..<inbox.takeAnswers() { outbox.wasAnswered() }
+    }
+
     /// Takes what is the bridge's own, and what is nobody's any more.
     /// - Returns: what is left.
     private mutating func filter(_ message: PebbleMessage, at now: Duration) -> PebbleMessage? {
@@ -378,6 +386,7 @@ extension EmulatorBridge {
         case .absent, .renewing: return nil
         case .asked(let cookie, _):
             guard pong == cookie else { return nil }
+            outbox.wasRead()
             _ = outbox.append(PebbleMessage(WatchVersionMessage.request))
             let key = FactoryRegistryMessage.read(key: FactoryRegistryMessage.colorKey)
             _ = outbox.append(PebbleMessage(key))
@@ -487,6 +496,7 @@ extension EmulatorBridge {
             next.lower(to: screen.nextDeadline)
         }
         next.lower(to: buttons.nextDeadline)
+        next.lower(to: outbox.nextDeadline)
         return next
     }
 
@@ -494,6 +504,7 @@ extension EmulatorBridge {
     mutating func advance(to now: Duration) {
         guard state != .absent else { return }
         inbox.advance(to: now)
+        outbox.advance(to: now)
         tell(buttons.advance(to: now))
         if inbox.isStuck(at: now) { return stuck(at: now) }
         switch state {

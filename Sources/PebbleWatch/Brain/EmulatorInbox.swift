@@ -13,6 +13,8 @@ struct EmulatorInbox: Sendable {
     private var skippedByteCount: UInt64 = 0
     /// When the message began that is not whole.
     private var messageBegan: Duration?
+    /// How many of the outbox's questions were answered since that was last asked.
+    private var answers = 0
 
     /// Takes bytes; then call ``next(at:)`` until it returns nil.
     mutating func receive(_ bytes: ArraySlice<UInt8>) { deframer.receive(bytes) }
@@ -27,8 +29,18 @@ struct EmulatorInbox: Sendable {
             if stream.bufferedByteCount == 0 { messageBegan = nil } else if messageBegan == nil { messageBegan = now }
             guard let frame = deframer.nextFrame(at: now) else { return nil }
             // What the emulator says besides, such as that it vibrates, is nothing that a phone sees.
-            if frame.protocolID == .spp { rest = frame.data[...] }
+            switch frame.protocolID {
+            case .spp: rest = frame.data[...]
+            case .accelerometer: answers += 1
+            default: break
+            }
         }
+    }
+
+    /// How many of the outbox's questions were answered, since this was last asked.
+    mutating func takeAnswers() -> Int {
+        defer { answers = 0 }
+        return answers
     }
 
     /// Whether bytes have come that are in no frame, since this was last asked.

@@ -30,6 +30,8 @@ struct FirmwareMirror: Sendable {
         case question(MirrorExchange, PebbleMessage)
         /// Something of the mirror's own, whose answer is not compared.
         case own(PebbleMessage)
+        /// The same, of a database.
+        case change(BlobDBRequest.Command)
     }
 
     /// What the firmware is asked now.
@@ -163,6 +165,20 @@ struct FirmwareMirror: Sendable {
         else { return }
         lastNumber += 1
         names.named(token, begunBy: lastNumber, on: .watch)
+    }
+
+    // MARK: The phone's own services
+
+    /// The watch has learned something from a phone's own services: the firmware is told, in its turn.
+    mutating func tell(_ message: PebbleMessage) { tell(.own(message)) }
+
+    /// A phone's own services have changed a database of the watch: so does the firmware, in its turn.
+    mutating func tell(_ change: BlobDBRequest.Command) { tell(.change(change)) }
+
+    private mutating func tell(_ step: Step) {
+        // Its absence is no time to tell it anything.
+        guard bridge.state != .absent, agenda.count < Self.waitingLimit else { return }
+        agenda.append(step)
     }
 
     // MARK: The firmware
@@ -328,6 +344,9 @@ extension FirmwareMirror {
             case .own(let message):
                 bridge.say(message)
                 current = .own(message.endpoint, mark: mark(), since: now)
+            case .change(let command):
+                bridge.change(command)
+                current = .own(.blobDB, mark: mark(), since: now)
             case .question(var exchange, let message):
                 agendaByteCount -= message.payload.count
                 // Its session began with a firmware that is gone.

@@ -4,6 +4,9 @@ What it answers was recorded from PebbleOS 4.35 (`pebbleos-answers.json`); uploa
 made here after the same recordings. Written from what was measured at the emulator, not from Cairn:
 
 - A frame has 2048 bytes of data at most. A longer one wedges the firmware: it reads nothing any more.
+- What its port takes in waits in 2175 bytes until the firmware's main task has time for it. When they are full once, the port does
+  not interrupt the firmware any more, and so it reads nothing. A frame of the accelerometer, even one without samples, is
+  answered in its turn.
 - The firmware has one stream of messages, from its boot on. A new connection to the port does not begin another one, and so half
   a message followed by anything else puts it out of step for good.
 - It has one session, too. `start_connected`: it begins at boot, where the firmware asks for the phone's version before anybody
@@ -33,6 +36,9 @@ from .waiting import Mailbox
 
 SIGNATURE, FOOTER = b"\xfe\xed", b"\xbe\xef"
 LONGEST_DATA = 2048
+#: How much of what came the firmware's main task may not have read, and how long that task lets it wait.
+PORT_ROOM = 2175
+READING_SECONDS = 0.003
 #: How long a frame may take to become whole.
 FRAME_SECONDS = 10.0
 #: What nobody reads stops the firmware.
@@ -128,6 +134,12 @@ class Firmware:
         self.has_session = start_connected
         #: The radio is off: a phone that is there (protocol 3) begins no session.
         self.is_in_airplane_mode = False
+        #: How long its main task is busy with something else before it reads.
+        self.reading_seconds = READING_SECONDS
+        #: Whether it answers what it is told of the accelerometer.
+        self.answers_accelerometer = True
+        self._port = bytearray()
+        self._reading: asyncio.TimerHandle | None = None
         self._frames = bytearray()
         self._frame_began = 0.0
         self._stream = MessageStream()
@@ -165,6 +177,22 @@ class Firmware:
     # What comes in
 
     def receive(self, data: bytes) -> None:
+        if self.wedged:
+            return
+        self._port += data
+        if len(self._port) >= PORT_ROOM:
+            self.wedged = "more came than its port holds"
+        elif self._reading is None:
+            self._reading = asyncio.get_running_loop().call_later(self.reading_seconds, self._read)
+
+    def halt(self) -> None:
+        """Runs no more."""
+        if self._reading is not None:
+            self._reading.cancel()
+
+    def _read(self) -> None:
+        self._reading = None
+        data, self._port = bytes(self._port), bytearray()
         if self.wedged:
             return
         now = time.monotonic()
@@ -208,6 +236,8 @@ class Firmware:
                 self.has_session = True
                 self.say(PHONE_VERSION, b"\x00")
                 self.say(RUN_STATE, b"\x01" + ECHO_APP.bytes)
+            if protocol == ACCELEROMETER and self.answers_accelerometer:
+                self._send(frame(ACCELEROMETER, b"\x01\x00"))
             return
         if not self.has_session:
             return
@@ -341,6 +371,7 @@ class Emulator:
 
     async def stop(self) -> None:
         """Is switched off."""
+        self.firmware.halt()
         if self._server is not None:
             self._server.close()
             self._server = None
