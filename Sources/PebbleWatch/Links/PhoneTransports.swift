@@ -271,7 +271,8 @@ extension PhoneConnection {
 
     /// Whether the watch opens no transport now, since another companion has the one session.
     private func opensLater(_ core: borrowing WatchCore) -> Bool {
-        core.configuration.personality.occupancy == .opensLater && core.system.isOccupied(besides: sessions)
+        guard core.configuration.personality.occupancy == .opensLater else { return false }
+        return core.system.isOccupied(besides: sessions)
     }
 
     mutating func open(
