@@ -24,6 +24,7 @@ import Testing
             var deframer = QEMUDeframer()
             deframer.receive(bytes[...])
             while let frame = deframer.nextFrame(at: .zero) {
+                if frame.protocolID == .accelerometer { say(QEMUMessage.accelerometerSpace(256).frame, &air) }
                 var rest = frame.protocolID == .spp ? frame.data[...] : []
                 while case .message(let message)? = stream.next(from: &rest) {
                     count += 1
@@ -32,13 +33,17 @@ import Testing
                     else { continue }
                     var answer: [UInt8] = []
                     try MessageFramer.append(PingMessage.pong(cookie: cookie), to: &answer)
-                    var frames: [UInt8] = []
-                    QEMUFrame.append(answer[...], as: .spp, to: &frames)
-                    _ = air.give(.firmware(.bytes(frames[...])))
+                    say(QEMUFrame(.spp, data: answer), &air)
                 }
             }
         }
         return count
+    }
+
+    private static func say(_ frame: QEMUFrame, _ air: inout RecordedAir) {
+        var bytes: [UInt8] = []
+        QEMUFrame.append(frame.data[...], as: frame.protocolID, to: &bytes)
+        _ = air.give(.firmware(.bytes(bytes[...])))
     }
 
     @Test(arguments: 1...6 as ClosedRange<UInt64>)
@@ -47,6 +52,8 @@ import Testing
         var air = try RecordedAir(RecordedHost(Self.configuration(), seed: seed), transport: .reversed, seed: seed)
         var stream = MessageDeframer()
         _ = air.give(.firmware(.connected))
+        // It says nothing, and so it may be starting.
+        air.run(for: .seconds(4))
         var count = try Self.serve(&air, &stream)
         air.acquaint()
         for _ in 0..<12 {

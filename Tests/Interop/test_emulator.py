@@ -95,7 +95,7 @@ async def bridged(folder: Path, *options: str) -> AsyncIterator[tuple[Emulator, 
 async def test_a_long_frame_wedges() -> None:
     async with Emulator.on() as pebble, BarePort.on(pebble) as port:
         assert await port.is_answered(1)
-        port.send(frame(emulator.SPP, message(0x7777, bytes(2045))))
+        await port.send(frame(emulator.SPP, message(0x7777, bytes(2045))))
         assert not await port.is_answered(2)
         assert pebble.firmware.wedged == "a frame with 2049 bytes of data"
 
@@ -104,19 +104,36 @@ async def test_more_than_its_port_holds_stops_it() -> None:
     """Two frames at once, each of which it takes."""
     async with Emulator.on() as pebble, BarePort.on(pebble) as port:
         half = frame(emulator.SPP, message(0x7777, bytes(1500)))
-        port.send(half)
+        await port.send(half)
         assert await port.is_answered(1)
-        port.send(half + half)
+        await port.send(half + half)
         assert not await port.is_answered(2)
         assert pebble.firmware.wedged == "more came than its port holds"
+
+
+async def test_what_comes_while_it_begins_to_read_stops_it() -> None:
+    async with Emulator.on() as pebble, BarePort.on(pebble) as port:
+        await port.send(frame(emulator.CONNECTION, b"\x01"))
+        await port.pounce(frame(emulator.CONNECTION, b"\x01"))
+        assert not await port.is_answered(1)
+        assert pebble.firmware.wedged == "more came while it began to read"
+
+
+async def test_what_comes_before_it_listens_stops_it() -> None:
+    async with Emulator.on() as pebble:
+        _, writer = await asyncio.open_connection("127.0.0.1", pebble.port)
+        writer.write(frame(emulator.CONNECTION, b"\x01"))
+        await asyncio.wait_for(pebble.firmware.listens.wait(), 5)
+        assert pebble.firmware.wedged == "somebody spoke before it listened"
+        writer.close()
 
 
 async def test_half_a_message_is_never_forgotten() -> None:
     """Neither by a new connection, nor by the word that the phone is gone and back."""
     async with Emulator.on() as pebble:
         async with BarePort.on(pebble) as port:
-            port.send(frame(emulator.SPP, message(0x7777, bytes(2000))[:1000]))
-            port.send(frame(emulator.CONNECTION, b"\x00") + frame(emulator.CONNECTION, b"\x01"))
+            await port.send(frame(emulator.SPP, message(0x7777, bytes(2000))[:1000]))
+            await port.send(frame(emulator.CONNECTION, b"\x00") + frame(emulator.CONNECTION, b"\x01"))
             assert not await port.is_answered(1)
         async with BarePort.on(pebble) as port:
             assert not await port.is_answered(2)
@@ -126,7 +143,7 @@ async def test_its_session_begins_once() -> None:
     async with Emulator.on(start_connected=False) as pebble:
         async with BarePort.on(pebble) as port:
             assert not await port.is_answered(1)
-            port.send(frame(emulator.CONNECTION, b"\x01"))
+            await port.send(frame(emulator.CONNECTION, b"\x01"))
             assert await port.is_answered(2)
         async with BarePort.on(pebble) as port:
             assert await port.is_answered(3)
@@ -135,15 +152,14 @@ async def test_its_session_begins_once() -> None:
 async def test_a_port_that_nobody_drains_stops_it() -> None:
     async with Emulator.on() as pebble, BarePort.on(pebble) as port:
         while pebble.firmware.wedged is None:
-            port.send(frame(emulator.SPP, message(emulator.SCREENSHOT, b"\x00")) * 10)
-            await asyncio.sleep(2 * emulator.READING_SECONDS)
+            await port.send(frame(emulator.SPP, message(emulator.SCREENSHOT, b"\x00")) * 10)
         assert pebble.firmware.wedged == "nobody drains the port"
 
 
 async def test_an_upload_left_open_costs_the_next_one() -> None:
     async with Emulator.on() as pebble, BarePort.on(pebble) as port:
         begin = message(emulator.PUT_BYTES, bytes.fromhex("010000020006006c616e6700"))
-        port.send(frame(emulator.SPP, begin + begin))
+        await port.send(frame(emulator.SPP, begin + begin))
         assert await port.is_answered(1)
         assert pebble.firmware.upload is None
 

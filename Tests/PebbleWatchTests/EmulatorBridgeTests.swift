@@ -66,13 +66,25 @@ import Testing
         try rig.serve()
         let early = rig.heard(on: id)
         #expect(rig.frames.isEmpty && early.isEmpty)
-        _ = rig.system.take(.connected, at: rig.now)
-        try rig.serve()
+        try rig.boot()
         #expect(
             rig.heard(on: id) == [
                 PebbleMessage(PhoneVersionMessage.request), PebbleMessage(PingMessage.pong(cookie: 5)),
             ]
         )
+    }
+
+    /// Its port would be deaf for good.
+    @Test func aFirmwareThatMayBeStartingIsNotSpokenTo() throws {
+        var rig = try BridgeRig(isReady: false)
+        _ = rig.system.take(.connected, at: rig.now)
+        let start = rig.now
+        rig.system.withBridge(at: start) { $0.tell($0.buttons.press(.select, .short, at: start)) }
+        try rig.wait(EmulatorBridge.startPatience - .milliseconds(1))
+        #expect(rig.frames.isEmpty)
+        try rig.wait(.milliseconds(1))
+        #expect(rig.takeTold().first == .bluetoothConnection(isConnected: true))
+        #expect(try rig.bridge.state == .ready)
     }
 
     @Test func theNextPhoneHearsNothingThatWasForTheLast() throws {

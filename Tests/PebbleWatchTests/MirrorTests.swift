@@ -32,6 +32,8 @@ struct MirrorRig {
         system.start(at: .zero)
         _ = system.take(.connected, at: now)
         id = system.openSession(.reversedV2, over: .reversedPPoGATT, among: [], at: now)
+        // It has just started.
+        try say(PebbleMessage(PhoneVersionMessage.request))
         try serve()
         asked = []
     }
@@ -45,6 +47,7 @@ struct MirrorRig {
             guard !bytes.isEmpty else { break }
             deframer.receive(bytes[...])
             while let frame = deframer.nextFrame(at: now) {
+                if frame.protocolID == .accelerometer { send(QEMUMessage.accelerometerSpace(256).frame) }
                 guard frame.protocolID == .spp else { continue }
                 var rest = frame.data[...]
                 while case .message(let message)? = stream.next(from: &rest) { try take(message) }
@@ -75,8 +78,12 @@ struct MirrorRig {
     mutating func say(_ message: PebbleMessage) throws {
         var bytes: [UInt8] = []
         try MessageFramer.append(message, to: &bytes)
+        send(QEMUFrame(.spp, data: bytes))
+    }
+
+    private mutating func send(_ frame: QEMUFrame) {
         var framed: [UInt8] = []
-        QEMUFrame.append(bytes[...], as: .spp, to: &framed)
+        QEMUFrame.append(frame.data[...], as: frame.protocolID, to: &framed)
         _ = system.take(.bytes(framed[...]), at: now)
     }
 

@@ -18,6 +18,9 @@ struct EmulatorBridge: Sendable {
     enum State: Sendable, Equatable {
         /// Nobody is at the other end.
         case absent
+        /// It may be starting. Its port is deaf for good if it is spoken to before it listens: so it is asked when it has said
+        /// something, or then.
+        case starting(until: Duration)
         /// It was asked whether it is there, by a ping of this number, and has until then to answer.
         case asked(cookie: UInt32, until: Duration)
         /// What it says was meant for somebody who is gone, until it answers a ping of this number.
@@ -28,6 +31,8 @@ struct EmulatorBridge: Sendable {
         case ready
     }
 
+    /// How long a firmware that says nothing may have been starting.
+    static let startPatience: Duration = .seconds(3)
     /// How long the firmware may take to answer a ping.
     static let patience: Duration = .seconds(10)
     /// After so long without a message it is asked whether it is still there.
@@ -129,7 +134,7 @@ struct EmulatorBridge: Sendable {
         hasSaidMore = false
         hasComplained = false
         hasIntroduced = false
-        ask(at: now)
+        state = .starting(until: now + Self.startPatience)
     }
 
     /// The emulator cannot be reached any more.
@@ -149,7 +154,6 @@ struct EmulatorBridge: Sendable {
     private mutating func ask(at now: Duration) {
         toldConnected = nil
         tellConnected(true)
-        outbox.ask()
         state = .asked(cookie: ping(), until: now + Self.patience)
     }
 
@@ -344,8 +348,11 @@ struct EmulatorBridge: Sendable {
 
     /// Tells the emulator what happens to the watch.
     mutating func tell(_ message: QEMUMessage?) {
-        guard let message, state != .absent else { return }
-        outbox.append(message)
+        guard let message else { return }
+        switch state {
+        case .absent, .starting: break
+        case .asked, .clearing, .renewing, .ready: outbox.append(message)
+        }
     }
 }
 
@@ -384,9 +391,11 @@ extension EmulatorBridge {
         let pong = message.pong
         switch state {
         case .absent, .renewing: return nil
+        case .starting:
+            ask(at: now)
+            return nil
         case .asked(let cookie, _):
             guard pong == cookie else { return nil }
-            outbox.wasRead()
             _ = outbox.append(PebbleMessage(WatchVersionMessage.request))
             let key = FactoryRegistryMessage.read(key: FactoryRegistryMessage.colorKey)
             _ = outbox.append(PebbleMessage(key))
@@ -490,7 +499,7 @@ extension EmulatorBridge {
         var next = inbox.nextDeadline
         switch state {
         case .absent: return nil
-        case .asked(_, let end), .clearing(_, let end), .renewing(let end): next.lower(to: end)
+        case .starting(let end), .asked(_, let end), .clearing(_, let end), .renewing(let end): next.lower(to: end)
         case .ready:
             next.lower(to: watchdog?.until ?? lastHeard + Self.quiet)
             next.lower(to: screen.nextDeadline)
@@ -509,19 +518,19 @@ extension EmulatorBridge {
         if inbox.isStuck(at: now) { return stuck(at: now) }
         switch state {
         case .absent: break
+        case .starting(let end) where end <= now: ask(at: now)
         case .asked(_, let end) where end <= now: askAgain(at: now)
         case .clearing(_, let end) where end <= now: fall("does not answer", at: now)
         case .renewing(let end) where end <= now: clear(at: now)
         case .ready: advanceReady(to: now)
-        case .asked, .clearing, .renewing: break
+        case .starting, .asked, .clearing, .renewing: break
         }
     }
 
     private mutating func stuck(at now: Duration) {
-        if case .asked = state {
-            inbox.forgetMessage()
-        } else {
-            fall("has stopped in the middle of a message", at: now)
+        switch state {
+        case .starting, .asked: inbox.forgetMessage()
+        case .absent, .clearing, .renewing, .ready: fall("has stopped in the middle of a message", at: now)
         }
     }
 

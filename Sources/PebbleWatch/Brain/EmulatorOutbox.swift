@@ -1,25 +1,22 @@
 import DequeModule
 import PebbleProtocol
 
-/// What waits for the emulator: whole messages, each in frames that it takes, and no more of them at once than the firmware has
-/// room for.
+/// What waits for the emulator: whole messages, each in frames that it takes, and the next of them when it has read the last.
 ///
 /// Only whole messages leave. The firmware counts the bytes of a message and has no other mark of where one ends: after half of
 /// one it is out of step for as long as it runs. A frame has 2048 bytes of data at most: a longer one wedges the emulator.
 ///
-/// The firmware keeps 2175 bytes of its port until its main task reads them, however long that takes. When they are full once, the
-/// emulator's port never interrupts the firmware again. So bytes that may be unread are counted, and after some of them the
-/// firmware is asked for an answer: how much room it has for the accelerometer. It answers that in order, and has then read
-/// all before it. A firmware that does not answer gets pauses instead.
+/// The emulator's port is deaf for good when bytes reach it at the wrong moment: the firmware clears an interrupt that it does not
+/// serve when its main task begins to read, or when its 2175 bytes of room are full. So one batch is on its way at a time. At its
+/// end the firmware is asked how much room it has for the accelerometer, which it answers in order, when it has read all before.
+/// A firmware that has never answered gets pauses instead.
 struct EmulatorOutbox: Sendable {
     /// How many bytes may wait. A message that does not fit is refused whole.
     static let limit = 256 * 1024
-    /// How many bytes the firmware may have to read, those of the frames among them.
-    static let window = 2112
-    /// After so many bytes the firmware is asked to say that it has read them. Two such parts fit at once: one is read while the
-    /// other is on its way.
-    static let part = 1024
-    /// How long a firmware that does not answer has for what fits at once.
+    /// How many bytes the emulator hands to the firmware at once. A batch's last ones have to come together: its frame ends in them,
+    /// and the main task begins to read.
+    static let piece = 256
+    /// How long a firmware that does not answer has for a batch.
     static let pause: Duration = .milliseconds(100)
 
     private struct Message: Sendable {
@@ -30,33 +27,23 @@ struct EmulatorOutbox: Sendable {
         var hasBegun = false
     }
 
-    /// Bytes that the firmware will have read when it answers.
-    private struct Mark: Sendable {
-        var byteCount: Int
-        /// When they are taken for read without an answer; nil if never.
-        var end: Duration?
-    }
-
     private var messages: Deque<Message> = []
     /// How many bytes wait.
     private(set) var byteCount = 0
-    private var marks: Deque<Mark> = []
-    /// How many bytes have left since the last mark.
-    private var unmarked = 0
-    /// What the firmware answers: what its accelerometer measured last, once more, because it forgets what it was told before.
-    private var question = QEMUMessage.accelerometer([])
-    /// Whether it has answered.
+    /// How many questions have not been answered.
+    private var unanswered = 0
+    /// Whether the firmware has answered one.
     private var hasAnswered = false
-    private var isPaced = false
+    /// When the next batch may leave without an answer.
+    private var pauseEnd: Duration?
+    /// What the firmware answers: what its accelerometer measured last, once more, because it forgets what it was told before.
+    private var question = QEMUMessage.accelerometer([]).frame
 
     /// Whether nothing waits.
     var isEmpty: Bool { messages.isEmpty }
 
     /// Whether something can leave now.
-    var canSend: Bool {
-        guard let message = messages.first else { return false }
-        return fits(message) || marks.isEmpty
-    }
+    var canSend: Bool { !messages.isEmpty && (hasAnswered ? unanswered == 0 : pauseEnd == nil) }
 
     /// Whether a message has left in part.
     var isInMessage: Bool { messages.first?.hasBegun == true }
@@ -73,7 +60,9 @@ struct EmulatorOutbox: Sendable {
     /// - Returns: false if there was no room, and nothing was queued.
     @discardableResult
     mutating func append(_ message: QEMUMessage) -> Bool {
-        if case .accelerometer(let samples) = message { question = .accelerometer(Array(samples.suffix(1))) }
+        if case .accelerometer(let samples) = message {
+            question = QEMUMessage.accelerometer(Array(samples.suffix(1))).frame
+        }
         let frame = message.frame
         return append(frame.data[...], as: frame.protocolID)
     }
@@ -85,21 +74,12 @@ struct EmulatorOutbox: Sendable {
         return true
     }
 
-    /// Queues a question whose answer shows whether the firmware answers at all.
-    mutating func ask() { append(question) }
-
-    /// The firmware has read all that was sent, and would have answered by now.
-    mutating func wasRead() {
-        isPaced = !hasAnswered
-        marks = []
-        unmarked = 0
-    }
-
-    /// The firmware has answered.
+    /// The firmware has answered a question.
     mutating func wasAnswered() {
+        // What was asked before its first answer may have been asked of nobody.
+        unanswered = hasAnswered ? max(0, unanswered - 1) : 0
         hasAnswered = true
-        isPaced = false
-        _ = marks.popFirst()
+        pauseEnd = nil
     }
 
     /// Forgets what waits.
@@ -107,58 +87,53 @@ struct EmulatorOutbox: Sendable {
 
     // MARK: What leaves
 
-    /// Takes the next bytes, whole frames; none when nothing waits, or the firmware has to read first.
+    /// Takes the next batch, whole frames; none when nothing waits, or the firmware has to read first.
     mutating func next(at now: Duration) -> [UInt8] {
-        guard var message = messages.first else { return [] }
+        guard canSend else { return [] }
         var bytes: [UInt8] = []
-        guard fits(message) else {
-            if marks.isEmpty { mark(&bytes, at: now) }
-            return bytes
-        }
-        let data = Self.nextPart(of: message)
-        QEMUFrame.append(data, as: message.protocolID, to: &bytes)
-        unmarked += bytes.count
-        if message.protocolID == .accelerometer { mark(at: now) }
-        if unmarked >= Self.part { mark(&bytes, at: now) }
-        byteCount -= data.count
-        message.rest = message.rest[data.endIndex...]
-        message.hasBegun = true
-        if message.rest.isEmpty { messages.removeFirst() } else { messages[messages.startIndex] = message }
+        var asks = false
+        repeat { asks = takeFrame(into: &bytes) } while !asks && hasNext(besides: bytes.count)
+        if !asks { QEMUFrame.append(question.data[...], as: question.protocolID, to: &bytes) }
+        unanswered += 1
+        if !hasAnswered { pauseEnd = now + Self.pause }
         return bytes
     }
 
-    /// A message leaves at once if a frame holds it. A longer one leaves in parts.
-    private static func nextPart(of message: Message) -> ArraySlice<UInt8> {
-        let isShort = !message.hasBegun && message.rest.count <= QEMUFrame.maximumDataLength
-        return isShort ? message.rest : message.rest.prefix(part)
+    /// Takes the oldest message, or as much of it as a frame holds.
+    /// - Returns: whether the firmware answers it.
+    private mutating func takeFrame(into bytes: inout [UInt8]) -> Bool {
+        guard var message = messages.popFirst() else { return false }
+        var data = message.rest.prefix(QEMUFrame.maximumDataLength)
+        if message.protocolID == .spp { data = data.dropLast(overhang(of: data.count)) }
+        QEMUFrame.append(data, as: message.protocolID, to: &bytes)
+        byteCount -= data.count
+        message.rest = message.rest[data.endIndex...]
+        message.hasBegun = true
+        if !message.rest.isEmpty { messages.prepend(message) }
+        return message.protocolID == .accelerometer
     }
 
-    private func fits(_ message: Message) -> Bool {
-        let unread = marks.reduce(unmarked) { $0 + $1.byteCount }
-        let question = QEMUFrame.overhead + question.frame.data.count
-        return unread + QEMUFrame.overhead + Self.nextPart(of: message).count + question <= Self.window
+    /// How many bytes of data are too many for the question to come together with the end of their frame.
+    private func overhang(of count: Int) -> Int {
+        let end = (QEMUFrame.overhead + count - 1) % Self.piece + 1
+        return max(0, end + questionLength - Self.piece)
     }
 
-    private mutating func mark(_ bytes: inout [UInt8], at now: Duration) {
-        let count = bytes.count
-        let frame = question.frame
-        QEMUFrame.append(frame.data[...], as: frame.protocolID, to: &bytes)
-        unmarked += bytes.count - count
-        mark(at: now)
+    /// Whether the next message goes with a batch, so that all of it comes at once.
+    private func hasNext(besides count: Int) -> Bool {
+        guard let next = messages.first else { return false }
+        return count + QEMUFrame.overhead + next.rest.count + questionLength <= Self.piece
     }
 
-    private mutating func mark(at now: Duration) {
-        marks.append(Mark(byteCount: unmarked, end: isPaced ? now + Self.pause : nil))
-        unmarked = 0
-    }
+    private var questionLength: Int { QEMUFrame.overhead + question.data.count }
 
     // MARK: Time
 
     /// When `advance` has something to do.
-    var nextDeadline: Duration? { marks.first?.end }
+    var nextDeadline: Duration? { messages.isEmpty ? nil : pauseEnd }
 
     /// Lets time pass.
     mutating func advance(to now: Duration) {
-        while let end = marks.first?.end, end <= now { marks.removeFirst() }
+        if let end = pauseEnd, end <= now { pauseEnd = nil }
     }
 }

@@ -4,9 +4,9 @@ What it answers was recorded from PebbleOS 4.35 (`pebbleos-answers.json`); uploa
 made here after the same recordings. Written from what was measured at the emulator, not from Cairn:
 
 - A frame has 2048 bytes of data at most. A longer one wedges the firmware: it reads nothing any more.
-- What its port takes in waits in 2175 bytes until the firmware's main task has time for it. When they are full once, the port does
-  not interrupt the firmware any more, and so it reads nothing. A frame of the accelerometer, even one without samples, is
-  answered in its turn.
+- Its port is easily deaf for good: by what comes before the firmware listens, by more at once than the 2175 bytes that it holds until
+  the firmware's main task reads them, and (there now and then, here always) by what comes while that task begins to read. A frame
+  of the accelerometer, even one without samples, is answered in its turn: then it has read.
 - The firmware has one stream of messages, from its boot on. A new connection to the port does not begin another one, and so half
   a message followed by anything else puts it out of step for good.
 - It has one session, too. `start_connected`: it begins at boot, where the firmware asks for the phone's version before anybody
@@ -39,6 +39,8 @@ LONGEST_DATA = 2048
 #: How much of what came the firmware's main task may not have read, and how long that task lets it wait.
 PORT_ROOM = 2175
 READING_SECONDS = 0.003
+#: How long the firmware does not listen. It is switched on a moment before somebody connects to its port.
+BOOT_SECONDS = 0.2
 #: How long a frame may take to become whole.
 FRAME_SECONDS = 10.0
 #: What nobody reads stops the firmware.
@@ -138,8 +140,11 @@ class Firmware:
         self.reading_seconds = READING_SECONDS
         #: Whether it answers what it is told of the accelerometer.
         self.answers_accelerometer = True
+        #: Whether it listens.
+        self.listens = asyncio.Event()
         self._port = bytearray()
         self._reading: asyncio.TimerHandle | None = None
+        self._booting: asyncio.TimerHandle | None = None
         self._frames = bytearray()
         self._frame_began = 0.0
         self._stream = MessageStream()
@@ -158,6 +163,11 @@ class Firmware:
     def is_in_the_middle(self) -> bool:
         """Whether a message has begun that is not whole."""
         return self._stream.is_in_the_middle
+
+    @property
+    def is_reading(self) -> bool:
+        """Whether its main task is about to read."""
+        return self._reading is not None
 
     def say(self, endpoint: int, payload: bytes) -> None:
         if self._answers_now is not None:
@@ -180,15 +190,30 @@ class Firmware:
         if self.wedged:
             return
         self._port += data
-        if len(self._port) >= PORT_ROOM:
+        if not self.listens.is_set():
+            self.wedged = "somebody spoke before it listened"
+        elif len(self._port) >= PORT_ROOM:
             self.wedged = "more came than its port holds"
-        elif self._reading is None:
+        elif self._reading is not None:
+            self.wedged = "more came while it began to read"
+        else:
             self._reading = asyncio.get_running_loop().call_later(self.reading_seconds, self._read)
+
+    def boot(self) -> None:
+        """Is switched on, unless it is."""
+        if self._booting is None:
+            self._booting = asyncio.get_running_loop().call_later(BOOT_SECONDS, self._listen)
+
+    def _listen(self) -> None:
+        self.listens.set()
+        if self.has_session and not self.silent:
+            self.say(PHONE_VERSION, b"\x00")
 
     def halt(self) -> None:
         """Runs no more."""
-        if self._reading is not None:
-            self._reading.cancel()
+        for timer in (self._booting, self._reading):
+            if timer is not None:
+                timer.cancel()
 
     def _read(self) -> None:
         self._reading = None
@@ -396,6 +421,7 @@ class Emulator:
             writer.close()
             return
         self._writer = writer
+        self.firmware.boot()
         self.connections.put(len(self.connections.waiting) + 1)
         # The loop ends with what still reads.
         with contextlib.suppress(ConnectionError, asyncio.CancelledError):
@@ -409,27 +435,37 @@ class Emulator:
 class BarePort:
     """A client of the port that obeys no rule: a bridge of one's own."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, firmware: Firmware) -> None:
         self._reader = reader
         self._writer = writer
+        self._firmware = firmware
 
     @classmethod
     @contextlib.asynccontextmanager
     async def on(cls, emulator: Emulator) -> AsyncIterator[BarePort]:
         reader, writer = await asyncio.open_connection("127.0.0.1", emulator.port)
+        await emulator.firmware.listens.wait()
         try:
-            yield cls(reader, writer)
+            yield cls(reader, writer, emulator.firmware)
         finally:
             writer.close()
             await writer.wait_closed()
 
-    def send(self, data: bytes) -> None:
+    async def send(self, data: bytes) -> None:
+        """Sends when the firmware has read what was sent before."""
+        await asyncio.sleep(3 * READING_SECONDS)
+        self._writer.write(data)
+
+    async def pounce(self, data: bytes) -> None:
+        """Sends when the firmware has got what was sent before, and begins to read it."""
+        while not self._firmware.is_reading:
+            await asyncio.sleep(0)
         self._writer.write(data)
 
     async def is_answered(self, cookie: int, seconds: float = 1.0) -> bool:
         """Whether the firmware answers a ping. It answers at once, if at all."""
         wanted = message(PING, struct.pack(">BI", 1, cookie))
-        self.send(frame(SPP, message(PING, struct.pack(">BIB", 0, cookie, 0))))
+        await self.send(frame(SPP, message(PING, struct.pack(">BIB", 0, cookie, 0))))
         seen = b""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):

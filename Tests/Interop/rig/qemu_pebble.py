@@ -138,12 +138,16 @@ class Machine:
         self._boot()
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGUSR1, self._hang)
-        loop.add_signal_handler(signal.SIGUSR2, self._boot)
+        loop.add_signal_handler(signal.SIGUSR2, self._restart)
         self._port.on_bytes = self._spoken
         self._console_port.on_bytes = lambda data: self._console.receive(data)
         await self._port.open()
         await self._console_port.open()
         await asyncio.Event().wait()
+
+    def _restart(self) -> None:
+        self.firmware.halt()
+        self._boot()
 
     def _boot(self) -> None:
         self._flash.seek(0)
@@ -153,6 +157,7 @@ class Machine:
         self._flash.flush()
         self.firmware = Firmware(self._port.send, start_connected=self._starts_connected)
         self.firmware.board = self._board
+        self.firmware.boot()
         self.firmware.serve([case for case in recorded_cases() if case.name.startswith("phone version")])
         if self._has_console:
             self._console = Console(self._console_port.send, self._command)
