@@ -452,6 +452,8 @@ async def test_phone_and_watch_on_cairns_netsim(tmp_path: Path, announced: Path)
             Phone.on(f"127.0.0.1:{port},name=pixel", pairs=pairing(Person())) as phone,
         ):
             await program.wait_for_line("pixel is on the air", 10)
+            # The hosts of phones want BR/EDR.
+            assert phone.device.host.supports_command(hci.HCI_READ_LOCAL_EXTENDED_FEATURES_COMMAND)
             await echo_a_message(phone, pair=True)
         await program.wait_for_line("pixel is off the air", 10)
         await program.wait_for_line("cairn is off the air", 10)
@@ -534,6 +536,12 @@ async def test_a_phone_that_subrates_and_classifies_channels(tmp_path: Path) -> 
                 struct.pack("<H", watch.connection.handle), op_code=hci.HCI_LE_READ_CHANNEL_MAP_COMMAND
             )
             assert (await host.send_sync_command_raw(read)).parameters[-5:] == nine
+            # Other parameters end subrating.
+            position = len(program.lines)
+            update = watch.connection.update_parameters(30, 30, 0, 6000)
+            await within(10, "other parameters", update)
+            line = await program.wait_for_line(r"the phone set interval .*", 10, after=position)
+            assert "subrate" not in line[0], line[0]
             await watch.disconnect()
 
 
