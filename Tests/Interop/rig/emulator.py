@@ -140,6 +140,8 @@ class Firmware:
         self.reading_seconds = READING_SECONDS
         #: Whether it answers what it is told of the accelerometer.
         self.answers_accelerometer = True
+        #: Called when it has read, and has worked on what it read.
+        self.on_read: Callable[[], None] = lambda: None
         #: Whether it listens.
         self.listens = asyncio.Event()
         self._port = bytearray()
@@ -229,6 +231,7 @@ class Firmware:
         while (parts := self._next_frame()) and not self.wedged:
             self._frame_began = now
             self._take(*parts)
+        self.on_read()
 
     def _next_frame(self) -> tuple[int, bytes] | None:
         start = self._frames.find(SIGNATURE)

@@ -157,6 +157,8 @@ class Machine:
         self._flash.flush()
         self.firmware = Firmware(self._port.send, start_connected=self._starts_connected)
         self.firmware.board = self._board
+        self.firmware.on_read = self._has_read
+        self._had_session = self.firmware.has_session
         self.firmware.boot()
         self.firmware.serve([case for case in recorded_cases() if case.name.startswith("phone version")])
         if self._has_console:
@@ -164,8 +166,12 @@ class Machine:
             self._log("I", "main.c", 100, f"boot {boots}")
 
     def _spoken(self, data: bytes) -> None:
-        had_session = self.firmware.has_session
         self.firmware.receive(data)
+        if self.firmware.wedged:
+            self._log("E", "session.c", 70, f"violations: {self.firmware.wedged}")
+
+    def _has_read(self) -> None:
+        had_session, self._had_session = self._had_session, self.firmware.has_session
         if self.firmware.has_session and not had_session:
             self._sessions += 1
             self._log("I", "session.c", 50, f"session {self._sessions} of this emulator begins")
@@ -176,6 +182,7 @@ class Machine:
         """What the prompt of the firmware does."""
         if text == "bt airplane mode enter":
             self.firmware.enter_airplane_mode()
+            self._had_session = False
             return "Entered airplane mode"
         if text == "bt airplane mode exit":
             self.firmware.is_in_airplane_mode = False
