@@ -10,12 +10,15 @@ final class EmulatorConsole: LoopMember {
     private static let renewal = ["bt airplane mode enter", "bt airplane mode exit"]
 
     private let port: EmulatorPort
+    private let link: EmulatorLink
     private let watch: HostRunner<WatchHost>
     private let log: Logger
     private var console = PulseConsole()
     private var isRenewing = false
 
-    init(_ place: EmulatorPlace, watch: HostRunner<WatchHost>, log: Logger) {
+    /// - Parameter link: the connection to the same emulator's other port.
+    init(_ place: EmulatorPlace, beside link: EmulatorLink, watch: HostRunner<WatchHost>, log: Logger) {
+        self.link = link
         port = EmulatorPort(place, name: "the firmware's console", log: log)
         self.watch = watch
         self.log = log
@@ -74,10 +77,7 @@ final class EmulatorConsole: LoopMember {
             case .closed(let hasRestarted):
                 log.info("the firmware's console takes no commands any more")
                 watch.take(.console(isThere: false), at: now)
-                guard hasRestarted else { break }
-                // The port of the Pebble Protocol is the emulator's, which goes on.
-                watch.take(.lost(reason: "it has restarted"), at: now)
-                watch.take(.connected, at: now)
+                if hasRestarted { link.firmwareHasRestarted(at: now) }
             case .log(let line):
                 let place = line.line == 0 ? line.source : "\(line.source):\(line.line)"
                 log.log(level: Self.level(of: line.level), "\(place) \(line.text)")

@@ -12,8 +12,6 @@ final class EmulatorPort {
     static let firstBackOff: Duration = .milliseconds(250)
     /// ...up to this: an emulator that is started again is on the same machine, mostly, and there in seconds.
     static let longestBackOff: Duration = .seconds(4)
-    /// The same for an emulator that Cairn starts: it is about to be there.
-    static let longestBackOffOfOwn: Duration = .milliseconds(500)
 
     private enum State {
         case connecting(SocketConnector, patienceEnds: Duration)
@@ -177,6 +175,7 @@ final class EmulatorPort {
         let isNews = problem != lastProblem && !place.isOwn
         log.log(level: isNews ? .error : .debug, "\(problem)\(isStopping ? "" : "; trying again")")
         lastProblem = problem
-        backOff = min(backOff * 2, place.isOwn ? Self.longestBackOffOfOwn : Self.longestBackOff)
+        // One that Cairn starts is about to be there, and its first word must not be missed.
+        if !place.isOwn { backOff = min(backOff * 2, Self.longestBackOff) }
     }
 }

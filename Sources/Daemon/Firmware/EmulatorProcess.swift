@@ -142,8 +142,8 @@ final class EmulatorProcess: LoopMember {
             let program = try BoundProgram(
                 images.program,
                 command.arguments,
-                // The firmware's session begins when a phone is there.
-                adding: ["PEBBLE_QEMU_START_CONNECTED": "0"],
+                // The firmware says something when it has started: only then may it be spoken to.
+                adding: ["PEBBLE_QEMU_START_CONNECTED": "1"],
                 in: directory.descriptor
             )
             state = .running(program, since: now)

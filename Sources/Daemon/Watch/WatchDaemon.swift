@@ -245,9 +245,10 @@ public final class WatchDaemon {
         let log = loggers[.firmware]
         switch configuration.firmware {
         case .port(let place):
-            loop.add(EmulatorLink(place, watch: watch, log: loggers[.session]))
+            let link = EmulatorLink(place, watch: watch, log: loggers[.session])
+            loop.add(link)
             if let console = configuration.firmwareConsole {
-                loop.add(EmulatorConsole(console, watch: watch, log: log))
+                loop.add(EmulatorConsole(console, beside: link, watch: watch, log: log))
             }
         case .images(let images):
             guard let state = configuration.stateDirectory else {
@@ -259,8 +260,9 @@ public final class WatchDaemon {
             }
             let process = try EmulatorProcess(images, state: state, watch: watch, log: log)
             loop.add(process)
-            loop.add(EmulatorLink(process.port, watch: watch, log: loggers[.session]))
-            loop.add(EmulatorConsole(process.console, watch: watch, log: log))
+            let link = EmulatorLink(process.port, watch: watch, log: loggers[.session])
+            loop.add(link)
+            loop.add(EmulatorConsole(process.console, beside: link, watch: watch, log: log))
         case nil: break
         }
     }

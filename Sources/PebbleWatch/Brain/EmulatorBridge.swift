@@ -25,8 +25,8 @@ struct EmulatorBridge: Sendable {
         case asked(cookie: UInt32, until: Duration)
         /// What it says was meant for somebody who is gone, until it answers a ping of this number.
         case clearing(cookie: UInt32, until: Duration)
-        /// Its console begins a fresh session, and has until then.
-        case renewing(until: Duration)
+        /// Its console begins a fresh session, and has until then. It is due when the firmware has read what was on its way.
+        case renewing(until: Duration, isDue: Bool)
         /// It works for the session, if there is one.
         case ready
     }
@@ -281,7 +281,7 @@ struct EmulatorBridge: Sendable {
         tellConnected(false)
         watchdog = nil
         if hasConsole {
-            state = .renewing(until: now + Self.renewalPatience)
+            state = .renewing(until: now + Self.renewalPatience, isDue: false)
         } else {
             clear(at: now)
         }
@@ -306,7 +306,7 @@ struct EmulatorBridge: Sendable {
     }
 
     /// Whether the console is to begin a fresh session.
-    var isRenewing: Bool { if case .renewing = state { true } else { false } }
+    var wantsFreshSession: Bool { if case .renewing(_, let isDue) = state { isDue } else { false } }
 
     /// The next message for the session; nil if there is none.
     mutating func nextForPhone(on id: SessionID) -> PebbleMessage? {
@@ -383,6 +383,7 @@ extension EmulatorBridge {
 
     private mutating func takeAnswers() {
         for _ in 0..<inbox.takeAnswers() { outbox.wasAnswered() }
+        if case .renewing(let end, false) = state, outbox.isAtRest { state = .renewing(until: end, isDue: true) }
     }
 
     /// Takes what is the bridge's own, and what is nobody's any more.
@@ -499,7 +500,7 @@ extension EmulatorBridge {
         var next = inbox.nextDeadline
         switch state {
         case .absent: return nil
-        case .starting(let end), .asked(_, let end), .clearing(_, let end), .renewing(let end): next.lower(to: end)
+        case .starting(let end), .asked(_, let end), .clearing(_, let end), .renewing(let end, _): next.lower(to: end)
         case .ready:
             next.lower(to: watchdog?.until ?? lastHeard + Self.quiet)
             next.lower(to: screen.nextDeadline)
@@ -521,7 +522,7 @@ extension EmulatorBridge {
         case .starting(let end) where end <= now: ask(at: now)
         case .asked(_, let end) where end <= now: askAgain(at: now)
         case .clearing(_, let end) where end <= now: fall("does not answer", at: now)
-        case .renewing(let end) where end <= now: clear(at: now)
+        case .renewing(let end, _) where end <= now: clear(at: now)
         case .ready: advanceReady(to: now)
         case .starting, .asked, .clearing, .renewing: break
         }

@@ -42,6 +42,9 @@ struct EmulatorOutbox: Sendable {
     /// Whether nothing waits.
     var isEmpty: Bool { messages.isEmpty }
 
+    /// Whether nothing waits, and the firmware has read what has left, as far as it says so.
+    var isAtRest: Bool { messages.isEmpty && !(hasAnswered && unanswered > 0) }
+
     /// Whether something can leave now.
     var canSend: Bool { !messages.isEmpty && (hasAnswered ? unanswered == 0 : pauseEnd == nil) }
 

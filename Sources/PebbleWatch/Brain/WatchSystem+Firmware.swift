@@ -49,7 +49,7 @@ extension WatchSystem {
             FirmwareStatus(
                 isAnswering: $0.version != nil && $0.state != .absent,
                 hangCount: $0.hangCount,
-                wantsFreshSession: $0.isRenewing
+                wantsFreshSession: $0.wantsFreshSession
             )
         }
     }

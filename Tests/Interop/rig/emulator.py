@@ -133,6 +133,7 @@ class Firmware:
         self.board: int | None = None
         #: The recorded answers of each message, in the order in which the same message came.
         self._answers: dict[bytes, deque[tuple[tuple[int, bytes], ...]]] = {}
+        self._start_connected = start_connected
         self.has_session = start_connected
         #: The radio is off: a phone that is there (protocol 3) begins no session.
         self.is_in_airplane_mode = False
@@ -186,6 +187,13 @@ class Firmware:
         self._stream = MessageStream()
         self.upload = None
 
+    def leave_airplane_mode(self) -> None:
+        """A session begins as at the start."""
+        self.is_in_airplane_mode = False
+        self.has_session = self._start_connected
+        if self.has_session:
+            self.say(PHONE_VERSION, b"\x00")
+
     # What comes in
 
     def receive(self, data: bytes) -> None:
@@ -201,10 +209,10 @@ class Firmware:
         else:
             self._reading = asyncio.get_running_loop().call_later(self.reading_seconds, self._read)
 
-    def boot(self) -> None:
+    def boot(self, seconds: float = BOOT_SECONDS) -> None:
         """Is switched on, unless it is."""
         if self._booting is None:
-            self._booting = asyncio.get_running_loop().call_later(BOOT_SECONDS, self._listen)
+            self._booting = asyncio.get_running_loop().call_later(seconds, self._listen)
 
     def _listen(self) -> None:
         self.listens.set()

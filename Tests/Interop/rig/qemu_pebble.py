@@ -36,6 +36,8 @@ MACHINES = {
 }
 #: What the board's number in the firmware's answer is.
 BOARDS = {"pebble-gabbro": 0xF2, "pebble-s4-bb": 0xFB, "pebble-flint": 0xF6}
+#: How long the firmware starts, with whoever at its port. PebbleOS takes some seconds.
+BOOT_SECONDS = 1.0
 #: The stand-in's flash: its first word counts the boots.
 FLASH_SIZE = 1 << 16
 
@@ -133,6 +135,7 @@ class Machine:
         self._has_console = bool(orders.get("console", True))
         self._starts_connected = os.environ.get("PEBBLE_QEMU_START_CONNECTED") != "0"
         self._sessions = 0
+        self._console: Console | None = None
 
     async def run(self) -> None:
         self._boot()
@@ -140,7 +143,7 @@ class Machine:
         loop.add_signal_handler(signal.SIGUSR1, self._hang)
         loop.add_signal_handler(signal.SIGUSR2, self._restart)
         self._port.on_bytes = self._spoken
-        self._console_port.on_bytes = lambda data: self._console.receive(data)
+        self._console_port.on_bytes = self._typed
         await self._port.open()
         await self._console_port.open()
         await asyncio.Event().wait()
@@ -158,8 +161,8 @@ class Machine:
         self.firmware = Firmware(self._port.send, start_connected=self._starts_connected)
         self.firmware.board = self._board
         self.firmware.on_read = self._has_read
-        self._had_session = self.firmware.has_session
-        self.firmware.boot()
+        self._had_session = False
+        self.firmware.boot(BOOT_SECONDS)
         self.firmware.serve([case for case in recorded_cases() if case.name.startswith("phone version")])
         if self._has_console:
             self._console = Console(self._console_port.send, self._command)
@@ -169,6 +172,10 @@ class Machine:
         self.firmware.receive(data)
         if self.firmware.wedged:
             self._log("E", "session.c", 70, f"violations: {self.firmware.wedged}")
+
+    def _typed(self, data: bytes) -> None:
+        if self._console is not None:
+            self._console.receive(data)
 
     def _has_read(self) -> None:
         had_session, self._had_session = self._had_session, self.firmware.has_session
@@ -185,12 +192,12 @@ class Machine:
             self._had_session = False
             return "Entered airplane mode"
         if text == "bt airplane mode exit":
-            self.firmware.is_in_airplane_mode = False
+            self.firmware.leave_airplane_mode()
             return "Left airplane mode"
         return f"Invalid command <{text}>! Try 'help'"
 
     def _log(self, level: str, file: str, line: int, text: str) -> None:
-        if self._has_console:
+        if self._console is not None:
             self._console.log(level, file, line, text)
 
     def _hang(self) -> None:
