@@ -136,10 +136,7 @@ async def test_each_phone_gets_a_fresh_session(sdk: Sdk, tmp_path: Path) -> None
                     assert answer.payload[0] == 1
                     await link.disconnect()
                 await watch.program.wait_for_line(f"session {number + 1} of this emulator begins", 10, after=mark)
-        log = watch.program.log
-        assert log.count("the console answers: Entered airplane mode") == 3
-        assert log.count("the console answers: Left airplane mode") == 3
-        assert "violations" not in log
+        assert "violations" not in watch.program.log
 
 
 async def test_without_a_console_a_ping_stands_between_two_phones(sdk: Sdk, tmp_path: Path) -> None:

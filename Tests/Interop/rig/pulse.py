@@ -13,7 +13,7 @@ FLAG = 0x55
 LCP, TRAIN_CONTROL, TRAIN_COMMAND, TRAIN_RESPONSE, PUSH = 0xC021, 0xBA33, 0x3A33, 0x3A35, 0x5021
 CONFIGURE_REQUEST, CONFIGURE_ACK, CONFIGURE_REJECT, TERMINATE_REQUEST, TERMINATE_ACK = 1, 2, 4, 5, 6
 LOG_PORT, PROMPT_PORT = 0x0003, 0x3E20
-DONE, MESSAGE = 101, 102
+DONE = 101
 
 
 def frame(protocol: int, information: bytes) -> bytes:
@@ -130,18 +130,15 @@ class Console:
         self._respond()
         if is_new and port == PROMPT_PORT:
             text = packet[6:length].decode()
-            printed = self._run(text)
-            if printed:
-                # As PebbleOS does: bare text, in no frame.
-                self._send(printed.encode() + b"\r\n")
-                self._answer(MESSAGE, printed)
-            self._answer(DONE, "")
+            # What commands print is bare text, in no frame.
+            self._send(self._run(text).encode() + b"\r\n")
+            self._answer(DONE)
 
     def _respond(self) -> None:
         self._send(frame(TRAIN_RESPONSE, bytes([1, self._received << 1 | 1])))
 
-    def _answer(self, kind: int, text: str) -> None:
-        self._queue.append(struct.pack("<BQ", kind, 1_700_000_000_000) + text.encode())
+    def _answer(self, kind: int) -> None:
+        self._queue.append(struct.pack("<BQ", kind, 1_700_000_000_000))
         self._next()
 
     def _next(self) -> None:
