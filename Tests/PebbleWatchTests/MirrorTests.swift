@@ -307,8 +307,10 @@ struct BrainRecorderTests {
             timestamp: ServiceRig.startTime,
             durationMinutes: 0,
             kind: .notification,
+            flags: [],
             layout: .notification,
-            attributes: [TimelineAttribute(.title, "Ada")]
+            attributes: [TimelineAttribute(.title, "Ada")],
+            actions: []
         )
         var value: [UInt8] = []
         item.encode(to: &value)
