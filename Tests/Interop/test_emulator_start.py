@@ -178,6 +178,8 @@ async def test_a_firmware_that_crashes_starts_again_by_itself(sdk: Sdk, tmp_path
         async with Phone.on(watch.phone_port) as phone:
             async with session_on(phone) as (link, session):
                 await companion.introduce(session)
+                # A firmware that starts is not spoken to: what Cairn has to say after a beginning, such as its wish for a picture, is over.
+                await asyncio.sleep(2)
                 mark = watch.mark
                 os.kill(sdk.starts[-1]["pid"], signal.SIGUSR2)
                 assert await link.disconnected() == hci.HCI_REMOTE_DEVICE_TERMINATED_CONNECTION_DUE_TO_POWER_OFF_ERROR

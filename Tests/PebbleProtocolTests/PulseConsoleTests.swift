@@ -10,7 +10,11 @@ import Testing
         var now: Duration = .zero
         private var deframer = PulseDeframer()
 
-        init() { console.connected(at: now) }
+        /// - Parameter hasSpoken: whether the firmware has said something.
+        init(hasSpoken: Bool = true) {
+            console.connected(at: now)
+            if hasSpoken { console.receive(Array("Boot\r\n".utf8)[...], at: now) }
+        }
 
         /// What the console has sent since.
         mutating func sent() -> [PulseFrame] {
@@ -134,6 +138,21 @@ import Testing
         rig.say(.linkControl, [5, 1, 0, 4])
         #expect(rig.events() == [.closed(hasRestarted: false)])
         #expect(rig.sent().contains(PulseFrame(.linkControl, [6, 1, 0, 4])))
+    }
+
+    @Test func theFirmwareSpeaksFirst() throws {
+        var rig = Rig(hasSpoken: false)
+        rig.wait(PulseConsole.startPatience - .milliseconds(1))
+        #expect(rig.sent().isEmpty)
+        rig.wait(.milliseconds(1))
+        #expect(rig.sent().count == 1, "one that says nothing is asked in the end")
+        rig = Rig(hasSpoken: false)
+        #expect(rig.sent().isEmpty)
+        // It says Terminate-Ack when it starts.
+        rig.say(.linkControl, [6, 255, 0, 4])
+        try rig.agree(on: .linkControl)
+        try rig.agree(on: .trainControl)
+        #expect(rig.events() == [.opened])
     }
 
     @Test func aFirmwareThatStartsLaterIsAskedAgain() throws {

@@ -4,7 +4,8 @@ import DequeModule
 /// The host's end of a firmware's console, which speaks PULSEv2: it reads the log, and gives commands at the prompt.
 ///
 /// The log comes without any agreement. Commands need a link (LCP) and the reliable transport on it, which are agreed on as soon as
-/// the firmware is ready, and again whenever it starts.
+/// the firmware is ready, and again whenever it starts. A port that is spoken to before the firmware listens is deaf for good, so the
+/// firmware speaks first: it does when it starts.
 package struct PulseConsole: Sendable {
     /// What the console has to tell.
     package enum Event: Sendable, Equatable {
@@ -22,6 +23,8 @@ package struct PulseConsole: Sendable {
 
     /// How long a command may take.
     package static let patience: Duration = .seconds(5)
+    /// How long a firmware that says nothing may have been starting.
+    package static let startPatience: Duration = .seconds(5)
     /// The longest command, in bytes: what the prompt keeps.
     package static let longestCommand = 127
     /// How many bytes may wait for a port that takes none.
@@ -41,6 +44,8 @@ package struct PulseConsole: Sendable {
     /// The transport while it is open.
     private var transport: PulseTransport?
     private var outbound: [UInt8] = []
+    /// Until when the firmware's first word is waited for; nil if it is not.
+    private var startEnd: Duration?
     private var events: Deque<Event> = []
     /// What is left of the commands that were given; the first is being carried out.
     private var commands: Deque<String> = []
@@ -55,8 +60,12 @@ package struct PulseConsole: Sendable {
     /// The port can be reached from now on.
     package mutating func connected(at now: Duration) {
         lost()
+        startEnd = now + Self.startPatience
+    }
+
+    private mutating func begin(at now: Duration) {
+        startEnd = nil
         link.lowerLayerUp(at: now)
-        collect()
     }
 
     /// It cannot be reached any more.
@@ -66,6 +75,7 @@ package struct PulseConsole: Sendable {
         link.lowerLayerDown()
         control.lowerLayerDown()
         outbound = []
+        startEnd = nil
     }
 
     /// Gives commands, one after the other: ``Event/finished(isDone:)`` tells when the last is carried out. Those before that are
@@ -80,6 +90,7 @@ package struct PulseConsole: Sendable {
 
     /// Takes bytes of the port.
     package mutating func receive(_ bytes: ArraySlice<UInt8>, at now: Duration) {
+        if startEnd != nil { begin(at: now) }
         deframer.receive(bytes)
         while let frame = deframer.nextFrame() { take(frame, at: now) }
         collect()
@@ -96,12 +107,13 @@ package struct PulseConsole: Sendable {
 
     /// When `advance` has something to do.
     package var nextDeadline: Duration? {
-        let deadlines = [link.nextDeadline, control.nextDeadline, transport?.nextDeadline, commandEnd]
+        let deadlines = [startEnd, link.nextDeadline, control.nextDeadline, transport?.nextDeadline, commandEnd]
         return deadlines.compactMap { $0 }.min()
     }
 
     /// Lets time pass.
     package mutating func advance(to now: Duration) {
+        if let end = startEnd, end <= now { begin(at: now) }
         link.advance(to: now)
         control.advance(to: now)
         if transport?.advance(to: now) == false {

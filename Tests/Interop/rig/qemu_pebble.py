@@ -36,8 +36,8 @@ MACHINES = {
 }
 #: What the board's number in the firmware's answer is.
 BOARDS = {"pebble-gabbro": 0xF2, "pebble-s4-bb": 0xFB, "pebble-flint": 0xF6}
-#: How long the firmware starts, with whoever at its port. PebbleOS takes some seconds.
-BOOT_SECONDS = 1.0
+#: How long the firmware starts until it listens at its console, and until it listens at its port. PebbleOS takes some seconds.
+CONSOLE_SECONDS, BOOT_SECONDS = 0.8, 1.5
 #: The stand-in's flash: its first word counts the boots.
 FLASH_SIZE = 1 << 16
 
@@ -136,6 +136,8 @@ class Machine:
         self._starts_connected = os.environ.get("PEBBLE_QEMU_START_CONNECTED") != "0"
         self._sessions = 0
         self._console: Console | None = None
+        self._is_deaf = False
+        self._opening: asyncio.TimerHandle | None = None
 
     async def run(self) -> None:
         self._boot()
@@ -150,6 +152,8 @@ class Machine:
 
     def _restart(self) -> None:
         self.firmware.halt()
+        if self._opening is not None:
+            self._opening.cancel()
         self._boot()
 
     def _boot(self) -> None:
@@ -164,9 +168,13 @@ class Machine:
         self._had_session = False
         self.firmware.boot(BOOT_SECONDS)
         self.firmware.serve([case for case in recorded_cases() if case.name.startswith("phone version")])
+        self._console, self._is_deaf = None, False
         if self._has_console:
-            self._console = Console(self._console_port.send, self._command)
-            self._log("I", "main.c", 100, f"boot {boots}")
+            self._opening = asyncio.get_running_loop().call_later(CONSOLE_SECONDS, self._open_console, boots)
+
+    def _open_console(self, boots: int) -> None:
+        self._console = Console(self._console_port.send, self._command)
+        self._log("I", "main.c", 100, f"boot {boots}")
 
     def _spoken(self, data: bytes) -> None:
         self.firmware.receive(data)
@@ -174,7 +182,10 @@ class Machine:
             self._log("E", "session.c", 70, f"violations: {self.firmware.wedged}")
 
     def _typed(self, data: bytes) -> None:
-        if self._console is not None:
+        if self._console is None:
+            # As the other port, it is deaf for good.
+            self._is_deaf = True
+        elif not self._is_deaf:
             self._console.receive(data)
 
     def _has_read(self) -> None:
