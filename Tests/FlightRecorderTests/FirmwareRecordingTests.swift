@@ -16,7 +16,7 @@ import Testing
         return configuration
     }
 
-    /// Gives the emulator what waits for it, and lets it answer pings.
+    /// Gives the emulator what waits for it, and lets it answer the watch's own questions.
     /// - Returns: how many messages it was given.
     private static func serve(_ air: inout RecordedAir, _ stream: inout MessageDeframer) throws -> Int {
         var count = 0
@@ -28,11 +28,13 @@ import Testing
                 var rest = frame.protocolID == .spp ? frame.data[...] : []
                 while case .message(let message)? = stream.next(from: &rest) {
                     count += 1
-                    guard message.endpoint == .ping,
-                        case .ping(let cookie, _)? = try? PingMessage(payload: message.payload)
+                    // The watch's own question for a database that does not exist.
+                    guard message.endpoint == .blobDB, let request = try? BlobDBRequest(payload: message.payload),
+                        case .clear = request.command
                     else { continue }
                     var answer: [UInt8] = []
-                    try MessageFramer.append(PingMessage.pong(cookie: cookie), to: &answer)
+                    let response = BlobDBResponse(token: request.token, status: .invalidDatabase)
+                    try MessageFramer.append(response, to: &answer)
                     say(QEMUFrame(.spp, data: answer), &air)
                 }
             }

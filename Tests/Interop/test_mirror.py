@@ -88,7 +88,7 @@ class Talk:
     link: WatchLink
     transport: PhoneTransport
     heard: Mailbox[tuple[int, bytes]]
-    _pings: int = 0
+    _marks: int = 0
 
     def say(self, *messages: bytes) -> None:
         self.transport.send(b"".join(messages))
@@ -99,10 +99,10 @@ class Talk:
 
     async def answered(self) -> Answers:
         """What the watch has said to everything so far."""
-        self._pings += 1
-        ping = struct.pack(">I", 0x7E57_0000 | self._pings)
-        self.say(message(emulator.PING, b"\x00" + ping + b"\x00"))
-        await self.heard.take(10, "the watch to answer", lambda each: each == (emulator.PING, b"\x01" + ping))
+        self._marks += 1
+        token = struct.pack("<H", 0x7000 | self._marks)
+        self.say(message(emulator.BLOB_DB, b"\x05" + token + emulator.NO_DATABASE))
+        await self.heard.take(10, "the watch to answer", lambda each: each == (emulator.BLOB_DB, token + b"\x04"))
         return [await self.heard.take(1, "an answer") for _ in self.heard.waiting]
 
 

@@ -51,7 +51,7 @@ import Testing
         rig.system.closeSession(id, reason: "the link is lost", at: .zero)
         try rig.serve()
         let between = rig.takeMessages()
-        #expect(between.allSatisfy { $0.endpoint == .ping }, "and the ping that stands between two sessions")
+        #expect(between.allSatisfy { $0.answerToMark != nil }, "and the question that stands between two sessions")
         let next = rig.open()
         try rig.serve()
         try rig.send(PingMessage.ping(cookie: 5, isIdle: false), on: next)
@@ -97,13 +97,10 @@ import Testing
         try rig.send(PingMessage.ping(cookie: 6, isIdle: false), on: second)
         try rig.serve()
         let fence = try #require(rig.messages.last)
-        guard case .ping(let cookie, _) = try PingMessage(payload: fence.payload) else {
-            Issue.record("no ping stands between the sessions: \(fence)")
-            return
-        }
+        let answer = try #require(fence.answerToMark, "no question stands between the sessions: \(fence)")
         try rig.say(AppRunStateMessage.start(.system))
         #expect(rig.heard(on: second).isEmpty)
-        try rig.say(PingMessage.pong(cookie: cookie))
+        try rig.say(answer)
         try rig.say(AppRunStateMessage.stop(.system))
         #expect(
             rig.heard(on: second) == [
@@ -131,7 +128,7 @@ import Testing
         try rig.serve()
         let aborts = rig.messages.filter { $0.endpoint == .putBytes }
         #expect(aborts == [PebbleMessage(PutBytesRequest.abort(name))])
-        #expect(rig.messages.last?.endpoint == .ping, "what is answered to that is nobody's")
+        #expect(rig.messages.last?.answerToMark != nil, "what is answered to that is nobody's")
     }
 
     @Test func aFinishedUploadIsNotGivenUp() throws {

@@ -80,6 +80,8 @@ struct BridgeRig {
     private mutating func answer(_ message: PebbleMessage) throws {
         if message.endpoint == .ping, case .ping(let cookie, _)? = try? PingMessage(payload: message.payload) {
             try say(PingMessage.pong(cookie: cookie))
+        } else if let answer = message.answerToMark {
+            try say(answer)
         } else if message.endpoint == .watchVersion {
             try say(PebbleMessage(endpoint: .watchVersion, payload: try FirmwareAnswers.watchVersion()))
         } else if case .begin(let object)? = try? PutBytesRequest(payload: message.payload), object.size == 1,
@@ -160,6 +162,16 @@ struct BridgeRig {
 
     var log: [String] {
         events.compactMap { if case .diagnostic(let diagnostic) = $0 { diagnostic.message } else { nil } }
+    }
+}
+
+extension PebbleMessage {
+    /// What the firmware answers if this is a question of the watch's own for a database that does not exist.
+    var answerToMark: PebbleMessage? {
+        guard endpoint == .blobDB, let request = try? BlobDBRequest(payload: payload),
+            case .clear(let database) = request.command, database.rawValue == 0xFF
+        else { return nil }
+        return PebbleMessage(BlobDBResponse(token: request.token, status: .invalidDatabase))
     }
 }
 

@@ -55,9 +55,7 @@ import BluetoothPeripheral
 
         private mutating func answer(_ message: PebbleMessage) throws {
             switch message.endpoint {
-            case .ping:
-                guard case .ping(let cookie, _) = try PingMessage(payload: message.payload) else { return }
-                try say(PebbleMessage(PingMessage.pong(cookie: cookie)))
+            case .blobDB: if let answer = message.answerToMark { try say(answer) }
             case .watchVersion: try say(PebbleMessage(endpoint: .watchVersion, payload: payload))
             case .factoryRegistry: try say(PebbleMessage(endpoint: .factoryRegistry, payload: registry))
             default: break

@@ -10,12 +10,12 @@ import Testing
 struct MirrorRig {
     var system: WatchSystem
     var now: Duration = .zero
-    /// What the firmware is asked, without pings of the mirror's own and what the bridge asks at the beginning.
+    /// What the firmware is asked, without marks of the mirror's own and what the bridge asks at the beginning.
     private(set) var asked: [PebbleMessage] = []
     private(set) var differences: [MirrorDifference] = []
-    /// Whether the firmware answers pings at once.
+    /// Whether the firmware answers marks at once.
     var goesOn = true
-    private var pings: [PebbleMessage] = []
+    private var marks: [PebbleMessage] = []
     private var deframer = QEMUDeframer()
     private var stream = MessageDeframer()
     let id: SessionID
@@ -40,7 +40,7 @@ struct MirrorRig {
 
     var tally: MirrorTally { system.mirror?.wholeTally ?? MirrorTally() }
 
-    /// Lets the firmware have what waits for it; it answers pings, and the bridge's own questions.
+    /// Lets the firmware have what waits for it; it answers marks, and the bridge's own questions.
     mutating func serve() throws {
         while true {
             let bytes = system.take(.hasRoom, at: now)
@@ -59,19 +59,18 @@ struct MirrorRig {
     }
 
     private mutating func take(_ message: PebbleMessage) throws {
-        guard message.endpoint == .ping, case .ping(let cookie, _)? = try? PingMessage(payload: message.payload) else {
+        guard let answer = message.answerToMark else {
             asked.append(message)
             return
         }
-        let pong = PebbleMessage(PingMessage.pong(cookie: cookie))
-        if goesOn { try say(pong) } else { pings.append(pong) }
+        if goesOn { try say(answer) } else { marks.append(answer) }
     }
 
     /// The firmware goes on to what it was asked next.
     mutating func goOn() throws {
-        let waiting = pings
-        pings = []
-        for pong in waiting { try say(pong) }
+        let waiting = marks
+        marks = []
+        for answer in waiting { try say(answer) }
         try serve()
     }
 

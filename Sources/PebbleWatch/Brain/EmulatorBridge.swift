@@ -8,8 +8,8 @@ import PebbleProtocol
 ///
 /// The firmware has one session, which begins when it starts: neither a new connection to the port nor the emulator's word that
 /// the phone is gone (protocol 3) begins another one. So a phone gets the session as the one before left it. Between two phones
-/// stands a ping of the bridge's own: what the firmware says before its answer was meant for the phone before, and is dropped.
-/// Nothing of the next phone goes in before that.
+/// stands a question of the bridge's own (``FirmwareMark``): what the firmware says before its answer was meant for the phone
+/// before, and is dropped. Nothing of the next phone goes in before that.
 ///
 /// A phone's messages wait here while the emulator starts. A firmware that falls silent, or stops in the middle of a message, is
 /// taken for one that has crashed: the owner learns it by ``takeFall()``, and ends the links of phones, as a watch that crashes.
@@ -21,10 +21,10 @@ struct EmulatorBridge: Sendable {
         /// It may be starting. Its port is deaf for good if it is spoken to before it listens: so it is asked when it has said
         /// something, or then.
         case starting(until: Duration)
-        /// It was asked whether it is there, by a ping of this number, and has until then to answer.
-        case asked(cookie: UInt32, until: Duration)
-        /// What it says was meant for somebody who is gone, until it answers a ping of this number.
-        case clearing(cookie: UInt32, until: Duration)
+        /// It was asked whether it is there, and has until then to answer.
+        case asked(FirmwareMark, until: Duration)
+        /// What it says was meant for somebody who is gone, until it answers this.
+        case clearing(FirmwareMark, until: Duration)
         /// Its console begins a fresh session, and has until then. It is due when the firmware has read what was on its way.
         case renewing(until: Duration, isDue: Bool)
         /// It works for the session, if there is one.
@@ -33,7 +33,7 @@ struct EmulatorBridge: Sendable {
 
     /// How long a firmware that says nothing may have been starting.
     static let startPatience: Duration = .seconds(3)
-    /// How long the firmware may take to answer a ping.
+    /// How long the firmware may take to answer a question of the bridge's own.
     static let patience: Duration = .seconds(10)
     /// After so long without a message it is asked whether it is still there.
     static let quiet: Duration = .seconds(30)
@@ -100,10 +100,10 @@ struct EmulatorBridge: Sendable {
     private var inbox = EmulatorInbox()
     /// Whether the firmware was told that the phone is there; nil if it was told nothing.
     private var toldConnected: Bool?
-    private var pingCount: UInt16 = 0
+    private var markCount: UInt8 = 0
     private var lastHeard: Duration = .zero
-    /// A ping that asks a firmware that works whether it still does, and until when it may answer.
-    private var watchdog: (cookie: UInt32, until: Duration)?
+    /// What asks a firmware that works whether it still does, and until when it may answer.
+    private var watchdog: (mark: FirmwareMark, until: Duration)?
     /// Whether the person was told that the firmware does not answer.
     private var hasComplained = false
     private var hasFallen = false
@@ -154,7 +154,7 @@ struct EmulatorBridge: Sendable {
     private mutating func ask(at now: Duration) {
         toldConnected = nil
         tellConnected(true)
-        state = .asked(cookie: ping(), until: now + Self.patience)
+        state = .asked(mark(), until: now + Self.patience)
     }
 
     /// Tells the firmware's apps whether the phone is there, unless they know.
@@ -164,15 +164,13 @@ struct EmulatorBridge: Sendable {
         outbox.append(.bluetoothConnection(isConnected: isConnected))
     }
 
-    /// Sends a ping of a number that no phone uses.
-    private mutating func ping() -> UInt32 {
-        pingCount &+= 1
-        let cookie = Self.ownCookies | UInt32(pingCount)
-        _ = outbox.append(PebbleMessage(PingMessage.ping(cookie: cookie, isIdle: false)))
-        return cookie
+    /// Asks the firmware something that is answered when it has gone on from all before.
+    private mutating func mark() -> FirmwareMark {
+        markCount &+= 1
+        let mark = FirmwareMark(.bridge, number: markCount)
+        _ = outbox.append(mark.question)
+        return mark
     }
-
-    private static let ownCookies: UInt32 = 0xCA1A_0000
 
     private mutating func forgetStreams() {
         inbox = EmulatorInbox()
@@ -289,7 +287,7 @@ struct EmulatorBridge: Sendable {
 
     /// Lets the firmware finish what it says to the phone before.
     private mutating func clear(at now: Duration) {
-        state = .clearing(cookie: ping(), until: now + Self.patience)
+        state = .clearing(mark(), until: now + Self.patience)
     }
 
     /// Whether a fresh session can be begun by the emulator's console, from now on.
@@ -376,7 +374,7 @@ extension EmulatorBridge {
         }
         if inbox.takeSkipped(), state == .ready, watchdog == nil {
             note(.warning, "the emulator sends bytes that are in no frame; the firmware is asked whether it is in step")
-            watchdog = (ping(), now + Self.patience)
+            watchdog = (mark(), now + Self.patience)
         }
         return nil
     }
@@ -389,28 +387,28 @@ extension EmulatorBridge {
     /// Takes what is the bridge's own, and what is nobody's any more.
     /// - Returns: what is left.
     private mutating func filter(_ message: PebbleMessage, at now: Duration) -> PebbleMessage? {
-        let pong = message.pong
+        let answered = FirmwareMark(answeredBy: message)
         switch state {
         case .absent, .renewing: return nil
         case .starting:
             ask(at: now)
             return nil
-        case .asked(let cookie, _):
-            guard pong == cookie else { return nil }
+        case .asked(let question, _):
+            guard answered == question else { return nil }
             _ = outbox.append(PebbleMessage(WatchVersionMessage.request))
             let key = FactoryRegistryMessage.read(key: FactoryRegistryMessage.colorKey)
             _ = outbox.append(PebbleMessage(key))
             _ = outbox.append(leftover.begin())
-            state = .clearing(cookie: ping(), until: now + Self.patience)
+            state = .clearing(mark(), until: now + Self.patience)
             return nil
-        case .clearing(let cookie, _):
-            if pong == cookie { cleared(at: now) }
+        case .clearing(let question, _):
+            if answered == question { cleared(at: now) }
             if case .response(let version)? = try? WatchVersionMessage(message) { self.version = version }
             if message.endpoint == .factoryRegistry { color = WatchColor(registryAnswer: message.payload) ?? color }
             if message.endpoint == .putBytes { giveUpLeftover(message.payload, at: now) }
             return nil
         case .ready:
-            return filterReady(message, pong: pong, at: now)
+            return filterReady(message, answered: answered, at: now)
         }
     }
 
@@ -418,7 +416,7 @@ extension EmulatorBridge {
     private mutating func cleared(at now: Duration) {
         guard leftover.isBeginning, !leftover.isWaitedFor else { return becomeReady(at: now) }
         leftover.isWaitedFor = true
-        state = .clearing(cookie: ping(), until: now + Self.patience)
+        state = .clearing(mark(), until: now + Self.patience)
     }
 
     /// The firmware gives an upload its name whose phone is gone: it ends, and what is answered to that is no phone's either.
@@ -426,12 +424,16 @@ extension EmulatorBridge {
         leftover.answered(answer)
         guard let abort = leftover.takeAbort() else { return }
         _ = outbox.append(abort)
-        state = .clearing(cookie: ping(), until: now + Self.patience)
+        state = .clearing(mark(), until: now + Self.patience)
     }
 
-    private mutating func filterReady(_ message: PebbleMessage, pong: UInt32?, at now: Duration) -> PebbleMessage? {
+    private mutating func filterReady(
+        _ message: PebbleMessage,
+        answered: FirmwareMark?,
+        at now: Duration
+    ) -> PebbleMessage? {
         watchdog = nil
-        if let pong, pong & 0xFFFF_0000 == Self.ownCookies { return nil }
+        if answered?.asker == .bridge { return nil }
         switch message.endpoint {
         case .phoneVersion:
             guard let end = questionEnd else { return message }
@@ -452,7 +454,7 @@ extension EmulatorBridge {
         case .appRunState:
             screen.mayHaveChanged(at: now)
             return message
-        // What is long, and was asked for by a phone that is gone, may go on after the ping's answer.
+        // What is long, and was asked for by a phone that is gone, may go on after that answer.
         case .screenshot:
             let isOwn = screen.take(message.payload, of: version?.running.hardwarePlatform.appPlatform)
             releasePicture(at: now)
@@ -545,7 +547,11 @@ extension EmulatorBridge {
         // One that has answered before is not one that is starting.
         if version != nil { hangCount += 1 }
         // A port that takes nothing gets no more questions.
-        if outbox.isEmpty { ask(at: now) } else { state = .asked(cookie: 0, until: now + Self.patience) }
+        if outbox.isEmpty {
+            ask(at: now)
+        } else if case .asked(let question, _) = state {
+            state = .asked(question, until: now + Self.patience)
+        }
     }
 
     private mutating func advanceReady(to now: Duration) {
@@ -554,16 +560,8 @@ extension EmulatorBridge {
         if let watchdog {
             if watchdog.until <= now { fall("does not answer", at: now) }
         } else if lastHeard + Self.quiet <= now {
-            watchdog = (ping(), now + Self.patience)
+            watchdog = (mark(), now + Self.patience)
         }
-    }
-}
-
-extension PebbleMessage {
-    /// The number of the ping that it answers; nil if it answers none.
-    var pong: UInt32? {
-        guard endpoint == .ping, case .pong(let cookie)? = try? PingMessage(payload: payload) else { return nil }
-        return cookie
     }
 }
 

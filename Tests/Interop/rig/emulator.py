@@ -11,6 +11,7 @@ made here after the same recordings. Written from what was measured at the emula
   a message followed by anything else puts it out of step for good.
 - It has one session, too. `start_connected`: it begins at boot, where the firmware asks for the phone's version before anybody
   listens; else with the first word that the phone is there (protocol 3).
+- It shows a window for each ping, and has no memory for more than some 220 of them.
 - The port must be drained: a firmware whose port is full stops.
 - An upload that is open makes the firmware refuse the next one, and lose both.
 """
@@ -41,6 +42,8 @@ PORT_ROOM = 2175
 READING_SECONDS = 0.003
 #: How long the firmware does not listen. It is switched on a moment before somebody connects to its port.
 BOOT_SECONDS = 0.2
+#: How many windows it has memory for.
+WINDOW_LIMIT = 220
 #: How long a frame may take to become whole.
 FRAME_SECONDS = 10.0
 #: What nobody reads stops the firmware.
@@ -49,6 +52,7 @@ PORT_LIMIT = 4 << 20
 SPP, TAP, CONNECTION, BATTERY, ACCELEROMETER, VIBRATION, BUTTON, TIME_FORMAT = 1, 2, 3, 5, 6, 7, 8, 9
 TIME, WATCH_VERSION, PHONE_VERSION, APP_MESSAGE, RUN_STATE = 0x000B, 0x0010, 0x0011, 0x0030, 0x0034
 PING, SCREENSHOT, BLOB_DB, PUT_BYTES = 0x07D1, 0x1F40, 0xB1DB, 0xBEEF
+NO_DATABASE = b"\xff"
 ECHO_APP = uuid.UUID("2c1d6f5e-8f3a-4c57-9d0e-ec0ec0ec0ec0")
 #: The screen of the board emery.
 WIDTH, HEIGHT = 200, 228
@@ -153,6 +157,7 @@ class Firmware:
         self._stream = MessageStream()
         self._tokens = 0x10F00000
         self._transaction = 0
+        self._windows = 0
         self.screen = 0
 
     def serve(self, cases: list[Case]) -> None:
@@ -299,6 +304,9 @@ class Firmware:
                 self.say(*each)
             return
         if endpoint == PING and payload[:1] == b"\x00" and len(payload) in (5, 6):
+            self._windows += 1
+            if self._windows > WINDOW_LIMIT:
+                self.wedged = "out of memory"
             self.say(PING, b"\x01" + payload[1:5])
         elif endpoint == WATCH_VERSION and payload[:1] == b"\x00":
             self.say(WATCH_VERSION, self._version())
@@ -311,7 +319,7 @@ class Firmware:
         elif endpoint == APP_MESSAGE and payload[:1] == b"\x01" and len(payload) > 18:
             self._answer_push(payload)
         elif endpoint == BLOB_DB and len(payload) >= 3:
-            self.say(BLOB_DB, payload[1:3] + b"\x01")
+            self.say(BLOB_DB, payload[1:3] + (b"\x04" if payload[3:] == NO_DATABASE else b"\x01"))
         elif endpoint == SCREENSHOT and payload == b"\x00":
             self._answer_screenshot()
         elif endpoint == PUT_BYTES:
