@@ -110,9 +110,9 @@ struct MirrorRig {
 
 @Suite("The comparison of the watch with the firmware in its shadow")
 struct MirrorTests {
-    private static let clear = PebbleMessage(endpoint: .blobDB, payload: [0x05, 0x10, 0x0E, 0x0D])
+    fileprivate static let clear = PebbleMessage(endpoint: .blobDB, payload: [0x05, 0x10, 0x0E, 0x0D])
     /// There is no such database, which is answered at once.
-    private static let cleared = PebbleMessage(endpoint: .blobDB, payload: [0x10, 0x0E, 0x04])
+    fileprivate static let cleared = PebbleMessage(endpoint: .blobDB, payload: [0x10, 0x0E, 0x04])
     private static let time = PebbleMessage(endpoint: .time, payload: [0x00])
 
     @Test func whatIsTheSameInMeaningIsNoDifference() throws {
@@ -274,12 +274,12 @@ struct BrainRecorderTests {
         )
         // In its turn: after what the phone said before.
         rig.goesOn = false
-        try rig.send(Self.clear)
+        try rig.send(MirrorTests.clear)
         rig.system.hearPhone(at: now) { $0.receive(.notified(notification), from: 0x40, in: &$1) }
         rig.system.hearPhone(at: now) { $0.receive(.changed(.title("Song")), from: 0x40, in: &$1) }
         try rig.serve()
-        #expect(rig.asked == [Self.clear])
-        try rig.say(Self.cleared)
+        #expect(rig.asked == [MirrorTests.clear])
+        try rig.say(MirrorTests.cleared)
         rig.goesOn = true
         try rig.goOn()
         try #require(rig.asked.count == 3)
