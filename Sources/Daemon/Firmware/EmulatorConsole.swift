@@ -73,6 +73,7 @@ final class EmulatorConsole: LoopMember {
             switch event {
             case .opened:
                 log.info("the firmware's console takes commands")
+                link.consoleHasOpened(at: now)
                 watch.take(.console(isThere: true), at: now)
             case .closed(let hasRestarted):
                 log.info("the firmware's console takes no commands any more")

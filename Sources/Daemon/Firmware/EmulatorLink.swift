@@ -40,6 +40,11 @@ final class EmulatorLink: LoopMember {
         watch.take(.connected, at: now)
     }
 
+    /// The firmware's console takes commands. One that has restarted in its emulator may begin without a session, and say nothing here.
+    func consoleHasOpened(at now: Duration) {
+        if startEnd != nil { begin(at: now) }
+    }
+
     /// The firmware has started again, in an emulator that goes on.
     func firmwareHasRestarted(at now: Duration) {
         guard port.isConnected else { return }

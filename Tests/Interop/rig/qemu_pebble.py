@@ -154,6 +154,8 @@ class Machine:
         self.firmware.halt()
         if self._opening is not None:
             self._opening.cancel()
+        # The machine forgets what it was told at its start.
+        self._starts_connected = False
         self._boot()
 
     def _boot(self) -> None:
