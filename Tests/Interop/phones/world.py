@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -101,5 +102,6 @@ async def netsim(folder: Path, loss: float, *options: str) -> AsyncIterator[Worl
             yield world
         finally:
             await world.stop_watch()
-        # Neither host sent what its controller cannot take.
-        assert "no HCI packet" not in air.log and "packet dropped" not in air.log, air.log
+        # Neither host sent what its controller cannot take. Data may be on its way while its link is lost.
+        wrong = [line for line in air.lines if "no HCI packet" in line or re.search("packet dropped: (?!data for connection)", line)]
+        assert wrong == []
