@@ -19,7 +19,7 @@ import Testing
         ("a: 1\nb: [x, 'y']\n", "{a@1:1=1@1:4 b@2:1=[x@2:5 \"y\"@2:8]@2:4}@1:1"),
         ("- a\n-\n  b: c\n", "[a@1:3 {b@3:3=c@3:6}@3:3]@1:1"),
         ("a: |\n  one\n  two\nb: >-\n  x\n  y\n", "{a@1:1=\"one\ntwo\n\"@1:4 b@4:1=\"x y\"@4:4}@1:1"),
-        ("\"\\u00e9\\n\": 'it''s'", "{\"é\n\"@1:1=\"it's\"@1:11}@1:1"),
+        ("\"\\u00e9\\n\": 'it''s'", "{\"é\n\"@1:1=\"it's\"@1:13}@1:1"),
         ("ü: é # words\n", "{ü@1:1=é@1:4}@1:1"), ("a:\n", "{a@1:1=@1:3}@1:1"), ("just words", "just words@1:1"),
         ("{? [a] : b}", "{[a@1:5]@1:4=b@1:10}@1:1"), ("%YAML 1.1\n---\na\n...\n", "a@3:1"),
         ("\u{FEFF}a: b", "{a@1:2=b@1:5}@1:2"),
@@ -57,9 +57,10 @@ import Testing
         }
     }
 
+    /// The end of a text is the beginning of the line after it.
     @Test(arguments: [
-        ("a: [1", 1, 6, "did not find expected ',' or ']'"), ("a: \"b", 1, 6, "found unexpected end of stream"),
-        ("a: b\n\tc: d", 2, 1, "found character that cannot start any token"),
+        ("a: [1", 2, 1, "did not find expected ',' or ']'"), ("a: \"b", 1, 6, "found unexpected end of stream"),
+        ("a: b\n\tc: d", 2, 1, "found a tab character that violates indentation"),
         ("a: *none", 1, 4, "found undefined alias"), ("a: &x [*x]", 1, 8, "found undefined alias"),
         ("a\n---\nb", 2, 1, "but found another document"), ("a: b: c", 1, 5, "mapping values are not allowed"),
     ])
