@@ -227,7 +227,7 @@ async def test_an_emulator_that_cannot_start_says_why_once(sdk: Sdk, tmp_path: P
 
 async def test_the_emulator_ends_with_cairn(sdk: Sdk, tmp_path: Path) -> None:
     """Even if Cairn is killed; and the next Cairn starts its own, on the same flash."""
-    words = ("--state", str(tmp_path / "state"), "--firmware", "qemu:emery")
+    words = ("--address", watches.ADDRESS, "--state", str(tmp_path / "state"), "--firmware", "qemu:emery")
     program = await Program.start(
         [str(cairn.binary()), "run", "--controller", "virtual", *words], tmp_path / "killed.log"
     )
