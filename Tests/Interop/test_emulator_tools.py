@@ -54,7 +54,7 @@ async def test_pebble_tool_before_and_after_a_phone(tmp_path: Path) -> None:
         with Image.open(picture) as image:
             assert image.size == (emulator.WIDTH, emulator.HEIGHT)
             # Two bits of each colour: 9 is 00 10 01.
-            assert set(image.convert("RGB").getdata()) == {(0x00, 0xAA, 0x55)}
+            assert set(image.convert("RGB").get_flattened_data()) == {(0x00, 0xAA, 0x55)}
         async with Phone.on(bridge.phone_port) as phone, session_on(phone) as (link, session):
             await companion.introduce(session)
             mark = len(bridge.program.lines)

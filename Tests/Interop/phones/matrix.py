@@ -126,9 +126,9 @@ def cells() -> list[Cell]:
 #: What is told of a watch in front of the firmware: one client of each way to a session, and of each kind of phone. With
 #: CAIRN_BRIDGE_MATRIX=all it is every client, personality and situation.
 BRIDGED = {
-    ("emery", "libpebble3-android"),
-    ("emery", "libpebble3-ios"),
-    ("emery", "gadgetbridge"),
+    ("core", "libpebble3-android"),
+    ("core", "libpebble3-ios"),
+    ("core", "gadgetbridge"),
     ("silk", "gadgetbridge-client-only"),
 }
 
@@ -136,10 +136,15 @@ BRIDGED = {
 def bridged_cells() -> list[Cell]:
     """The cells of a watch whose brain is the firmware. It has one session: companions that want one for each app are left out."""
     is_whole = os.environ.get("CAIRN_BRIDGE_MATRIX") == "all"
-    return [
-        Cell(promise, situation, is_bridged=True)
+    kept = [
+        promise
         for promise in promises()
         if promise.works and promise.personality == promise.generation and "for each app" not in promise.explanation
+    ]
+    assert {(each.personality, each.client) for each in kept} >= BRIDGED
+    return [
+        Cell(promise, situation, is_bridged=True)
+        for promise in kept
         if is_whole or (promise.personality, promise.client) in BRIDGED
         for situation in (SITUATIONS if is_whole else SITUATIONS[:3])
     ]
