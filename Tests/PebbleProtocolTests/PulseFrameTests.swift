@@ -6,8 +6,8 @@ import Testing
 /// Frames of a firmware's console. The frames that are given were made by PebbleOS's own Python library for it (pulse2).
 @Suite struct PulseFrameTests {
     private static let known: [(content: String, frame: String)] = [
-        ("00 00 00 00 00", "55 01 01 01 01 05 1d f7 22 c6 55"),
-        ("c0 21 01 01 00 04", "55 05 c0 21 01 01 06 06 04 e8 70 98 e2 55"),
+        ("00 00 00 00 00", "55 01 01 01 01 01 05 1d f7 22 c6 55"),
+        ("c0 21 01 01 00 04", "55 05 c0 21 01 01 06 04 e8 70 98 e2 55"),
         ("55 55 55 55 00", "55 05 00 00 00 00 05 7c 0d b9 67 55"),
     ]
 
