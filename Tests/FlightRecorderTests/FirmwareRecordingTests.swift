@@ -55,7 +55,7 @@ import Testing
         var stream = MessageDeframer()
         _ = air.give(.firmware(.connected))
         // It says nothing, and so it may be starting.
-        air.run(for: .seconds(4))
+        air.run(for: .seconds(9))
         var count = try Self.serve(&air, &stream)
         air.acquaint()
         for _ in 0..<12 {

@@ -32,7 +32,7 @@ struct EmulatorBridge: Sendable {
     }
 
     /// How long a firmware that says nothing may have been starting.
-    static let startPatience: Duration = .seconds(3)
+    static let startPatience: Duration = .seconds(8)
     /// How long the firmware may take to answer a question of the bridge's own.
     static let patience: Duration = .seconds(10)
     /// After so long without a message it is asked whether it is still there.
