@@ -183,6 +183,20 @@ import Testing
         #expect(try rig.bridge.state == .ready)
     }
 
+    /// It puts off every command to a database meanwhile.
+    @Test func aFirmwareUpdateIsNoHang() throws {
+        var rig = try BridgeRig()
+        let id = rig.open()
+        rig.answers = false
+        for number in 1...5 {
+            try rig.wait(EmulatorBridge.quiet + .seconds(1))
+            let question = try #require(rig.takeMessages().last { $0.answerToMark != nil }, "number \(number)")
+            let request = try BlobDBRequest(payload: question.payload)
+            try rig.say(BlobDBResponse(token: request.token, status: .tryLater))
+        }
+        #expect(rig.system.sessions.isOpen(id))
+    }
+
     @Test func aMessageThatStopsIsNoticed() throws {
         var rig = try BridgeRig()
         let id = rig.open()

@@ -22,10 +22,12 @@ struct FirmwareMark: Hashable, Sendable {
         self.number = number
     }
 
-    /// The one that a message answers; nil if it answers none.
+    /// The one that a message answers; nil if it answers none. While an update of the firmware is under way every command is put
+    /// off, that one too.
     init?(answeredBy message: PebbleMessage) {
         guard message.endpoint == .blobDB, let answer = try? BlobDBResponse(payload: message.payload),
-            answer.status == .invalidDatabase, let asker = Asker(rawValue: answer.token.rawValue & 0xFF00)
+            [.invalidDatabase, .tryLater].contains(answer.status),
+            let asker = Asker(rawValue: answer.token.rawValue & 0xFF00)
         else { return nil }
         self.asker = asker
         number = UInt8(truncatingIfNeeded: answer.token.rawValue)
