@@ -26,7 +26,7 @@ import Testing
     @Test(arguments: [
         ["--help"], ["-h"], ["--version"], ["word"], ["--brightness"], ["--brightness", "--on"], ["--on=true"], ["--"],
         ["--brightness", "7", "--"], ["--nothing", "3"], ["--brightness="], ["--house", ""], ["--brightness", "-3"],
-        ["--dimming", "--"], ["-brightness", "3"], ["--room", "a", "b"],
+        ["--dimming", "--"], ["-brightness", "3"], ["--room", "a", "b"], ["--port=9"],
     ])
     func whatIsNoneOrCouldBeAMistakeIsLeftToArgumentParser(words: [String]) {
         #expect(Self.read(words) == nil)

@@ -36,6 +36,8 @@ public struct SettingWords: Sendable {
                 guard value == nil else { return nil }
                 typed[key] = ["\(isSet)"]
             case .word(let key, let form, let allowsDash):
+                // ArgumentParser takes no value behind “=” for what can stand alone.
+                if case .optionalWord = form, value != nil { return nil }
                 if value == nil, let next = rest.first, allowsDash || !next.hasPrefix("-") { value = rest.popFirst() }
                 if value == nil, case .optionalWord(let alone) = form { value = alone }
                 guard let value, !value.isEmpty, value != "--" else { return nil }
