@@ -33,15 +33,14 @@ from rig.emulator import BarePort, Emulator, frame, message
 from rig.libpebble import Companion
 from rig.pebble import MessageStream, PebbleSession, endpoint_and_payload
 from rig.phone import Phone, WatchLink
-from rig.ppogatt import PhoneTransport, State
+from rig.ppogatt import PhoneTransport
 from rig.process import Program
-from rig.waiting import GaveUp, Mailbox, within
+from rig.waiting import Mailbox, within
 
 #: How many links are lost in the middle of a message.
 LOSSES = int(os.environ.get("CAIRN_EMULATOR_LOSSES", "100"))
 #: How often Cairn is killed in the middle of messages.
 KILLS = 5
-SECOND_PHONE = "E2:B0:0B:1E:5A:02"
 
 
 @dataclass
@@ -341,35 +340,6 @@ async def test_what_the_firmware_is_busy_with_makes_the_link_fast(tmp_path: Path
             await changes.take(30, "a slow link", lambda each: each[1:] == slow[1:])
             session.send_raw(emulator.PUT_BYTES, bytes.fromhex("010000020006006c616e6700"))
             await changes.take(10, "a fast link", lambda each: each == fast)
-
-
-@pytest.mark.parametrize("personality", ["universal", "core", "silk", "snowy"])
-async def test_a_second_phone_finds_the_watch_busy(personality: str, tmp_path: Path) -> None:
-    """As the watch of its kind is: the session ends, or the link does, or the watch opens no session until it is free."""
-    async with (
-        bridged(tmp_path, "--personality", personality) as (_, bridge),
-        Phone.on(bridge.phone_port) as phone,
-        Phone.on(bridge.phone_port, address=SECOND_PHONE) as second,
-    ):
-        first, other = PhoneTransport(phone.host_ppogatt()), PhoneTransport(second.host_ppogatt())
-        first.start()
-        other.start()
-        holder = await phone.connect(watches.ADDRESS)
-        await first.opened()
-        link = await second.connect(watches.ADDRESS)
-        if personality in ("universal", "core"):
-            reason = await link.disconnected()
-            assert reason == hci.HCI_REMOTE_DEVICE_TERMINATED_CONNECTION_DUE_TO_LOW_RESOURCES_ERROR
-            assert (other.state is State.OPEN) == (personality == "universal")
-            await companion.ping(PebbleSession(first), 1)
-            return
-        with pytest.raises(GaveUp):
-            await link.disconnected(5)
-        assert other.state is State.AWAITING_RESET_REQUEST
-        await companion.ping(PebbleSession(first), 1)
-        await holder.disconnect()
-        await other.opened()
-        await companion.ping(PebbleSession(other), 2)
 
 
 async def test_links_lost_in_the_middle_of_messages(tmp_path: Path) -> None:
