@@ -115,6 +115,7 @@ TOOL = "a program of the SDK that is not installed here; test_pebble_tool.py run
 WINDOW = "opens a window that somebody closes; test_web_api.py reads the same bytes with tshark"
 OWN_APP = "needs the reader's own app and script"
 LAB = "needs labgrid's programs, or boards that are logged in at: test_labgrid.py runs it"
+EMULATOR = "needs the Android Emulator: test_netsim.py runs the watch's side, on a netsim of its own"
 PYTHON = "installs the Python package, or runs the reader's test with it: test_python_package.py does both"
 
 #: Commands that are not run, and why. Each must still stand in a page.
@@ -188,6 +189,16 @@ NOT_RUN = {
     "pypkjs --qemu 127.0.0.1:12344 --port 9000 --persist DIR": TOOL,
     'curl --fail -H @header -T weather.pbw "http://127.0.0.1:8080/api/watches/bench/app?launch=true"': OWN_APP,
     "curl -N -H @header http://127.0.0.1:8080/api/watches/bench/capture | wireshark -k -i -": WINDOW,
+    "cairn air --netsim 0 --announce": EMULATOR,
+    "export CAIRN_STATE=$PWD/watch": EMULATOR,
+    "cairn run --controller netsim,name=watch": EMULATOR,
+    "emulator -avd NAME -no-window -no-audio -no-snapshot": EMULATOR,
+    "adb wait-for-device shell 'until [ \"$(getprop sys.boot_completed)\" = 1 ]; do sleep 1; done'": EMULATOR,
+    "adb install companion.apk": EMULATOR,
+    "cairn wait ready --for 60": EMULATOR,
+    "cairn wait session --for 120": EMULATOR,
+    "adb exec-out screencap -p >phone.png": EMULATOR,
+    "cairn screenshot watch.png": EMULATOR,
     "pip install Sources/python": PYTHON,
     "pip install 'Sources/python[phone]'": PYTHON,
     "CAIRN_BINARY=.build/release/cairn pytest test_weather.py": PYTHON,
