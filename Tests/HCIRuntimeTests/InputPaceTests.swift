@@ -71,7 +71,8 @@ import Testing
         var reader = Reader()
         reader.run(for: .milliseconds(100), Self.data, every: .microseconds(80))
         #expect(reader.pace.restEnds != nil)
-        reader.run(for: .milliseconds(2), Self.data, every: .microseconds(80), isAnswered: true)
+        // Each comes at the end of a rest.
+        reader.run(for: .milliseconds(3), Self.data, every: .microseconds(80), isAnswered: true)
         #expect(reader.pace.restEnds == nil)
     }
 
