@@ -147,6 +147,8 @@ class Firmware:
         self.answers_accelerometer = True
         #: Called when it has read, and has worked on what it read.
         self.on_read: Callable[[], None] = lambda: None
+        #: How many bytes have come.
+        self.byte_count = 0
         #: Whether it listens.
         self.listens = asyncio.Event()
         self._port = bytearray()
@@ -205,6 +207,7 @@ class Firmware:
         if self.wedged:
             return
         self._port += data
+        self.byte_count += len(data)
         if not self.listens.is_set():
             self.wedged = "somebody spoke before it listened"
         elif len(self._port) >= PORT_ROOM:
@@ -458,6 +461,7 @@ class BarePort:
         self._reader = reader
         self._writer = writer
         self._firmware = firmware
+        self._sent = firmware.byte_count
 
     @classmethod
     @contextlib.asynccontextmanager
@@ -472,14 +476,19 @@ class BarePort:
 
     async def send(self, data: bytes) -> None:
         """Sends when the firmware has read what was sent before."""
-        await asyncio.sleep(3 * READING_SECONDS)
+        while self._firmware.wedged is None and (self._firmware.byte_count < self._sent or self._firmware.is_reading):
+            await asyncio.sleep(READING_SECONDS)
+        self._write(data)
+
+    def _write(self, data: bytes) -> None:
+        self._sent += len(data)
         self._writer.write(data)
 
     async def pounce(self, data: bytes) -> None:
         """Sends when the firmware has got what was sent before, and begins to read it."""
         while not self._firmware.is_reading:
             await asyncio.sleep(0)
-        self._writer.write(data)
+        self._write(data)
 
     async def is_answered(self, cookie: int, seconds: float = 1.0) -> bool:
         """Whether the firmware answers a ping. It answers at once, if at all."""
