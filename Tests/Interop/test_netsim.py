@@ -544,7 +544,13 @@ async def test_a_phone_that_subrates_and_classifies_channels(tmp_path: Path) -> 
             read = hci.HCI_Command(
                 struct.pack("<H", watch.connection.handle), op_code=hci.HCI_LE_READ_CHANNEL_MAP_COMMAND
             )
-            assert (await host.send_sync_command_raw(read)).parameters[-5:] == nine
+
+            async def changed() -> None:
+                while (await host.send_sync_command_raw(read)).parameters[-5:] != nine:
+                    await asyncio.sleep(0.05)
+
+            # Both sides change their channels at an event to come.
+            await within(10, "the nine channels", changed())
             # Other parameters end subrating.
             position = len(program.lines)
             update = watch.connection.update_parameters(30, 30, 0, 6000)
