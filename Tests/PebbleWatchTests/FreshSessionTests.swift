@@ -36,7 +36,7 @@ import Testing
         #expect(try rig.bridge.state == .ready)
         #expect(rig.takeMessages().contains(PebbleMessage(PingMessage.ping(cookie: 5, isIdle: false))))
         let heard = rig.heard(on: next)
-        #expect(heard.map(\.endpoint) == [.phoneVersion])
+        #expect(heard.map(\.endpoint) == [.phoneVersion, .ping], "and nothing that was for the phone before")
     }
 
     @Test func withoutAPhoneTheFirmwareIsToldSo() throws {
