@@ -7,6 +7,8 @@ let warningsAreErrors = Context.environment["CAIRN_STRICT"] != nil
 let strict: [SwiftSetting] = warningsAreErrors ? [.treatAllWarnings(as: .error)] : []
 /// Tests spend their time in simulations: there, what runs in them is optimized in debug builds too. Traps stay.
 let simulated: [SwiftSetting] = strict + (warningsAreErrors ? [.unsafeFlags(["-O"], .when(configuration: .debug))] : [])
+/// Rooms that no packet goes through are made small: what waits there is a person, a disk or a program's start.
+let small: [SwiftSetting] = strict + [.unsafeFlags(["-Osize"], .when(configuration: .release))]
 /// The sans-I/O rooms also promise that nothing in them is memory-unsafe.
 let core: [SwiftSetting] = simulated + [.strictMemorySafety()]
 
@@ -31,7 +33,6 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
-        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
@@ -41,7 +42,6 @@ let package = Package(
         .package(url: "https://github.com/grpc/grpc-swift-nio-transport", from: "2.9.2"),
         .package(url: "https://github.com/grpc/grpc-swift-protobuf", from: "2.4.1"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
-        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     ],
     targets: [
         .target(name: "ByteCoding", swiftSettings: core),
@@ -90,13 +90,14 @@ let package = Package(
             ],
             swiftSettings: core
         ),
+        .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
         .target(
             name: "WatchStorage",
             dependencies: [
-                "ByteCoding", "BluetoothHCI", "BluetoothHost", "PebbleWatch", "PrivateFiles",
-                .product(name: "GRDB", package: "GRDB.swift"),
+                "ByteCoding", "BluetoothHCI", "BluetoothHost", "PebbleProtocol", "PebbleWatch", "PrivateFiles",
+                "CSQLite",
             ],
-            swiftSettings: strict
+            swiftSettings: small
         ),
         .target(
             name: "AirSimulator",
@@ -120,7 +121,7 @@ let package = Package(
                 "Faults", "ByteCoding", "BluetoothHCI", "BluetoothHost", "PebbleProtocol", "PebbleWatch", "PebblePhone",
                 "CZlib",
             ],
-            swiftSettings: strict
+            swiftSettings: small
         ),
         .target(name: "CMappings"),
         .target(name: "PrivateFiles", dependencies: ["CMappings"], swiftSettings: strict),
@@ -130,11 +131,10 @@ let package = Package(
             swiftSettings: strict
         ),
         .systemLibrary(name: "CZlib"),
-        .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
         .target(
             name: "Bundles",
             dependencies: ["ByteCoding", "PebbleProtocol", "PebbleWatch", "CZlib"],
-            swiftSettings: strict
+            swiftSettings: small
         ),
         .systemLibrary(name: "CLinux"),
         .systemLibrary(name: "CBluetooth", pkgConfig: "bluez", providers: [.apt(["libbluetooth-dev"])]),
@@ -146,7 +146,7 @@ let package = Package(
         .target(
             name: "Timeline",
             dependencies: ["ByteCoding", "BluetoothHCI", "BluetoothHost", "PebbleProtocol", "LinuxBluetooth"],
-            swiftSettings: strict
+            swiftSettings: small
         ),
         .target(
             name: "FlightRecorder",
@@ -202,21 +202,22 @@ let package = Package(
         .target(
             name: "Scenarios",
             dependencies: [
-                "Control", "Faults", "PebblePhone", "Settings", collections,
-                .product(name: "Yams", package: "Yams"),
+                "Control", "Faults", "PebblePhone", "Settings", "YAML", collections,
             ],
             exclude: ["Shipped", "generate"],
-            swiftSettings: strict
+            swiftSettings: small
         ),
         .target(name: "Board", dependencies: ["CLinux", "LinuxBluetooth"], swiftSettings: strict),
+        .systemLibrary(name: "CYAML", providers: [.apt(["libyaml-dev"])]),
+        .target(name: "YAML", dependencies: ["CYAML"], swiftSettings: small),
+        .testTarget(name: "YAMLTests", dependencies: ["YAML", "SeededRandomness"], swiftSettings: strict),
         .target(
             name: "Settings",
             dependencies: [
+                "YAML",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Configuration", package: "swift-configuration"),
-                .product(name: "Yams", package: "Yams"),
             ],
-            swiftSettings: strict
+            swiftSettings: small
         ),
         .executableTarget(
             name: "cairn",
@@ -229,7 +230,7 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             exclude: ["Settings/generate"],
-            swiftSettings: strict
+            swiftSettings: small
         ),
         .target(
             name: "Web",
@@ -423,6 +424,7 @@ let package = Package(
         .testTarget(
             name: "AirSimulatorTests",
             dependencies: ["AirSimulator", "BluetoothHCI", "SeededRandomness"],
+            resources: [.copy("Vectors")],
             swiftSettings: strict
         ),
         .testTarget(name: "BenchTests", dependencies: ["cairn-bench", "BluetoothHCI"], swiftSettings: strict),

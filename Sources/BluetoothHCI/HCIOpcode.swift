@@ -19,6 +19,8 @@ public struct HCIOpcode: RawRepresentable, Hashable, Sendable {
     public enum Group: UInt8, Sendable {
         /// OGF 0x01: Link Control commands. Source: Core 5.4, Vol 4, Part E, 7.1.
         case linkControl = 0x01
+        /// OGF 0x02: Link Policy commands. Source: Core 5.4, Vol 4, Part E, 7.2.
+        case linkPolicy = 0x02
         /// OGF 0x03: Controller & Baseband commands. Source: Core 5.4, Vol 4, Part E, 7.3.
         case controllerAndBaseband = 0x03
         /// OGF 0x04: Informational parameters. Source: Core 5.4, Vol 4, Part E, 7.4.

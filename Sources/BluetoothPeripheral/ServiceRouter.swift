@@ -29,8 +29,8 @@ package struct ServiceRouter<Services: ServiceSet>: Sendable {
 
     /// The services. What changes in them is told by `update(_:at:_:)`.
     package var services: Services
-    /// What the services declare, for the database.
-    package let declarations: [Service]
+    /// What the services declare, for the database; nothing once they are bound to it.
+    package private(set) var declarations: [Service]
     private let listeners: [(service: Int, listener: ChannelListener, spsm: SPSM?)]
     private var plan = ServicePlan()
     private var peers: [ConnectionHandle: Peer] = [:]
@@ -63,6 +63,7 @@ package struct ServiceRouter<Services: ServiceSet>: Sendable {
         var binding = ServiceBinding(database)
         services.visitServices(&binding)
         plan = binding.plan
+        declarations = []
         findDeadline()
         return binding.undeclared
     }

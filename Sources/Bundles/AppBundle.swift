@@ -1,5 +1,5 @@
 import ByteCoding
-import Foundation
+import FoundationEssentials
 import PebbleProtocol
 import PebbleWatch
 

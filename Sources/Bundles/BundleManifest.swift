@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import PebbleProtocol
 
 /// The `manifest.json` of a bundle, and what a bundle and a watch have to agree on.

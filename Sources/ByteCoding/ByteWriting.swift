@@ -22,15 +22,24 @@ extension [UInt8] {
 extension Collection where Element == UInt8 {
     /// Lower-case hexadecimal, two digits a byte, no separators: for logs, errors and tests.
     public var hexadecimal: String {
-        var text = ""
-        text.reserveCapacity(count * 2)
-        let digits = Array("0123456789abcdef".utf8)
-        for byte in self {
-            for nibble in [Int(byte >> 4), Int(byte & 15)] where digits.indices.contains(nibble) {
-                text.unicodeScalars.append(Unicode.Scalar(digits[nibble]))
-            }
-        }
-        return text
+        // An array of its own: bytes of a collection that the compiler does not know are taken out of it one by one, on the heap.
+        let bytes = Array(self)
+        var digits: [UInt8] = []
+        digits.reserveCapacity(bytes.count * 2)
+        for byte in bytes { digits.appendHexadecimal(byte) }
+        return String(decoding: digits, as: UTF8.self)
+    }
+}
+
+extension [UInt8] {
+    /// Appends the two digits of a byte, in lower case.
+    package mutating func appendHexadecimal(_ byte: UInt8) {
+        append(Self.hexadecimalDigit(byte >> 4))
+        append(Self.hexadecimalDigit(byte & 15))
+    }
+
+    private static func hexadecimalDigit(_ nibble: UInt8) -> UInt8 {
+        nibble < 10 ? UInt8(ascii: "0") + nibble : UInt8(ascii: "a") + (nibble - 10)
     }
 }
 

@@ -9,6 +9,9 @@
 // that import only that would miss it, depending on which module is loaded first.
 #pragma clang module import SwiftGlibc
 
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/prctl.h>
 #include <linux/sock_diag.h>
 #include <linux/gpio.h>
 #include <link.h>
@@ -18,6 +21,7 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 extern int accept4(int descriptor, struct sockaddr *address, socklen_t *length, int flags);
 
@@ -33,6 +37,51 @@ extern int posix_openpt(int flags);
 extern int grantpt(int descriptor);
 
 extern int unlockpt(int descriptor);
+
+extern int pipe2(int descriptors[2], int flags);
+
+extern int prctl(int option, ...);
+
+// Starts a program that ends when this process does, however that ends: prctl(2), PR_SET_PDEATHSIG. posix_spawn(3) cannot do it,
+// and Swift must not call fork(2); between fork and execve there are only calls of signal-safety(7).
+//
+// The program is in a process group of its own, in the directory, with nothing to read, and writes to one descriptor. Returns its
+// process number, or an error's number, negative.
+static inline pid_t start_bound_program(
+    const char *path, char *const words[], char *const environment[], int directory, int output) {
+    int report[2];
+    if (pipe2(report, O_CLOEXEC) != 0) { return -errno; }
+    const pid_t parent = getpid();
+    const pid_t child = fork();
+    if (child == 0) {
+        sigset_t none;
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, NULL);
+        signal(SIGPIPE, SIG_DFL);
+        const int nothing = open("/dev/null", O_RDONLY);
+        // A parent that has ended already sends no signal any more.
+        if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent && setpgid(0, 0) == 0 && fchdir(directory) == 0
+            && nothing >= 0 && dup2(nothing, 0) == 0 && dup2(output, 1) == 1 && dup2(output, 2) == 2) {
+            if (nothing > 2) { close(nothing); }
+            execve(path, words, environment);
+        }
+        const int error = errno;
+        if (write(report[1], &error, sizeof error) < 0) { _exit(126); }
+        _exit(127);
+    }
+    const int failure = errno;
+    close(report[1]);
+    int error = 0;
+    ssize_t count = 0;
+    if (child < 0) {
+        error = failure;
+    } else {
+        do { count = read(report[0], &error, sizeof error); } while (count < 0 && errno == EINTR);
+        if (count <= 0) { error = 0; }
+    }
+    close(report[0]);
+    return error != 0 ? -error : child;
+}
 
 extern int ptsname_r(int descriptor, char *name, size_t size);
 

@@ -64,6 +64,8 @@ enum RecordingKind {
     static let firmwareLost: UInt8 = 0x0D
     static let firmwareBytes: UInt8 = 0x0E
     static let firmwareHasRoom: UInt8 = 0x0F
+    static let firmwareConsole: UInt8 = 0x10
+    static let firmwareSessionRenewed: UInt8 = 0x11
     static let packet: UInt8 = 0x20
     static let noPacket: UInt8 = 0x21
     static let event: UInt8 = 0x22
@@ -146,6 +148,9 @@ extension RecordingEntry {
             input = .firmware(.lost(reason: String(decoding: reader.readRemaining(), as: UTF8.self)))
         case RecordingKind.firmwareBytes: input = .firmware(.bytes(reader.readRemaining()))
         case RecordingKind.firmwareHasRoom: input = .firmware(.hasRoom)
+        case RecordingKind.firmwareConsole:
+            input = .firmware(.console(isThere: try reader.readFlag("firmware.console")))
+        case RecordingKind.firmwareSessionRenewed: input = .firmware(.sessionRenewed)
         default: return .unknown(kind)
         }
         return .input(input, at: moment)
@@ -215,6 +220,10 @@ struct EntryWriter: Sendable {
             kind = RecordingKind.firmwareBytes
             scratch.append(contentsOf: data)
         case .firmware(.hasRoom): kind = RecordingKind.firmwareHasRoom
+        case .firmware(.console(let isThere)):
+            kind = RecordingKind.firmwareConsole
+            scratch.appendFlag(isThere)
+        case .firmware(.sessionRenewed): kind = RecordingKind.firmwareSessionRenewed
         }
         bytes.append(kind)
         bytes.appendCounted(scratch)

@@ -345,6 +345,8 @@ extension RecordedInput {
         case .firmware(.lost(let reason)): "the firmware's emulator is gone: \(reason)"
         case .firmware(.bytes(let bytes)): "\(bytes.count) bytes from the firmware's emulator"
         case .firmware(.hasRoom): "the firmware's emulator has room"
+        case .firmware(.console(let isThere)): "the firmware's console is \(isThere ? "there" : "gone")"
+        case .firmware(.sessionRenewed): "the firmware's session is a fresh one"
         }
     }
 }

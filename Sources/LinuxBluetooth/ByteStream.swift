@@ -121,8 +121,9 @@ public final class ByteStream {
 
     /// Gives the kernel as much of the queue as it takes. Called after each `receive` too, if there is nothing to send: what was
     /// read is acknowledged then.
-    public func flush() throws(ConnectionLoss) {
-        defer { acknowledgeAtOnce() }
+    /// - Parameter acknowledging: false leaves that to a later call, since the other side goes on sending all the same.
+    public func flush(acknowledging: Bool = true) throws(ConnectionLoss) {
+        defer { if acknowledging { acknowledgeAtOnce() } }
         while wantsToWrite {
             let count = outbound.withUnsafeBytes { bytes in
                 let rest = UnsafeRawBufferPointer(rebasing: bytes[sent...])

@@ -61,7 +61,7 @@ public final class H4Stream: HCIConnection {
                     while mended.popFirst(into: &packet) { handle(packet[...]) }
                     for place in whole { handle(bytes[place]) }
                 } while !whole.isEmpty
-                deframer.append(rest)
+                if !rest.isEmpty { deframer.append(rest) }
             }
         } catch .closed {
             throw .closed(unfinishedPacketBytes: deframer.bufferedCount)
@@ -113,5 +113,5 @@ public final class H4Stream: HCIConnection {
 
     public func send(_ packet: [UInt8]) { stream.send(packet) }
 
-    public func flush() throws(ConnectionLoss) { try stream.flush() }
+    public func flush(acknowledging: Bool) throws(ConnectionLoss) { try stream.flush(acknowledging: acknowledging) }
 }

@@ -27,7 +27,8 @@ public protocol HCIConnection: AnyObject {
     /// Puts a whole packet, type byte first, at the end of the queue. `flush` sends it.
     func send(_ packet: [UInt8])
     /// Gives the kernel as much of the queue as it takes.
-    func flush() throws(ConnectionLoss)
+    /// - Parameter acknowledging: whether what was read is acknowledged at once if nothing is sent; otherwise a later call does it.
+    func flush(acknowledging: Bool) throws(ConnectionLoss)
 }
 
 extension HCIConnection {
@@ -35,6 +36,9 @@ extension HCIConnection {
     public func receive(_ handle: (ArraySlice<UInt8>) -> Void) throws(ConnectionLoss) {
         try receive(arrived: { _ in }, handle)
     }
+
+    /// The same, with what was read acknowledged at once.
+    public func flush() throws(ConnectionLoss) { try flush(acknowledging: true) }
 }
 
 /// Bytes that came in and that no HCI packet begins with.

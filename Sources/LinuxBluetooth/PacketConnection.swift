@@ -119,7 +119,8 @@ public final class PacketConnection: HCIConnection {
         outbound.append { $0 += packet }
     }
 
-    public func flush() throws(ConnectionLoss) {
+    /// - Parameter acknowledging: nothing is acknowledged here.
+    public func flush(acknowledging: Bool) throws(ConnectionLoss) {
         while true {
             if !hasHead { hasHead = outbound.popFirst(into: &head) }
             guard hasHead else { return }

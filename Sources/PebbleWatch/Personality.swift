@@ -25,6 +25,17 @@ public struct Personality: Sendable {
         case databaseHash
     }
 
+    /// What a watch with one session does for a second companion while another has it. Only a watch whose brain is an emulated
+    /// firmware has one.
+    public enum Occupancy: Sendable, Equatable {
+        /// The second session ends when it opens, and its link with it.
+        case endsSession
+        /// The second link ends when it is there: no watch of 2025 has two.
+        case endsLink
+        /// The second link stays, and the watch opens no PPoGATT on it until the session is free.
+        case opensLater
+    }
+
     /// What people call it.
     public private(set) var name: String
     /// What else people call it: the SDK's name for the kind of apps that it runs, if that is not its name.
@@ -83,6 +94,8 @@ public struct Personality: Sendable {
 
     // MARK: Its transport
 
+    /// What it does for a second companion while another has its one session.
+    public let occupancy: Occupancy
     /// The largest ATT MTU that it agrees to.
     public let maximumMTU: Int
     /// The ATT MTU from which its PPoGATT receive window follows.
@@ -129,6 +142,7 @@ extension Personality {
         hasBattery: true,
         reversedTransport: .v2,
         streams: [.pebble],
+        occupancy: .endsSession,
         maximumMTU: ATT.maximumMTU,
         windowMTU: 256,
         transportRules: .pebbleOS,
@@ -163,6 +177,7 @@ extension Personality {
         hasBattery: true,
         reversedTransport: .v2,
         streams: [],
+        occupancy: .endsLink,
         maximumMTU: 256,
         windowMTU: 256,
         transportRules: .pebbleOS,
@@ -194,6 +209,7 @@ extension Personality {
         hasBattery: false,
         reversedTransport: .v1,
         streams: [],
+        occupancy: .opensLater,
         maximumMTU: 339,
         windowMTU: 339,
         transportRules: .originalFirmware,
@@ -225,6 +241,7 @@ extension Personality {
         hasBattery: false,
         reversedTransport: nil,
         streams: [],
+        occupancy: .opensLater,
         maximumMTU: 158,
         windowMTU: 158,
         transportRules: .originalFirmware,

@@ -53,6 +53,7 @@ extension Watch {
                 interval: connection.interval,
                 latency: connection.latency,
                 supervisionTimeout: connection.supervisionTimeout,
+                subrating: connection.subrating,
                 at: now
             )
             tell(.connectionParameters, on: handle, at: now)
@@ -86,6 +87,15 @@ extension Watch {
         presence.reportOnAir(&core)
         core.emit(.connected(connection.handle, connection.peer))
         if core.phones[connection.peer] == nil { history.noteReturn(of: connection.peer, &core, at: now) }
+        if configuration.personality.occupancy == .endsLink, core.system.isOccupied(besides: []) {
+            links[connection.handle]?.end(
+                because: .busy,
+                reason: .remoteDeviceLowResources,
+                &core.host,
+                at: now
+            )
+            return
+        }
         // A real watch asks an unencrypted phone for nothing; a rig that cannot pair is talked to at once.
         if configuration.linkSecurity == .insecureTestLink { links[connection.handle]?.findServices(core) }
     }

@@ -1,11 +1,9 @@
-import Configuration
 import Glibc
-import Yams
+import YAML
 
 /// A board's description, as read: which settings it makes, and on which line.
 ///
-/// The file is YAML: a mapping of settings, of which some stand in sections. It is composed with Yams, the parser that
-/// swift-configuration uses, because only that says where in the file a setting stands.
+/// The file is YAML: a mapping of settings, of which some stand in sections.
 public struct BoardFile: Sendable {
     /// What a setting was set to.
     struct Entry: Sendable {
@@ -38,11 +36,10 @@ public struct BoardFile: Sendable {
         self.path = path
         var reading = Reading(path: path)
         if let root = try Self.compose(text, path) {
-            guard YAMLValues.areFew(in: root) else { throw SettingError(path, nil, nil, YAMLValues.refusal) }
             guard let mapping = root.mapping else {
                 throw SettingError(
                     path,
-                    root.mark?.line,
+                    root.mark.line,
                     nil,
                     "a board file is a list of settings, such as “name: Pebble 1234”"
                 )
@@ -74,15 +71,6 @@ public struct BoardFile: Sendable {
     /// How many settings it makes.
     public var settingCount: Int { entries.count }
 
-    /// The settings as swift-configuration layers them.
-    var provider: InMemoryProvider {
-        let values = entries.map { name, entry in
-            let content: ConfigContent = entry.isList ? .stringArray(entry.values) : .string(entry.values.first ?? "")
-            return (AbsoluteConfigKey(ConfigKey(name)), ConfigValue(content, isSecret: false))
-        }
-        return InMemoryProvider(name: path, values: Dictionary(values) { first, _ in first })
-    }
-
     /// What could have been meant.
     private static func hint(for name: String, _ known: [SettingKey]) -> String {
         let names = known.map(\.name)
@@ -105,38 +93,17 @@ public struct BoardFile: Sendable {
 
     // MARK: Reading
 
-    private static func compose(_ text: String, _ path: String) throws(SettingError) -> Node? {
-        do {
-            return try Yams.compose(yaml: text)
-        } catch let error as YamlError {
-            switch error {
-            case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
-                .composer(_, let problem, let mark, _):
-                throw SettingError(path, mark.line, nil, "this is not YAML: \(problem)")
-            case .duplicatedKeysInMapping(let names, let context):
-                let settings = names.sorted().joined(separator: ", ")
-                throw SettingError(
-                    path,
-                    lineOfRepetition(of: names, in: text, from: context.mark.line) ?? context.mark.line,
-                    nil,
-                    "\(settings) stands more than once; keep one"
-                )
-            case .reader(let problem, _, _, _): throw SettingError(path, nil, nil, "this is not YAML: \(problem)")
-            default: throw SettingError(path, nil, nil, "this is not YAML that can be read")
-            }
+    private static func compose(_ text: String, _ path: String) throws(SettingError) -> YAMLNode? {
+        do throws(YAMLError) {
+            return try YAMLReader.read(text)
         } catch {
-            throw SettingError(path, nil, nil, "this is not YAML that can be read")
+            switch error {
+            case .malformed(let problem, let mark):
+                throw SettingError(path, mark?.line, nil, "this is not YAML: \(problem)")
+            case .repeatedKey(let name, let mark):
+                throw SettingError(path, mark.line, nil, "\(name) stands more than once; keep one")
+            }
         }
-    }
-
-    /// Where a setting stands for the second time in a block; the parser only knows where the block begins.
-    private static func lineOfRepetition(of names: [String], in text: String, from first: Int) -> Int? {
-        let lines = text.split(separator: "\n", omittingEmptySubsequences: false).enumerated().dropFirst(first - 1)
-        for name in names {
-            let found = lines.filter { $0.element.drop { $0 == " " }.hasPrefix(name + ":") }
-            if found.count > 1 { return found[found.index(after: found.startIndex)].offset + 1 }
-        }
-        return nil
     }
 
     /// Takes settings out of YAML, and remembers what is none.
@@ -147,10 +114,10 @@ public struct BoardFile: Sendable {
 
         init(path: String) { self.path = path }
 
-        mutating func collect(_ mapping: Node.Mapping, under section: String?) {
+        mutating func collect(_ mapping: YAMLMapping, under section: String?) {
             for (keyNode, value) in mapping {
-                let line = keyNode.mark?.line ?? 0
-                guard let word = keyNode.scalar?.string, !word.contains(".") else {
+                let line = keyNode.mark.line
+                guard let word = keyNode.scalar?.text, !word.contains(".") else {
                     refuse(section, line, "a setting's name is a word")
                     continue
                 }
@@ -161,20 +128,19 @@ public struct BoardFile: Sendable {
                 switch value {
                 case .mapping(let inner) where section == nil: collect(inner, under: word)
                 case .mapping: refuse(name, line, "sections have no sections")
-                case .sequence(let items): take(items, as: name, at: line)
-                case .scalar(let scalar): entries[name] = Entry(values: [scalar.string], isList: false, line: line)
-                case .alias: refuse(name, line, "aliases are not understood here")
+                case .sequence(let items, _): take(items, as: name, at: line)
+                case .scalar(let scalar): entries[name] = Entry(values: [scalar.text], isList: false, line: line)
                 }
             }
         }
 
-        private mutating func take(_ items: Node.Sequence, as name: String, at line: Int) {
+        private mutating func take(_ items: [YAMLNode], as name: String, at line: Int) {
             var values: [String] = []
             for item in items {
                 guard let scalar = item.scalar else {
-                    return refuse(name, item.mark?.line ?? line, "a list holds plain values")
+                    return refuse(name, item.mark.line, "a list holds plain values")
                 }
-                values.append(scalar.string)
+                values.append(scalar.text)
             }
             entries[name] = Entry(values: values, isList: true, line: line)
         }

@@ -1,4 +1,3 @@
-import Configuration
 import FoundationEssentials
 
 /// Where settings come from, the first that has one decides: the command line, the environment, the board file, and what
@@ -34,37 +33,32 @@ public struct SettingLayers: Sendable {
 
     /// The settings that have a value, in the order of the keys.
     public func settings(_ keys: [SettingKey]) -> [SettingValue] {
-        let layers: [Layer] = [
-            Layer(Self.provider("command line", commandLine)) { _ in .commandLine },
-            Layer(EnvironmentVariablesProvider(environmentVariables: environment).prefixKeys(with: "cairn")) {
-                .environment(variable: $0.variable)
-            },
-            file.map { file in
-                Layer(file.provider) { .file(path: file.path, line: file.entries[$0.name]?.line ?? 0) }
-            },
-            Layer(Self.provider("standard", standard)) { _ in .standard },
-        ].compactMap(\.self)
-        let all = ConfigReader(providers: layers.map(\.provider))
-        return keys.compactMap { key in
-            guard let values = all.values(of: key),
-                let layer = layers.first(where: { ConfigReader(provider: $0.provider).values(of: key) != nil })
-            else { return nil }
-            return SettingValue(key: key, values: values, origin: layer.origin(key))
+        keys.compactMap { key in
+            guard let (values, origin) = first(key) else { return nil }
+            // One that takes no list has one value, and be it empty.
+            return SettingValue(key: key, values: key.isList ? values : [values.first ?? ""], origin: origin)
         }
     }
 
-    private struct Layer {
-        let provider: any ConfigProvider
-        let origin: (SettingKey) -> SettingValue.Origin
-
-        init(_ provider: some ConfigProvider, origin: @escaping (SettingKey) -> SettingValue.Origin) {
-            self.provider = provider
-            self.origin = origin
+    /// What the first layer says that has the setting. A list is taken whole from one layer.
+    private func first(_ key: SettingKey) -> (values: [String], origin: SettingValue.Origin)? {
+        if let words = commandLine[key] { return (words, .commandLine) }
+        if let text = environment[key.variable] {
+            return (key.isList ? text.listElements : [text], .environment(variable: key.variable))
         }
+        if let file, let entry = file.entries[key.name], entry.isList == key.isList {
+            return (entry.values, .file(path: file.path, line: entry.line))
+        }
+        return standard[key].map { ($0, .standard) }
     }
+}
 
-    private static func provider(_ name: String, _ values: [SettingKey: [String]]) -> InMemoryProvider {
-        InMemoryProvider(name: name, values: Dictionary(values.map { ($0.configKey, $0.content($1)) }) { $1 })
+extension String {
+    /// The elements of a list in an environment variable: between commas, without the spaces around them.
+    fileprivate var listElements: [String] {
+        split(separator: ",", omittingEmptySubsequences: false).map { element in
+            String(element.drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed())
+        }
     }
 }
 
@@ -72,22 +66,5 @@ extension [String: String] {
     /// The environment variables that can be settings; one that is empty is none.
     public static var cairnEnvironment: [String: String] {
         ProcessInfo.processInfo.environment.filter { $0.key.hasPrefix("CAIRN_") && !$0.value.isEmpty }
-    }
-}
-
-extension SettingKey {
-    /// As swift-configuration names it.
-    var configKey: AbsoluteConfigKey { AbsoluteConfigKey(ConfigKey(name)) }
-
-    /// Values as swift-configuration keeps them.
-    func content(_ values: [String]) -> ConfigValue {
-        ConfigValue(isList ? .stringArray(values) : .string(values.first ?? ""), isSecret: false)
-    }
-}
-
-extension ConfigReader {
-    fileprivate func values(of key: SettingKey) -> [String]? {
-        let name = ConfigKey(key.name)
-        return key.isList ? stringArray(forKey: name) : string(forKey: name).map { [$0] }
     }
 }

@@ -8,8 +8,14 @@ struct ATTDissector: Sendable {
     var own: [AttributeHandle: BluetoothUUID] = [:]
     /// The types of the peer's.
     var peers: [AttributeHandle: BluetoothUUID] = [:]
-    /// The requests that wait for an answer: the host's, and the peer's.
-    private var pending: (host: DissectedATT?, peer: DissectedATT?) = (nil, nil)
+    /// The requests that wait for an answer on a bearer: the host's, and the peer's.
+    private struct Pending: Sendable {
+        var host: DissectedATT?
+        var peer: DissectedATT?
+    }
+
+    /// By bearer: 0 is the fixed channel.
+    private var pending: [Int: Pending] = [:]
     private var streams: [StreamName: PPoGATTStream] = [:]
 
     private struct StreamName: Hashable {
@@ -20,18 +26,19 @@ struct ATTDissector: Sendable {
 
     /// How many attributes and streams of one side are kept: more than any database of a watch or a phone has.
     private static let limit = 2048
+    private static let bearerLimit = 64
 
     /// Takes the next PDU.
-    mutating func take(_ pdu: DissectedATT, size: Int, isFromHost: Bool) -> [LinkFinding] {
+    mutating func take(_ pdu: DissectedATT, size: Int, bearer: Int, isFromHost: Bool) -> [LinkFinding] {
         let name = Details.words("\(pdu.opcode)")
         let isFromServer = isFromServer(pdu.opcode)
         /// Whether the attributes are the host's.
         let isOwn = isFromServer == isFromHost
         let isAnswer = isFromServer && pdu.opcode != .handleValueNotification
-        let request = isAnswer ? takePending(ofHost: !isFromHost, pdu) : nil
-        if !isFromServer, pdu.opcode.isRequest { setPending(pdu, ofHost: isFromHost) }
+        let request = isAnswer ? takePending(ofHost: !isFromHost, on: bearer, pdu) : nil
+        if !isFromServer, pdu.opcode.isRequest { setPending(pdu, ofHost: isFromHost, on: bearer) }
         learn(pdu, answering: request, isOwn: isOwn)
-        var details = ["ATT: \(name), \(size) bytes"]
+        var details = ["ATT: \(name), \(size) bytes\(bearer == 0 ? "" : ", on enhanced bearer \(bearer)")"]
         let handle = pdu.handle ?? request?.handle
         let attribute = handle.flatMap { title(of: $0, isOwn: isOwn) }
         if let handle { details.append("handle \(handle)\(attribute.map { ", \($0)" } ?? "")") }
@@ -130,14 +137,20 @@ struct ATTDissector: Sendable {
         }
     }
 
-    private mutating func takePending(ofHost: Bool, _ pdu: DissectedATT) -> DissectedATT? {
+    private mutating func takePending(ofHost: Bool, on bearer: Int, _ pdu: DissectedATT) -> DissectedATT? {
         guard pdu.opcode != .handleValueIndication, pdu.opcode != .multipleHandleValueNotification else { return nil }
-        defer { setPending(nil, ofHost: ofHost) }
-        return ofHost ? pending.host : pending.peer
+        defer { setPending(nil, ofHost: ofHost, on: bearer) }
+        return ofHost ? pending[bearer]?.host : pending[bearer]?.peer
     }
 
-    private mutating func setPending(_ pdu: DissectedATT?, ofHost: Bool) {
-        if ofHost { pending.host = pdu } else { pending.peer = pdu }
+    private mutating func setPending(_ pdu: DissectedATT?, ofHost: Bool, on bearer: Int) {
+        // Bearers that are gone are forgotten with all others: a capture can have any number of them.
+        if pending.count > Self.bearerLimit { pending.removeAll() }
+        if ofHost {
+            pending[bearer, default: Pending()].host = pdu
+        } else {
+            pending[bearer, default: Pending()].peer = pdu
+        }
     }
 
     private mutating func learn(_ pdu: DissectedATT, answering request: DissectedATT?, isOwn: Bool) {

@@ -92,9 +92,10 @@ struct LinkTable: Sendable {
         var above: [LinkFinding] = []
         var shown = Details.octets(pdu.payload)
         switch pdu.content {
-        case .attribute(let att):
-            frame.label = "ATT"
-            above = open[handle]?.att.take(att, size: pdu.payload.count, isFromHost: isFromHost) ?? []
+        case .attribute(let att, let size, let bearer):
+            frame.label = bearer == 0 ? "ATT" : "ATT, bearer \(bearer)"
+            above = open[handle]?.att.take(att, size: size, bearer: bearer, isFromHost: isFromHost) ?? []
+        case .attributePart(let bearer): frame.label = "ATT in pieces, bearer \(bearer)"
         case .signaling(let name, _):
             frame.label = name
         case .channelRequest(let name, let spsm, let ends):

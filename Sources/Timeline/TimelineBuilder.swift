@@ -263,7 +263,7 @@ package struct TimelineBuilder: Sendable {
             .readRemoteVersionInformationComplete, .hardwareError, .numberOfCompletedPackets, .dataBufferOverflow,
             .leReadRemoteFeaturesComplete, .leLongTermKeyRequest, .leRemoteConnectionParameterRequest,
             .leDataLengthChange, .leDirectedAdvertisingReport, .lePHYUpdateComplete, .leScanRequestReceived,
-            .leChannelSelectionAlgorithm, .unknown, .unknownLE:
+            .leChannelSelectionAlgorithm, .leSubrateChange, .unknown, .unknownLE:
             mark.link = content.flatMap { link(in: $0) }
         }
     }

@@ -1,5 +1,5 @@
-import Foundation
-import GRDB
+import CSQLite
+import Glibc
 import PebbleWatch
 
 // Copies of a store: one whole file each, in which nothing is half done.
@@ -9,7 +9,7 @@ extension SQLiteStore {
     /// - Parameter path: the file, which must not exist.
     /// - Returns: what is in the copy, which was read again and found whole.
     public func backUp(to path: String) throws(WatchStoreError) -> StoreSummary {
-        try Self.copy(database, to: path)
+        try Self.copy(connection, to: path)
     }
 
     /// Copies the store of a watch that does not run. The store itself stays as it is.
@@ -20,49 +20,44 @@ extension SQLiteStore {
         }
         // SQLite needs to write beside a file even to read it whole, and says no more than that this failed.
         guard StoreFile.isWritable(directory) else { throw .readOnly(path: source) }
-        let database: DatabaseQueue
+        let connection: SQLiteConnection
         do {
-            database = try openFile(source)
-            try database.write { try Schema.check($0, path: source) }
+            connection = try openFile(source)
+            // What changes nothing, and shows that changes are possible.
+            try connection.write { try Schema.check(connection, path: source) }
         } catch {
             throw describe(error, path: source)
         }
-        defer { try? database.close() }
-        return try copy(database, to: path)
+        defer { try? connection.close() }
+        return try copy(connection, to: path)
     }
 
-    private static func copy(_ database: DatabaseQueue, to path: String) throws(WatchStoreError) -> StoreSummary {
+    private static func copy(_ connection: SQLiteConnection, to path: String) throws(WatchStoreError) -> StoreSummary {
         do {
             try StoreFile.create(path)
         } catch {
             throw describe(error, path: path)
         }
         do {
-            try database.vacuum(into: path)
+            try connection.execute("VACUUM INTO ?", [path])
             let summary = try verify(path)
             try StoreFile.synchronize(path)
             return summary
         } catch {
-            try? FileManager.default.removeItem(atPath: path)
+            unlink(path)
             throw describe(error, path: path)
         }
     }
 
     /// Reads a copy to its end, and counts what it has.
     private static func verify(_ path: String) throws -> StoreSummary {
-        var configuration = Configuration()
-        configuration.prepareDatabase { database in
-            // A copy is one file, without helpers beside it.
-            try database.execute(sql: "PRAGMA journal_mode = DELETE")
-        }
-        let copy = try DatabaseQueue(path: path, configuration: configuration)
+        // A copy is one file, without helpers beside it.
+        let copy = try SQLiteConnection(path, journal: .none, isExclusive: false)
         defer { try? copy.close() }
-        return try copy.read { database in
-            let faults = try String.fetchAll(database, sql: "PRAGMA quick_check")
-            guard faults == ["ok"] else {
-                throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: faults.first ?? "it cannot be read")
-            }
-            return try StoreSummary(of: database, size: StoreFile.size(of: path) ?? 0)
+        return try copy.read {
+            let faults = try copy.all("PRAGMA quick_check", as: String.self)
+            guard faults == ["ok"] else { throw SQLiteError(SQLITE_CORRUPT, faults.first ?? "it cannot be read") }
+            return try StoreSummary(of: copy, size: StoreFile.size(of: path) ?? 0)
         }
     }
 }

@@ -1,8 +1,7 @@
 import BluetoothHCI
 import BluetoothHost
 import ByteCoding
-import Foundation
-import GRDB
+import CSQLite
 import Glibc
 import PebbleWatch
 import PrivateFiles
@@ -21,7 +20,7 @@ public final class SQLiteStore: WatchStore {
     private static let helpers = ["-wal", "-shm", "-journal"]
 
     private let path: String
-    let database: DatabaseQueue
+    let connection: SQLiteConnection
 
     /// Opens the store in a directory, making both if they are not there.
     public init(directory: String) throws(WatchStoreError) {
@@ -33,11 +32,12 @@ public final class SQLiteStore: WatchStore {
             let file = try folder.makeFile(Self.fileName)
             for helper in Self.helpers { try folder.secureFile(Self.fileName + helper) }
             let path = path
-            database = try Self.openFile(path)
+            connection = try Self.openFile(path)
             // SQLite opens by path: it has to be the file that was checked.
             try folder.confirm(file)
-            try database.read { try Schema.check($0, path: path) }
-            try Schema.migrate(database)
+            let connection = connection
+            try connection.read { try Schema.check(connection, path: path) }
+            try Schema.migrate(connection)
         } catch {
             throw Self.describe(error, path: path)
         }
@@ -46,38 +46,29 @@ public final class SQLiteStore: WatchStore {
     /// Ends the use of the store: all of it is in the one file then, and nothing beside it. Nothing can be changed afterwards.
     public func close() throws(WatchStoreError) {
         do {
-            try database.close()
+            try connection.close()
         } catch {
             throw Self.describe(error, path: path)
         }
     }
 
     /// Opens a file for this process alone.
-    static func openFile(_ path: String) throws -> DatabaseQueue {
+    static func openFile(_ path: String) throws -> SQLiteConnection {
         if let wanted = try StoreFile.missingSize(of: path) {
             let reason = "its end is missing: it has \(StoreFile.size(of: path) ?? 0) of \(wanted) bytes"
             throw WatchStoreError.corrupt(path: path, reason: reason)
         }
-        var configuration = Configuration()
-        configuration.prepareDatabase { database in
-            // Two processes on one state directory would fight over one watch's identity.
-            try database.execute(sql: "PRAGMA locking_mode = EXCLUSIVE")
-            try database.execute(sql: "PRAGMA journal_mode = WAL")
-            // FULL makes a commit reach the disk before it returns; what is deleted leaves no trace.
-            try database.execute(sql: "PRAGMA synchronous = FULL")
-            try database.execute(sql: "PRAGMA secure_delete = ON")
-        }
-        configuration.busyMode = .immediateError
-        return try DatabaseQueue(path: path, configuration: configuration)
+        // Two processes on one state directory would fight over one watch's identity.
+        return try SQLiteConnection(path, journal: .log, isExclusive: true)
     }
 
     public func load() throws(WatchStoreError) -> WatchMemory {
         do {
-            return try database.read { database in
+            return try connection.read {
                 WatchMemory(
-                    identity: try IdentityRecord.fetchOne(database)?.value,
-                    phones: try PhoneRecord.order(sql: "rowid").fetchAll(database).map { try $0.value },
-                    services: try ServiceTables.load(from: database)
+                    identity: try IdentityRecord.load(from: connection),
+                    phones: try PhoneRecord.all(in: connection),
+                    services: try ServiceTables.load(from: connection)
                 )
             }
         } catch {
@@ -87,44 +78,36 @@ public final class SQLiteStore: WatchStore {
 
     public func apply(_ change: MemoryChange) throws(WatchStoreError) {
         do {
-            try database.write { database in
-                switch change {
-                case .identity(let identity):
-                    try IdentityRecord(identity).upsert(database)
-                case .bond(let bond, let replacingOthers, let keepingClient):
-                    let key = PhoneRecord.key(of: bond.identity)
-                    if replacingOthers {
-                        try PhoneRecord.filter(sql: "identity <> ?", arguments: [key]).deleteAll(database)
-                    }
-                    var record = PhoneRecord(RememberedPhone(bond: bond))
-                    if keepingClient, let known = try PhoneRecord.fetchOne(database, key: key) {
-                        record = known
-                        record.bond = PhoneRecord.encode(bond)
-                        record.services = nil
-                    }
-                    // As the newest of all, which is what the order of rows says.
-                    try PhoneRecord.deleteOne(database, key: key)
-                    try record.insert(database)
-                case .forget(let identity):
-                    try PhoneRecord.deleteOne(database, key: PhoneRecord.key(of: identity))
-                case .client(let identity, let client, let hash):
-                    guard var known = try PhoneRecord.fetchOne(database, key: PhoneRecord.key(of: identity)) else {
-                        return
-                    }
-                    known.set(client, seenDatabaseHash: hash)
-                    try known.update(database)
-                case .phoneServices(let identity, let services):
-                    guard var known = try PhoneRecord.fetchOne(database, key: PhoneRecord.key(of: identity)) else {
-                        return
-                    }
-                    known.services = PhoneRecord.encode(services)
-                    try known.update(database)
-                case .service(let change):
-                    try ServiceTables.apply(change, in: database)
-                }
-            }
+            try connection.write { try write(change) }
         } catch {
             throw Self.describe(error, path: path)
+        }
+    }
+
+    private func write(_ change: MemoryChange) throws {
+        switch change {
+        case .identity(let identity): try IdentityRecord.save(identity, in: connection)
+        case .bond(let bond, let replacingOthers, let keepingClient):
+            if replacingOthers { try PhoneRecord.deleteOthers(than: bond.identity, in: connection) }
+            var record = PhoneRecord(RememberedPhone(bond: bond))
+            if keepingClient, let known = try PhoneRecord.find(bond.identity, in: connection) {
+                record = known
+                record.bond = PhoneRecord.encode(bond)
+                record.services = nil
+            }
+            // As the newest of all.
+            try PhoneRecord.delete(bond.identity, in: connection)
+            try record.insert(in: connection)
+        case .forget(let identity): try PhoneRecord.delete(identity, in: connection)
+        case .client(let identity, let client, let hash):
+            guard var known = try PhoneRecord.find(identity, in: connection) else { return }
+            known.set(client, seenDatabaseHash: hash)
+            try known.update(in: connection)
+        case .phoneServices(let identity, let services):
+            guard var known = try PhoneRecord.find(identity, in: connection) else { return }
+            known.services = PhoneRecord.encode(services)
+            try known.update(in: connection)
+        case .service(let change): try ServiceTables.apply(change, in: connection)
         }
     }
 
@@ -132,17 +115,16 @@ public final class SQLiteStore: WatchStore {
     static func describe(_ error: any Error, path: String) -> WatchStoreError {
         switch error {
         case let error as WatchStoreError: error
-        case let error as POSIXError where error.code == .EROFS: .readOnly(path: path)
-        case let error as POSIXError where error.code == .ENOSPC: .full(path: path)
-        case let error as POSIXError: .unusable(path: path, reason: String(cString: strerror(error.code.rawValue)))
-        case let error as CocoaError where error.code == .fileWriteVolumeReadOnly: .readOnly(path: path)
-        case let error as DatabaseError:
-            switch error.resultCode {
-            case .SQLITE_FULL: .full(path: path)
-            case .SQLITE_READONLY: .readOnly(path: path)
-            case .SQLITE_CORRUPT, .SQLITE_NOTADB: .corrupt(path: path, reason: error.message ?? "not a database")
-            case .SQLITE_BUSY: .unusable(path: path, reason: "another process has it open; stop it first")
-            default: .unusable(path: path, reason: error.message ?? "SQLite error \(error.resultCode.rawValue)")
+        case let error as SystemCallError where error.code == EROFS: .readOnly(path: path)
+        case let error as SystemCallError where error.code == ENOSPC: .full(path: path)
+        case let error as SystemCallError: .unusable(path: path, reason: error.description)
+        case let error as SQLiteError:
+            switch error.code {
+            case SQLITE_FULL: .full(path: path)
+            case SQLITE_READONLY: .readOnly(path: path)
+            case SQLITE_CORRUPT, SQLITE_NOTADB: .corrupt(path: path, reason: error.description)
+            case SQLITE_BUSY: .unusable(path: path, reason: "another process has it open; stop it first")
+            default: .unusable(path: path, reason: error.description)
             }
         case let error as PrivateFileError where error.code == EROFS: .readOnly(path: path)
         case let error as PrivateFileError where error.code == ENOSPC: .full(path: path)
@@ -152,13 +134,9 @@ public final class SQLiteStore: WatchStore {
             } else {
                 .unusable(path: error.path, reason: error.reason)
             }
-        case let error as ByteDecodingError:
-            .corrupt(path: path, reason: error.description)
-        // Neither says what is stored.
-        case is RowDecodingError, is DecodingError:
-            .corrupt(path: path, reason: "a row has something that its column cannot have")
+        case let error as ByteDecodingError: .corrupt(path: path, reason: error.description)
         default:
-            .unusable(path: path, reason: error.localizedDescription)
+            .unusable(path: path, reason: "\(error)")
         }
     }
 }

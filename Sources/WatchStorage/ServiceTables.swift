@@ -1,63 +1,42 @@
-import GRDB
-
 /// What the services keep, as tables. Numbers and names in them are those of the protocol.
 enum ServiceTables {
-    static func create(in database: Database) throws {
-        try database.create(table: "appPart") { table in
-            table.column("application", .blob).notNull()
-            table.column("kind", .integer).notNull()
-            table.column("content", .blob).notNull()
-            table.primaryKey(["application", "kind"])
-        }
-        try database.create(table: "file") { table in
-            table.primaryKey("name", .text)
-            table.column("content", .blob).notNull()
-        }
+    /// The statements that make them. A file has their words, too, so that files of all programs are the same.
+    static let definitions = [
+        """
+        CREATE TABLE "appPart" ("application" BLOB NOT NULL, "kind" INTEGER NOT NULL, "content" BLOB NOT NULL, \
+        PRIMARY KEY ("application", "kind"))
+        """,
+        """
+        CREATE TABLE "file" ("name" TEXT PRIMARY KEY NOT NULL, "content" BLOB NOT NULL)
+        """,
         // An image comes in pieces, over minutes; each is a row of its own.
-        try database.create(table: "updateImage") { table in
-            table.primaryKey("part", .integer)
-            table.column("progress", .integer).notNull()
-        }
-        try database.create(table: "updatePiece") { table in
-            table.column("part", .integer).notNull()
-                .references("updateImage", onDelete: .cascade)
-            table.column("offset", .integer).notNull()
-            table.column("content", .blob).notNull()
-            table.primaryKey(["part", "offset"])
-        }
+        """
+        CREATE TABLE "updateImage" ("part" INTEGER PRIMARY KEY, "progress" INTEGER NOT NULL)
+        """,
+        """
+        CREATE TABLE "updatePiece" ("part" INTEGER NOT NULL REFERENCES "updateImage"("part") ON DELETE CASCADE, \
+        "offset" INTEGER NOT NULL, "content" BLOB NOT NULL, PRIMARY KEY ("part", "offset"))
+        """,
         // The row's own number is the order in which keys were first inserted.
-        try database.create(table: "record") { table in
-            table.column("database", .integer).notNull()
-            table.column("key", .blob).notNull()
-            table.column("value", .blob).notNull()
-            table.column("timestamp", .integer).notNull()
-            table.column("isDirty", .boolean).notNull()
-            table.uniqueKey(["database", "key"])
-        }
-        try database.create(table: "loggingSession") { table in
-            table.primaryKey("id", .integer)
-            table.column("application", .blob).notNull()
-            table.column("timestamp", .integer).notNull()
-            table.column("tag", .integer).notNull()
-            table.column("itemType", .integer).notNull()
-            table.column("itemSize", .integer).notNull()
-            table.column("consumed", .integer).notNull()
-            table.column("isFinished", .boolean).notNull()
-        }
-        try database.create(table: "loggingData") { table in
-            table.column("session", .integer).notNull()
-                .references("loggingSession", onDelete: .cascade)
-            // Bytes that were logged before these.
-            table.column("offset", .integer).notNull()
-            table.column("content", .blob).notNull()
-            table.primaryKey(["session", "offset"])
-        }
+        """
+        CREATE TABLE "record" ("database" INTEGER NOT NULL, "key" BLOB NOT NULL, "value" BLOB NOT NULL, \
+        "timestamp" INTEGER NOT NULL, "isDirty" BOOLEAN NOT NULL, UNIQUE ("database", "key"))
+        """,
+        """
+        CREATE TABLE "loggingSession" ("id" INTEGER PRIMARY KEY, "application" BLOB NOT NULL, \
+        "timestamp" INTEGER NOT NULL, "tag" INTEGER NOT NULL, "itemType" INTEGER NOT NULL, \
+        "itemSize" INTEGER NOT NULL, "consumed" INTEGER NOT NULL, "isFinished" BOOLEAN NOT NULL)
+        """,
+        // The offset is how many bytes were logged before these.
+        """
+        CREATE TABLE "loggingData" ("session" INTEGER NOT NULL REFERENCES "loggingSession"("id") ON DELETE CASCADE, \
+        "offset" INTEGER NOT NULL, "content" BLOB NOT NULL, PRIMARY KEY ("session", "offset"))
+        """,
         // What there is one of.
-        try database.create(table: "fact") { table in
-            table.primaryKey("name", .text)
-            table.column("content", .blob).notNull()
-        }
-    }
+        """
+        CREATE TABLE "fact" ("name" TEXT PRIMARY KEY NOT NULL, "content" BLOB NOT NULL)
+        """,
+    ]
 
     /// The names in the table of facts.
     enum Fact {

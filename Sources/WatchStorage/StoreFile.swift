@@ -1,8 +1,5 @@
 import ByteCoding
-import Foundation
 import Glibc
-import GRDB
-import PebbleWatch
 
 /// A store's file, as it lies there: what can be said of it before and without opening it as a watch's memory.
 enum StoreFile {
@@ -12,7 +9,7 @@ enum StoreFile {
     /// Makes a file that no other user can read; it must not exist.
     static func create(_ path: String) throws {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+        guard descriptor >= 0 else { throw SystemCallError.last }
         // The process's mask may have taken something away, and must not add anything.
         fchmod(descriptor, 0o600)
         Glibc.close(descriptor)
@@ -21,9 +18,9 @@ enum StoreFile {
     /// Has the disk, and not only its cache, hold a file.
     static func synchronize(_ path: String) throws {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+        guard descriptor >= 0 else { throw SystemCallError.last }
         defer { Glibc.close(descriptor) }
-        guard fsync(descriptor) == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+        guard fsync(descriptor) == 0 else { throw SystemCallError.last }
     }
 
     /// Whether this process may make files in a directory.
@@ -31,8 +28,8 @@ enum StoreFile {
 
     /// How many bytes a file has; nil if there is none.
     static func size(of path: String) -> Int? {
-        let attributes = try? FileManager.default.attributesOfItem(atPath: path)
-        return (attributes?[.size] as? NSNumber)?.intValue
+        var status = stat()
+        return stat(path, &status) == 0 ? Int(status.st_size) : nil
     }
 
     /// Finds out whether a file's end is missing: SQLite itself notices only when it needs that part.
@@ -43,9 +40,15 @@ enum StoreFile {
     /// - Returns: the size that it should have, if it has less.
     static func missingSize(of path: String) throws -> Int? {
         guard let size = size(of: path), size > 0, (Self.size(of: path + "-wal") ?? 0) == 0 else { return nil }
-        guard let file = FileHandle(forReadingAtPath: path) else { return nil }
-        defer { try? file.close() }
-        var reader = ByteReader(Array(try file.read(upToCount: headerLength) ?? Data()))
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { Glibc.close(descriptor) }
+        let header = try [UInt8](unsafeUninitializedCapacity: headerLength) { buffer, count in
+            let length = read(descriptor, buffer.baseAddress, headerLength)
+            guard length >= 0 else { throw SystemCallError.last }
+            count = length
+        }
+        var reader = ByteReader(header)
         guard reader.count == headerLength else { return headerLength }
         _ = try reader.readBytes(16, "magic")
         let pageSize = try reader.readBigEndian("page size", as: UInt16.self)
@@ -58,4 +61,15 @@ enum StoreFile {
         let wanted = Int(pageCount) * (pageSize == 1 ? 65536 : Int(pageSize))
         return size < wanted ? wanted : nil
     }
+}
+
+/// What the kernel refused.
+struct SystemCallError: Error, CustomStringConvertible {
+    /// An `errno` value.
+    let code: Int32
+
+    /// That of the last call.
+    static var last: SystemCallError { SystemCallError(code: errno) }
+
+    var description: String { String(cString: strerror(code)) }
 }

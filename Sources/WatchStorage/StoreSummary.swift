@@ -1,5 +1,4 @@
 import BluetoothHCI
-import GRDB
 import PebbleProtocol
 
 /// What is in a store, in numbers; nothing secret.
@@ -20,22 +19,18 @@ public struct StoreSummary: Sendable, Equatable {
     public let loggedBytes: Int
 
     /// Counts what a file of any schema up to ours has.
-    init(of database: Database, size: Int) throws {
+    init(of connection: SQLiteConnection, size: Int) throws {
         self.size = size
-        schema = try Schema.version(of: database)
-        address = try IdentityRecord.fetchOne(database)?.value.address.address
-        phones = try PhoneRecord.fetchCount(database)
-        guard try database.tableExists("record") else {
+        schema = try Schema.version(of: connection)
+        address = try IdentityRecord.load(from: connection)?.address.address
+        phones = try connection.first("SELECT count(*) FROM phone") ?? 0
+        guard try connection.hasTable("record") else {
             (apps, records, loggedBytes) = (0, 0, 0)
             return
         }
-        records = try Int.fetchOne(database, sql: "SELECT count(*) FROM record") ?? 0
-        apps =
-            try Int.fetchOne(
-                database,
-                sql: "SELECT count(*) FROM record WHERE database = ?",
-                arguments: [BlobDBDatabase.apps.rawValue]
-            ) ?? 0
-        loggedBytes = try Int.fetchOne(database, sql: "SELECT total(length(content)) FROM loggingData") ?? 0
+        records = try connection.first("SELECT count(*) FROM record") ?? 0
+        let apps = "SELECT count(*) FROM record WHERE database = ?"
+        self.apps = try connection.first(apps, [BlobDBDatabase.apps.rawValue]) ?? 0
+        loggedBytes = try connection.first("SELECT coalesce(sum(length(content)), 0) FROM loggingData") ?? 0
     }
 }

@@ -9,8 +9,8 @@ struct CairnBench: AsyncParsableCommand {
         discussion: "Build it for release, or the figures mean nothing: swift run -c release cairn-bench",
         subcommands: [
             CostCommand.self, ListCommand.self, LadderCommand.self, DiscoveryCommand.self, ReconnectCommand.self,
-            MergeCommand.self, CrowdCommand.self, HeldCommand.self, PeripheralCommand.self, CyclesCommand.self,
-            FootprintCommand.self, ReadingsCommand.self,
+            MergeCommand.self, CrowdCommand.self, HeldCommand.self, CompareCommand.self, PeripheralCommand.self,
+            CyclesCommand.self, FootprintCommand.self, ReadingsCommand.self,
         ],
         defaultSubcommand: CostCommand.self
     )

@@ -1,5 +1,5 @@
 import BluetoothHCI
-import Foundation
+import FoundationEssentials
 import LinuxBluetooth
 
 /// An adapter in words, and as JSON.
@@ -17,7 +17,7 @@ struct AdapterReport {
             rows.append(("use", "cairn run --controller \(adapter.name)"))
         }
         let heading = ([adapter.name] + identity).joined(separator: "  ")
-        return ([heading] + rows.map { "      \($0.0.padding(toLength: 5, withPad: " ", startingAt: 0))\($0.1)" })
+        return ([heading] + rows.map { "      \($0.0)\(String(repeating: " ", count: 5 - $0.0.count))\($0.1)" })
             .joined(separator: "\n")
     }
 

@@ -6,9 +6,9 @@ import PrivateFiles
 extension CairnCommand {
     /// The program's beginning.
     ///
-    /// A watch should be on the air soon, and on its way to a subcommand ArgumentParser puts all of its options together
-    /// several times: a tenth of a start's processor time. So `run` is read directly. What cannot be read so takes the usual
-    /// way, where the words for it are: help, other commands and mistakes.
+    /// A watch should be on the air soon, and ArgumentParser is two fifths of the work until then: so `run` is read without it
+    /// (`SettingWords`). What cannot be read so takes the usual way, where the words for it are: help, other commands and
+    /// mistakes.
     static func main() {
         TrustedUsers.keepFilesPrivate()
         // A reader that is gone is an error of the write, which every command tells in its own way.
@@ -16,7 +16,7 @@ extension CairnCommand {
         let words = Array(CommandLine.arguments.dropFirst())
         do {
             if words.first == RunCommand.configuration.commandName,
-                let command = try? RunCommand.parse(Array(words.dropFirst()))
+                let command = RunCommand.reading(Array(words.dropFirst()))
             {
                 return try command.run()
             }

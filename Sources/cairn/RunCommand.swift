@@ -75,6 +75,15 @@ struct RunCommand: SettingCommand {
         _board = try container.decode(Option<String?>.self, forKey: SettingOptionKey(stringValue: "board"))
     }
 
+    /// The command of a command line that has options with their values and nothing else; nil for any other.
+    static func reading(_ words: [String]) -> RunCommand? {
+        guard let line = SettingWords(words, of: Catalog.settings, besides: ["board"]) else { return nil }
+        var command = RunCommand()
+        command.typed = line.typed
+        command.board = line.others["board"]
+        return command
+    }
+
     func run() throws {
         let plan = try Console.value { () throws(ProgramError) in
             let configuration = try RunConfiguration(typed: typed, board: board)

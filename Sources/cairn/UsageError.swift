@@ -21,7 +21,7 @@ struct UsageError {
     init(fullMessage: String, words: [String]) {
         var rest = fullMessage[...]
         func cut(_ mark: String) -> Substring? {
-            guard let range = rest.range(of: mark) else { return nil }
+            guard let range = rest.firstRange(of: mark) else { return nil }
             defer { rest = rest[..<range.lowerBound] }
             return rest[range.upperBound...]
         }
@@ -29,10 +29,10 @@ struct UsageError {
         _ = cut("\nUsage: ")
         // What an argument without a name is for makes no sentence without the command's help around it.
         let synopsis = cut("\nHelp:  ").flatMap { $0.hasPrefix("-") ? $0 : nil }
-        help = synopsis.flatMap { text in text.range(of: "  ").map { String(text[$0.upperBound...]) } }
+        help = synopsis.flatMap { text in text.firstRange(of: "  ").map { String(text[$0.upperBound...]) } }
         message = rest.hasPrefix("Error: ") ? String(rest.dropFirst("Error: ".count)) : String(rest)
         command =
-            see.flatMap { text in text.range(of: " --help'").map { String(text[..<$0.lowerBound]) } } ?? "cairn"
+            see.flatMap { text in text.firstRange(of: " --help'").map { String(text[..<$0.lowerBound]) } } ?? "cairn"
         self.words = words
     }
 
@@ -93,7 +93,7 @@ struct UsageError {
         let rest = message.dropFirst("The value '\(value)' is invalid for '".count)
         let name = String(rest.prefix { $0 != "'" && $0 != " " })
         // A reason of our own stands after the name.
-        if let reason = rest.range(of: "': ") {
+        if let reason = rest.firstRange(of: "': ") {
             return (name.hasPrefix("--") ? "\(name): " : "") + rest[reason.upperBound...]
         }
         let choices = Self.choices(in: message)
@@ -110,7 +110,7 @@ struct UsageError {
 
     /// Such as `; there are 'back', 'up', 'select' or 'down'`.
     private static func choices(in message: String) -> String {
-        guard let range = message.range(of: "Please provide one of ") else { return "" }
+        guard let range = message.firstRange(of: "Please provide one of ") else { return "" }
         let list = message[range.upperBound...].replacing("'", with: "").replacing(" or ", with: ", ")
         return ": it takes one of \(list.hasSuffix(".") ? list.dropLast() : list[...])"
     }
@@ -123,7 +123,7 @@ extension String {
         let rest = dropFirst(beginning.count + 1)
         // What was typed may have quotes of its own: ArgumentParser's go on with what can follow.
         for end in ["' is invalid for '", "' does not take", "'. ", "', "] {
-            if let range = rest.range(of: end) { return String(rest[..<range.lowerBound]) }
+            if let range = rest.firstRange(of: end) { return String(rest[..<range.lowerBound]) }
         }
         return String(rest.prefix { $0 != "'" })
     }

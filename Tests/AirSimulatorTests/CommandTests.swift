@@ -19,7 +19,7 @@ import Testing
         #expect(rig.ask("01 60 20 00", modern) == ["04 0e 0a 01 60 20 00 fb 00 08 00 00 00"])
         #expect(rig.ask("01 02 20 00", legacy) == ["04 0e 07 01 02 20 00 1b 00 0a"])
         #expect(rig.ask("01 60 20 00", legacy) == ["04 0f 04 01 01 60 20"])
-        #expect(rig.ask("01 03 20 00", modern) == ["04 0e 0c 01 03 20 00 ff 59 00 00 00 00 00 00"])
+        #expect(rig.ask("01 03 20 00", modern) == ["04 0e 0c 01 03 20 00 ff 59 00 00 a0 00 00 00"])
         #expect(rig.ask("01 03 20 00", legacy) == ["04 0e 0c 01 03 20 00 df 00 00 00 00 00 00 00"])
         // LE Read Supported States; LE Read Filter Accept List Size; LE Read Resolving List Size.
         #expect(rig.ask("01 1c 20 00", modern) == ["04 0e 0c 01 1c 20 00 ff ff ff ff ff 03 00 00"])

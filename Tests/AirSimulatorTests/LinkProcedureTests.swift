@@ -250,7 +250,7 @@ import Testing
                 "04 0f 04 00 01 16 20",
                 "04 0c 08 00 \(link.centralHandle) 0c 54 01 34 12",
                 // Octet 0: what both have (all but the data length extension); the others: the peripheral's own.
-                "04 3e 0c 04 00 \(link.centralHandle) df 59 00 00 00 00 00 00",
+                "04 3e 0c 04 00 \(link.centralHandle) df 59 00 00 a0 00 00 00",
             ]
         )
         #expect(

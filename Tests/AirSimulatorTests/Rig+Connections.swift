@@ -21,6 +21,7 @@ struct ConnectedRig {
     /// - Parameters:
     ///   - interval: In 1.25 ms units.
     ///   - timeout: In 10 ms units.
+    ///   - prepare: What the hosts say before they connect.
     init?(
         seed: UInt64 = 1,
         quality: LinkQuality = .perfect,
@@ -28,11 +29,13 @@ struct ConnectedRig {
         latency: UInt16 = 0,
         timeout: UInt16 = 200,
         peripheral peripheralConfiguration: ControllerConfiguration = .modern,
-        central centralConfiguration: ControllerConfiguration = .modern
+        central centralConfiguration: ControllerConfiguration = .modern,
+        prepare: (inout Rig, _ central: ControllerID, _ peripheral: ControllerID) -> Void = { _, _, _ in }
     ) {
         rig = Rig(seed: seed, quality: quality)
         peripheral = rig.add(peripheralConfiguration, address: 1)
         central = rig.add(centralConfiguration, address: 2)
+        prepare(&rig, central, peripheral)
         // LE Set Advertising Parameters: 20 ms, ADV_IND, public, all channels. Enable.
         rig.send("01 06 20 0f 20 00 20 00 00 00 00 00 00 00 00 00 00 07 00", peripheral)
         rig.send("01 0a 20 01 01", peripheral)

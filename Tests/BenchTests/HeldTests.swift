@@ -7,15 +7,15 @@ import Testing
 @Suite struct HeldTests {
     private func held(_ figures: [String: Double]) -> HeldFigures {
         var held = HeldFigures()
-        held.allocations[HeldFigures.build] = figures
+        held[.allocations] = figures
         return held
     }
 
     @Test func whatHasGrownIsNamed() {
         let held = held(["a": 0, "b": 100, "gone": 1])
-        #expect(held.problems(["a": 0.5, "b": 102.5, "gone": 0]) == [])
+        #expect(held.problems(["a": 0.5, "b": 102.5, "gone": 0], .allocations) == [])
         #expect(
-            held.problems(["a": 0.51, "b": 102.6, "new": 0]) == [
+            held.problems(["a": 0.51, "b": 102.6, "new": 0], .allocations) == [
                 "a: 0.51 allocations, and 0.00 are held", "b: 102.60 allocations, and 100.00 are held",
                 "new: 0.00 allocations, and no figure is held", "gone: there is no such benchmark any more",
             ]
@@ -24,9 +24,25 @@ import Testing
 
     @Test func aFileIsReadAsItWasWritten() throws {
         var held = held(["a": 1.25, "b": 0])
-        held.allocations["another"] = ["a": 7]
+        held[.systemCalls] = ["c": 7]
         #expect(try HeldFigures(try held.file()) == held)
         #expect(throws: (any Error).self) { _ = try HeldFigures(Data("no figures".utf8)) }
+    }
+
+    @Test func systemCallsAndRatiosAreHeldAsWell() {
+        var held = HeldFigures()
+        held[.systemCalls] = ["reads": 1]
+        held[.ratios] = ["idle": 1]
+        #expect(held.problems(["reads": 1.04], .systemCalls) == [])
+        #expect(held.problems(["reads": 1.1], .systemCalls) == ["reads: 1.10 system calls, and 1.00 are held"])
+        #expect(held.problems(["idle": 1.14], .ratios) == [])
+        #expect(held.problems(["idle": 1.2], .ratios) == ["idle: 1.20 times as much, and 1.00 are held"])
+    }
+
+    /// One turn of the loop a burst: one wait, one read, one send, and what is sent acknowledges what was read.
+    @Test func aBurstIsReadAndAnsweredAtOnce() throws {
+        let calls = try LoopTrial.systemCalls(bursts: 200)
+        #expect(calls == ["reads": 1, "waits": 1, "sends": 1, "options": 0])
     }
 
     @Test func aCountIsTheSameTwice() throws {

@@ -25,6 +25,13 @@ enum Samples {
         eventLengthMinimum: ConnectionEventLength(rawValue: 0x0102),
         eventLengthMaximum: ConnectionEventLength(rawValue: 0x0304)
     )
+    static let subrating = SubrateParameters(
+        factorMinimum: 0x0002,
+        factorMaximum: 0x0107,
+        maximumLatency: 3,
+        continuationNumber: 6,
+        supervisionTimeout: SupervisionTimeout(rawValue: 0x0258)
+    )
     static let parametersHex = "1800 2800 0300 5802 0201 0403"
     static let key: UInt128 = 0x0F0E_0D0C_0B0A_0908_0706_0504_0302_0100
     static let keyHex = "000102030405060708090a0b0c0d0e0f"
@@ -229,6 +236,14 @@ enum Samples {
             "01 2120 03 4000 3b"
         ),
         .init(LEReadRemoteFeatures(handle: 0x0040), "01 1620 02 4000"),
+        .init(
+            LESetHostChannelClassification(channels: DataChannelMap(rawValue: 0x1E_0403_0201)),
+            "01 1420 05 01020304 1e"
+        ),
+        .init(LEReadChannelMap(handle: 0x0040), "01 1520 02 4000"),
+        .init(LESetHostFeature(bit: 38, isSupported: true), "01 7420 02 26 01"),
+        .init(LESetDefaultSubrate(acceptable: subrating), "01 7d20 0a 0200 0701 0300 0600 5802"),
+        .init(LESubrateRequest(handle: 0x0040, wanted: subrating), "01 7e20 0c 4000 0200 0701 0300 0600 5802"),
         .init(
             LESetDataLength(handle: 0x0040, transmit: DataLength(octets: 251, timeMicroseconds: 2120)),
             "01 2220 06 4000 fb00 4808"

@@ -209,6 +209,19 @@ extension Samples {
             .leChannelSelectionAlgorithm(.init(handle: 0x0040, algorithm: .algorithm2)),
             "04 3e 04 14 4000 01"
         ),
+        .init(
+            .leSubrateChange(
+                .init(
+                    status: .success,
+                    handle: 0x0040,
+                    factor: 0x0107,
+                    latency: 0x0002,
+                    continuationNumber: 0x0003,
+                    supervisionTimeout: SupervisionTimeout(rawValue: 0x0258)
+                )
+            ),
+            "04 3e 0d 23 00 4000 0701 0200 0300 5802"
+        ),
     ]
 
     static let extendedReports: [EventSample] = [

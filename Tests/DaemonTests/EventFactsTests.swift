@@ -114,7 +114,8 @@ import Testing
         .parameters(
             interval: ConnectionInterval(rawValue: 9),
             latency: 4,
-            supervisionTimeout: SupervisionTimeout(rawValue: 600)
+            supervisionTimeout: SupervisionTimeout(rawValue: 600),
+            subrating: LinkSubrating(factor: 4, continuationNumber: 1)
         ),
         .responseTime(.fast, for: [.discovery, .pairing]), .responseTime(.slow, for: []),
         .requested(parameters, attempt: 2), .refused(.rejectedByPeer), .refused(.controller(.connectionTimeout)),

@@ -16,7 +16,7 @@ import Testing
         return configuration
     }
 
-    /// Gives the emulator what waits for it, and lets it answer pings.
+    /// Gives the emulator what waits for it, and lets it answer the watch's own questions.
     /// - Returns: how many messages it was given.
     private static func serve(_ air: inout RecordedAir, _ stream: inout MessageDeframer) throws -> Int {
         var count = 0
@@ -24,21 +24,28 @@ import Testing
             var deframer = QEMUDeframer()
             deframer.receive(bytes[...])
             while let frame = deframer.nextFrame(at: .zero) {
+                if frame.protocolID == .accelerometer { say(QEMUMessage.accelerometerSpace(256).frame, &air) }
                 var rest = frame.protocolID == .spp ? frame.data[...] : []
                 while case .message(let message)? = stream.next(from: &rest) {
                     count += 1
-                    guard message.endpoint == .ping,
-                        case .ping(let cookie, _)? = try? PingMessage(payload: message.payload)
+                    // The watch's own question for a database that does not exist.
+                    guard message.endpoint == .blobDB, let request = try? BlobDBRequest(payload: message.payload),
+                        case .clear = request.command
                     else { continue }
                     var answer: [UInt8] = []
-                    try MessageFramer.append(PingMessage.pong(cookie: cookie), to: &answer)
-                    var frames: [UInt8] = []
-                    QEMUFrame.append(answer[...], as: .spp, to: &frames)
-                    _ = air.give(.firmware(.bytes(frames[...])))
+                    let response = BlobDBResponse(token: request.token, status: .invalidDatabase)
+                    try MessageFramer.append(response, to: &answer)
+                    say(QEMUFrame(.spp, data: answer), &air)
                 }
             }
         }
         return count
+    }
+
+    private static func say(_ frame: QEMUFrame, _ air: inout RecordedAir) {
+        var bytes: [UInt8] = []
+        QEMUFrame.append(frame.data[...], as: frame.protocolID, to: &bytes)
+        _ = air.give(.firmware(.bytes(bytes[...])))
     }
 
     @Test(arguments: 1...6 as ClosedRange<UInt64>)
@@ -47,12 +54,18 @@ import Testing
         var air = try RecordedAir(RecordedHost(Self.configuration(), seed: seed), transport: .reversed, seed: seed)
         var stream = MessageDeframer()
         _ = air.give(.firmware(.connected))
+        // It says nothing, and so it may be starting.
+        air.run(for: .seconds(9))
         var count = try Self.serve(&air, &stream)
         air.acquaint()
         for _ in 0..<12 {
             count += try Self.serve(&air, &stream)
-            switch Int.random(in: 0..<5, using: &chance) {
+            switch Int.random(in: 0..<6, using: &chance) {
             case 0: air.tell(.ping)
+            case 4:
+                _ = air.give(.firmware(.console(isThere: Bool.random(using: &chance))))
+                air.tell(.disconnect)
+                _ = air.give(.firmware(.sessionRenewed))
             case 1: _ = air.give(.firmware(.bytes(ArraySlice(chance.bytes(60)))))
             case 2:
                 _ = air.give(.firmware(.lost(reason: "its port was closed")))

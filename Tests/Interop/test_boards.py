@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import re
 import socket
 import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 from rig import cairn
 from rig.controllers import controllers
 from rig.phone import Phone
@@ -72,6 +74,40 @@ def test_there_is_a_board_for_each_that_is_promised() -> None:
     pis = {f"raspberry-pi-{model}" for model in ("zero-2-w", "3", "4", "5")}
     assert {path.parent.name for path in BOARDS} == pis | {"usb-dongle", "virtual"}
     assert all((path.parent / "README.md").exists() for path in BOARDS)
+
+
+def written(text: str, dice: random.Random) -> str:
+    """A text in one of the ways in which YAML has it."""
+    match dice.randrange(4):
+        case 0:
+            return "'" + text.replace("'", "''") + "'"
+        case 1:
+            return json.dumps(text, ensure_ascii=dice.random() < 0.5)
+        case 2:
+            return '"' + "".join(f"\\x{ord(c):02x}" if ord(c) < 0x100 else c for c in text) + '"'
+        case _:
+            plain = re.fullmatch(r"[a-z0-9é€~.][a-z0-9é€~./-]*( [a-z0-9é€~./-]+)*", text)
+            return text if plain else f"!!str '{text.replace(chr(39), chr(39) * 2)}'"
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_board_file_says_what_another_parser_reads_in_it(seed: int, tmp_path: Path) -> None:
+    """PyYAML's own parser, which is no libyaml, is the judge: texts stay as they are written, whatever they look like."""
+    dice = random.Random(seed)
+    parts = ["a", "b:c", "#x", "é", "€", "'", '"', "\\", "0x12", "yes", "~", "{", "]", ",", "-", "%", "@", "&y", "*z", "!t", "|", "1.50"]
+    texts = ["".join(dice.choices(parts, k=dice.randint(1, 4))) for _ in range(8)]
+    first, *rest = (written(text, dice) for text in texts)
+    if seed % 2:
+        content = f"# A board.\ncapture: {first} # words\napps: {{install: [{', '.join(rest)}]}}\n"
+    else:
+        content = "---\napps:\n  install:\n" + "".join(f"  - {text}\n" for text in rest) + f"capture: &name {first}\n"
+    file = tmp_path / "board.yaml"
+    file.write_text(content, encoding="utf-8")
+    expected = yaml.load(content, yaml.BaseLoader)
+    rows = shown("--board", str(file))
+    line = {name: content[: content.index(name)].count("\n") + 1 for name in ("capture", "install")}
+    assert rows["capture"] == (expected["capture"], f"{file}:{line['capture']}"), content
+    assert rows["apps.install"] == (", ".join(expected["apps"]["install"]), f"{file}:{line['install']}"), content
 
 
 def test_every_board_file_is_right() -> None:

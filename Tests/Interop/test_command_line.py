@@ -45,6 +45,15 @@ def test_help(command: tuple[str, ...], words: list[str]) -> None:
     assert [word for word in words if word not in result.stdout] == []
 
 
+def test_the_program_does_not_load_what_makes_it_large() -> None:
+    """FoundationEssentials is enough: full Foundation has ICU's data with it, which is more than all the rest of the package."""
+    header = subprocess.run(["readelf", "--dynamic", cairn.binary()], capture_output=True, text=True, check=True)
+    needed = re.findall(r"Shared library: \[(.+)\]", header.stdout)
+    assert "libc.so.6" in needed
+    large = {"libFoundation.so", "libFoundationInternationalization.so", "lib_FoundationICU.so", "libFoundationNetworking.so"}
+    assert large.isdisjoint(needed)
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [

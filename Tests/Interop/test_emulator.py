@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
+import operator
 import os
 import random
 import struct
@@ -29,7 +31,7 @@ from rig.control import Control
 from rig.controllers import controllers
 from rig.emulator import BarePort, Emulator, frame, message
 from rig.libpebble import Companion
-from rig.pebble import PebbleSession
+from rig.pebble import MessageStream, PebbleSession, endpoint_and_payload
 from rig.phone import Phone, WatchLink
 from rig.ppogatt import PhoneTransport
 from rig.process import Program
@@ -39,7 +41,6 @@ from rig.waiting import Mailbox, within
 LOSSES = int(os.environ.get("CAIRN_EMULATOR_LOSSES", "100"))
 #: How often Cairn is killed in the middle of messages.
 KILLS = 5
-SECOND_PHONE = "E2:B0:0B:1E:5A:02"
 
 
 @dataclass
@@ -93,17 +94,45 @@ async def bridged(folder: Path, *options: str) -> AsyncIterator[tuple[Emulator, 
 async def test_a_long_frame_wedges() -> None:
     async with Emulator.on() as pebble, BarePort.on(pebble) as port:
         assert await port.is_answered(1)
-        port.send(frame(emulator.SPP, message(0x7777, bytes(2045))))
+        await port.send(frame(emulator.SPP, message(0x7777, bytes(2045))))
         assert not await port.is_answered(2)
         assert pebble.firmware.wedged == "a frame with 2049 bytes of data"
+
+
+async def test_more_than_its_port_holds_stops_it() -> None:
+    """Two frames at once, each of which it takes."""
+    async with Emulator.on() as pebble, BarePort.on(pebble) as port:
+        half = frame(emulator.SPP, message(0x7777, bytes(1500)))
+        await port.send(half)
+        assert await port.is_answered(1)
+        await port.send(half + half)
+        assert not await port.is_answered(2)
+        assert pebble.firmware.wedged == "more came than its port holds"
+
+
+async def test_what_comes_while_it_begins_to_read_stops_it() -> None:
+    async with Emulator.on() as pebble, BarePort.on(pebble) as port:
+        await port.send(frame(emulator.CONNECTION, b"\x01"))
+        await port.pounce(frame(emulator.CONNECTION, b"\x01"))
+        assert not await port.is_answered(1)
+        assert pebble.firmware.wedged == "more came while it began to read"
+
+
+async def test_what_comes_before_it_listens_stops_it() -> None:
+    async with Emulator.on() as pebble:
+        _, writer = await asyncio.open_connection("127.0.0.1", pebble.port)
+        writer.write(frame(emulator.CONNECTION, b"\x01"))
+        await asyncio.wait_for(pebble.firmware.listens.wait(), 5)
+        assert pebble.firmware.wedged == "somebody spoke before it listened"
+        writer.close()
 
 
 async def test_half_a_message_is_never_forgotten() -> None:
     """Neither by a new connection, nor by the word that the phone is gone and back."""
     async with Emulator.on() as pebble:
         async with BarePort.on(pebble) as port:
-            port.send(frame(emulator.SPP, message(0x7777, bytes(2000))[:1000]))
-            port.send(frame(emulator.CONNECTION, b"\x00") + frame(emulator.CONNECTION, b"\x01"))
+            await port.send(frame(emulator.SPP, message(0x7777, bytes(2000))[:1000]))
+            await port.send(frame(emulator.CONNECTION, b"\x00") + frame(emulator.CONNECTION, b"\x01"))
             assert not await port.is_answered(1)
         async with BarePort.on(pebble) as port:
             assert not await port.is_answered(2)
@@ -113,7 +142,7 @@ async def test_its_session_begins_once() -> None:
     async with Emulator.on(start_connected=False) as pebble:
         async with BarePort.on(pebble) as port:
             assert not await port.is_answered(1)
-            port.send(frame(emulator.CONNECTION, b"\x01"))
+            await port.send(frame(emulator.CONNECTION, b"\x01"))
             assert await port.is_answered(2)
         async with BarePort.on(pebble) as port:
             assert await port.is_answered(3)
@@ -122,15 +151,14 @@ async def test_its_session_begins_once() -> None:
 async def test_a_port_that_nobody_drains_stops_it() -> None:
     async with Emulator.on() as pebble, BarePort.on(pebble) as port:
         while pebble.firmware.wedged is None:
-            port.send(frame(emulator.SPP, message(emulator.SCREENSHOT, b"\x00")) * 10)
-            await asyncio.sleep(0)
+            await port.send(frame(emulator.SPP, message(emulator.SCREENSHOT, b"\x00")) * 10)
         assert pebble.firmware.wedged == "nobody drains the port"
 
 
 async def test_an_upload_left_open_costs_the_next_one() -> None:
     async with Emulator.on() as pebble, BarePort.on(pebble) as port:
         begin = message(emulator.PUT_BYTES, bytes.fromhex("010000020006006c616e6700"))
-        port.send(frame(emulator.SPP, begin + begin))
+        await port.send(frame(emulator.SPP, begin + begin))
         assert await port.is_answered(1)
         assert pebble.firmware.upload is None
 
@@ -174,13 +202,11 @@ async def test_recorded_answers(tmp_path: Path) -> None:
             await companion.introduce(session)
             # From here on every byte counts, libpebble2's view of it or not.
             heard: Mailbox[tuple[int, bytes]] = Mailbox("what the firmware said")
-            stream = bytearray()
+            stream = MessageStream()
 
             def hear(piece: bytes) -> None:
-                stream.extend(piece)
-                while len(stream) >= 4 and len(stream) >= 4 + (length := int.from_bytes(stream[:2])):
-                    heard.put((int.from_bytes(stream[2:4]), bytes(stream[4 : 4 + length])))
-                    del stream[: 4 + length]
+                for each in stream.take(piece):
+                    heard.put(endpoint_and_payload(each))
 
             transport.on_bytes = hear
             pebble.firmware.serve(cases)
@@ -226,6 +252,28 @@ async def test_app_messages_of_8_kilobytes(tmp_path: Path) -> None:
                 sent = companion.push(number, [companion.array(1, data)])
                 session.send(sent)
                 await companion.expect_ack_and_echo(session, sent)
+
+
+@pytest.mark.parametrize("trouble", ["its main task is slow", "it has no accelerometer"])
+async def test_a_firmware_reads_in_its_own_time(trouble: str, tmp_path: Path) -> None:
+    """No more comes than its port holds: the watch waits for answers, or makes pauses for a firmware that gives none."""
+    async with Emulator.on() as pebble:
+        pebble.firmware.answers_accelerometer = trouble != "it has no accelerometer"
+        async with bridge_to(pebble.port, tmp_path) as bridge:
+            await bridge.ready()
+            if trouble == "its main task is slow":
+                pebble.firmware.reading_seconds = 0.4
+            async with Phone.on(bridge.phone_port) as phone, session_on(phone) as (_, session):
+                await companion.introduce(session)
+                sent = companion.push(1, [companion.array(1, random.Random(1).randbytes(8192))])
+                session.send(sent)
+                for number in range(40):
+                    companion.send_ping(session, number)
+                await companion.expect_ack_and_echo(session, sent)
+                for number in range(40):
+                    assert await companion.next_pong(session) == number
+        assert pebble.firmware.wedged is None
+        assert pebble.firmware.violations == []
 
 
 async def test_what_was_for_a_phone_that_left_is_not_for_the_next(tmp_path: Path) -> None:
@@ -274,6 +322,24 @@ async def test_a_second_companion_is_told_that_the_watch_is_busy(tmp_path: Path)
             question = frame(emulator.SPP, message(emulator.PHONE_VERSION, b"\x00"))
             assert await within(10, "the firmware's answer", reader.readexactly(len(question + pong))) == question + pong
             writer.close()
+
+
+@pytest.mark.slow
+async def test_what_the_firmware_is_busy_with_makes_the_link_fast(tmp_path: Path) -> None:
+    """An upload and a picture want the phone near, as with the built-in watch; when nothing is asked for, the link is slow."""
+    fast, slow = (12, 0, 600), (24, 3, 600)
+    async with bridged(tmp_path) as (_, bridge), Phone.on(bridge.phone_port) as phone:
+        changes: Mailbox[tuple[int, int, int]] = Mailbox("the parameters of the link")
+        phone.device.host.on("connection_parameters_update", lambda _handle, *parameters: changes.put(parameters))
+        async with session_on(phone) as (_, session):
+            await companion.introduce(session)
+            # The watch has looked for the phone's services; that is over.
+            await changes.take(60, "a slow link", lambda each: each[1:] == slow[1:] and each[0] >= slow[0])
+            session.send_raw(emulator.SCREENSHOT, b"\x00")
+            await changes.take(10, "a fast link", lambda each: each == fast)
+            await changes.take(30, "a slow link", lambda each: each[1:] == slow[1:])
+            session.send_raw(emulator.PUT_BYTES, bytes.fromhex("010000020006006c616e6700"))
+            await changes.take(10, "a fast link", lambda each: each == fast)
 
 
 async def test_links_lost_in_the_middle_of_messages(tmp_path: Path) -> None:
@@ -350,7 +416,7 @@ async def test_the_watch_is_the_firmware_s(kind: str, tmp_path: Path) -> None:
                 report = await phone.scan(watches.ADDRESS, scan_response=True)
                 data = AdvertisingData.from_bytes(report.data).get(AdvertisingData.MANUFACTURER_SPECIFIC_DATA)
                 # The colour is what the registry answers, whatever the board.
-                assert data[0] == company
+                assert data is not None and data[0] == company
                 assert data[1][13:] == bytes([hardware, 36, 4, 35, 0, 0])
                 serial = data[1][1:13]
                 link = await phone.connect(watches.ADDRESS)
@@ -425,16 +491,17 @@ async def test_cairn_killed_in_an_upload(tmp_path: Path) -> None:
 
 
 async def test_cairn_killed_in_messages(tmp_path: Path) -> None:
-    """Whenever it is killed, the firmware has got whole messages."""
+    """Whenever it is killed, the firmware has got whole messages, as far as they fit into a frame."""
     async with Emulator.on() as pebble:
         for number in range(KILLS):
             folder = tmp_path / str(number)
             folder.mkdir()
             # Bytes that are no header of a short message, so that half a message is never made up for.
-            said = bytes([0x80 + number]) * 8000
-            program, tool = await killed_while_a_phone_says(message(0x7777, said) * 20, pebble, folder)
+            said = bytes([0x80 + number]) * 2044
+            program, tool = await killed_while_a_phone_says(message(0x7777, said) * 80, pebble, folder)
+            whole = (0x7777, said)
             for _ in range(number + 1):
-                await pebble.firmware.messages.take(10, "a long message", lambda each, said=said: each == (0x7777, said))
+                await pebble.firmware.messages.take(10, "a long message", functools.partial(operator.eq, whole))
             program.kill()
             await program.wait_for_exit(10)
             tool.close()

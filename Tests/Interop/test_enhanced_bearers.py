@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
+import subprocess
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from rig.controllers import controllers
 from rig.phone import Phone, WatchLink
 from rig.process import Program
 from rig.waiting import within
+from test_command_line import run
+from test_timeline import drawn, tshark
 from watches import ADDRESS, cairn_on
 
 Result = l2cap.L2CAP_Credit_Based_Connection_Response.Result
@@ -149,3 +152,51 @@ async def test_a_phone_whose_server_takes_none_is_not_asked(tmp_path: Path) -> N
     async with setting(tmp_path, "--enhanced-bearers", "2") as here:
         await here.program.wait_for_line("the phone.s services are remembered", 30)
         assert not here.phone.device.l2cap_channel_manager.le_coc_channels.get(here.watch.connection.handle)
+
+
+def test_a_capture_shows_each_pdu_of_each_bearer(tmp_path: Path) -> None:
+    """`cairn timeline` has the ATT PDUs that tshark's frames have on the fixed channel, and on those that Bumble says are bearers.
+
+    tshark 4.0 does not know the request for such channels: the SDUs on them are put together here.
+    """
+    capture = tmp_path / "watch.btsnoop"
+    ends = asyncio.run(read_on_three_bearers(tmp_path, capture))
+    wanted = tshark(capture, "btatt.opcode")
+    fields = ("frame.number", "frame.time_relative", "hci_h4.direction", "btl2cap.cid", "btl2cap.payload")
+    command = ["tshark", "-r", str(capture), "-Y", "btl2cap.payload", "-T", "fields", "-E", "separator=|"]
+    for field in fields:
+        command += ["-e", field]
+    output = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout
+    sdus: dict[tuple[bool, int], bytes] = {}
+    pieces = 0
+    for line in output.splitlines():
+        number, time, direction, channel, payload = line.split("|")
+        end = (int(direction, 16) == 1, int(channel, 16))
+        if end not in ends:
+            continue
+        sdus[end] = sdus.get(end, b"") + bytes.fromhex(payload)
+        if len(sdus[end]) - 2 == int.from_bytes(sdus[end][:2], "little"):
+            wanted[int(number), round(float(time) * 1_000_000)] += 1
+            del sdus[end]
+        else:
+            pieces += 1
+    result = run("timeline", str(capture))
+    assert result.returncode == 0, result.stderr
+    assert drawn(result.stdout)["att"] == wanted
+    assert sdus == {} and pieces > 10, (sdus, pieces)
+    for bearer in (1, 2, 3):
+        assert f"on enhanced bearer {bearer}" in result.stdout
+
+
+async def read_on_three_bearers(folder: Path, capture: Path) -> set[tuple[bool, int]]:
+    """Has a phone read on three bearers. Returns the channels: whether it is the watch that receives on it, and its identifier."""
+    async with setting(folder, "--enhanced-bearers", "3", "--capture", str(capture)) as here:
+        clients = await here.open(3)
+        everything = att.ATT_Find_Information_Request(starting_handle=1, ending_handle=0xFFFF)
+        for client in clients * 4:
+            await within(10, "a response", client.send_request(everything))
+        return {
+            end
+            for client in clients
+            for end in ((True, client.bearer.destination_cid), (False, client.bearer.source_cid))
+        }

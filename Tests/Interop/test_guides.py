@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 from rig import cairn, web_server
+from rig.sdk import Sdk
 from rig.vectors import REPOSITORY
 
 PAGES = sorted([*REPOSITORY.glob("Docs/*.md"), *REPOSITORY.glob("Boards/*/README.md"), REPOSITORY / "README.md"])
@@ -114,6 +115,7 @@ TOOL = "a program of the SDK that is not installed here; test_pebble_tool.py run
 WINDOW = "opens a window that somebody closes; test_web_api.py reads the same bytes with tshark"
 OWN_APP = "needs the reader's own app and script"
 LAB = "needs labgrid's programs, or boards that are logged in at: test_labgrid.py runs it"
+EMULATOR = "needs the Android Emulator: test_netsim.py runs the watch's side, on a netsim of its own"
 PYTHON = "installs the Python package, or runs the reader's test with it: test_python_package.py does both"
 
 #: Commands that are not run, and why. Each must still stand in a page.
@@ -135,7 +137,7 @@ NOT_RUN = {
     "journalctl -u cairn -p warning": ROOT,
     "sudo apt install ./cairn_*_arm64.deb": ROOT,
     "sudo apt install ./cairn_0.1.0_arm64.deb": ROOT,
-    "sudo apt-get install libbluetooth-dev libsqlite3-dev zlib1g-dev": ROOT,
+    "sudo apt-get install libbluetooth-dev libsqlite3-dev libyaml-dev zlib1g-dev": ROOT,
     "sudo cp /usr/share/cairn/boards/raspberry-pi-4/board.yaml /etc/cairn/board.yaml": ROOT,
     "sudo nano /etc/cairn/board.yaml": ROOT,
     "sudo adduser pi cairn": ROOT,
@@ -171,6 +173,7 @@ NOT_RUN = {
     "swift run -c release cairn-bench discovery": BUILD,
     "swift run -c release cairn-bench reconnect": BUILD,
     "swift run -c release cairn-bench crowd": BUILD,
+    "swift run -c release cairn-bench compare ../before": BUILD,
     "cairn wait paired --for 60 --state /tmp/bench": PHONE,
     "cairn wait session --for 30 --state /tmp/bench": PHONE,
     **{
@@ -186,6 +189,16 @@ NOT_RUN = {
     "pypkjs --qemu 127.0.0.1:12344 --port 9000 --persist DIR": TOOL,
     'curl --fail -H @header -T weather.pbw "http://127.0.0.1:8080/api/watches/bench/app?launch=true"': OWN_APP,
     "curl -N -H @header http://127.0.0.1:8080/api/watches/bench/capture | wireshark -k -i -": WINDOW,
+    "cairn air --netsim 0 --announce": EMULATOR,
+    "export CAIRN_STATE=$PWD/watch": EMULATOR,
+    "cairn run --controller netsim,name=watch": EMULATOR,
+    "emulator -avd NAME -no-window -no-audio -no-snapshot": EMULATOR,
+    "adb wait-for-device shell 'until [ \"$(getprop sys.boot_completed)\" = 1 ]; do sleep 1; done'": EMULATOR,
+    "adb install companion.apk": EMULATOR,
+    "cairn wait ready --for 60": EMULATOR,
+    "cairn wait session --for 120": EMULATOR,
+    "adb exec-out screencap -p >phone.png": EMULATOR,
+    "cairn screenshot watch.png": EMULATOR,
     "pip install Sources/python": PYTHON,
     "pip install 'Sources/python[phone]'": PYTHON,
     "CAIRN_BINARY=.build/release/cairn pytest test_weather.py": PYTHON,
@@ -250,7 +263,8 @@ def installed(line: str) -> bool:
 
 
 class Sandbox:
-    """A home of its own, with the repository's folders in it as a reader has them; long-running commands end with it."""
+    """A home of its own, with the repository's folders in it as a reader has them, and an SDK whose emulator is a stand-in
+    (rig/qemu_pebble.py); long-running commands end with it."""
 
     def __init__(self, home: Path) -> None:
         self.home = home
@@ -258,6 +272,7 @@ class Sandbox:
         for name in ["Boards", "Docs", "Tests"]:
             (home / name).symlink_to(REPOSITORY / name)
         (home / "board.yaml").write_text(FAULTY_BOARD)
+        Sdk(home).install("emery")
         for folder in ["bin", ".build/release"]:
             (home / folder).mkdir(parents=True)
         for path in ["bin/cairn", ".build/release/cairn"]:

@@ -20,6 +20,7 @@ from libpebble2.util.stm32_crc import crc32
 from rig import cairn, companion, emulator
 from rig.control import Control
 from rig.emulator import Emulator, message
+from rig.pebble import MessageStream, endpoint_and_payload
 from rig.phone import Phone, WatchLink
 from rig.ppogatt import PhoneTransport
 from rig.process import Program
@@ -87,7 +88,7 @@ class Talk:
     link: WatchLink
     transport: PhoneTransport
     heard: Mailbox[tuple[int, bytes]]
-    _pings: int = 0
+    _marks: int = 0
 
     def say(self, *messages: bytes) -> None:
         self.transport.send(b"".join(messages))
@@ -98,14 +99,11 @@ class Talk:
 
     async def answered(self) -> Answers:
         """What the watch has said to everything so far."""
-        self._pings += 1
-        ping = struct.pack(">I", 0x7E57_0000 | self._pings)
-        self.say(message(emulator.PING, b"\x00" + ping + b"\x00"))
-        await self.heard.take(10, "the watch to answer", lambda each: each == (emulator.PING, b"\x01" + ping))
-        answers = []
-        for each in self.heard.waiting:
-            answers.append(await self.heard.take(1, "an answer", lambda other, each=each: other == each))
-        return answers
+        self._marks += 1
+        token = struct.pack("<H", 0x7000 | self._marks)
+        self.say(message(emulator.BLOB_DB, b"\x05" + token + emulator.NO_DATABASE))
+        await self.heard.take(10, "the watch to answer", lambda each: each == (emulator.BLOB_DB, token + b"\x04"))
+        return [await self.heard.take(1, "an answer") for _ in self.heard.waiting]
 
 
 @contextlib.asynccontextmanager
@@ -115,13 +113,11 @@ async def talking(phone: Phone) -> AsyncIterator[Talk]:
     transport, session = await link.open_reversed(await link.discover(attribute_by_attribute=False))
     await companion.introduce(session)
     heard: Mailbox[tuple[int, bytes]] = Mailbox("what the watch said")
-    stream = bytearray()
+    stream = MessageStream()
 
     def hear(piece: bytes) -> None:
-        stream.extend(piece)
-        while len(stream) >= 4 and len(stream) >= 4 + (length := int.from_bytes(stream[:2])):
-            heard.put((int.from_bytes(stream[2:4]), bytes(stream[4 : 4 + length])))
-            del stream[: 4 + length]
+        for each in stream.take(piece):
+            heard.put(endpoint_and_payload(each))
 
     transport.on_bytes = hear
     yield Talk(link, transport, heard)

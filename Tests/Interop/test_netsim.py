@@ -13,6 +13,7 @@ import os
 import re
 import signal
 import socket
+import struct
 import subprocess
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -21,6 +22,7 @@ from typing import Any
 
 import grpc.aio
 import pytest
+from bumble import hci
 from bumble.bridge import HCI_Bridge
 from bumble.transport.android_netsim import open_android_netsim_transport
 from bumble.transport.grpc_protobuf.netsim.common_pb2 import ChipKind
@@ -30,6 +32,8 @@ from bumble.transport.grpc_protobuf.netsim.packet_streamer_pb2_grpc import Packe
 from bumble.transport.grpc_protobuf.netsim.startup_pb2 import Chip, ChipInfo
 from bumble.transport.tcp_client import open_tcp_client_transport
 from libpebble2.protocol.apps import AppRunState, AppRunStateStart
+from phones.clients import KINDS
+from phones.matrix import LOSSY, SITUATIONS, Outcome, Story, promises
 from rig import cairn, companion
 from rig.controllers import controllers
 from rig.footprint import Footprint
@@ -47,6 +51,8 @@ LOOPBACK = ("--loopback-streams", "1", "--record-memory", "0")
 CUTS = int(os.environ.pop("CAIRN_NETSIM_CUTS", "5"))
 #: How much a program may grow, in kB: what gRPC and the kernel keep of a stream, and what an allocator keeps of it.
 GROWTH_LIMIT = 8192
+#: Channels 9, 10, 21, 22, 23 and 33 to 36.
+DATA_CHANNELS = 0x1E_00E0_0600
 #: Far more messages than all of that holds.
 MESSAGE_LIMIT = 400_000
 
@@ -240,6 +246,61 @@ async def test_a_netsim_that_misbehaves(behavior: Callable[..., Any], text: str,
             program.kill()
 
 
+async def test_netsim_is_gone_in_mid_packet(tmp_path: Path) -> None:
+    """d: the connection ends in the middle of a message, at several places: the watch says so, resets the controller and comes back."""
+    # After how many bytes of netsim's: in what follows the start of HTTP/2, each message has 20 and more.
+    limits = [120, 250, 381]
+    cuts = len(limits)
+
+    async def carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, limits: list[int]) -> None:
+        passed = 0
+        while data := await reader.read(1):
+            writer.write(data)
+            passed += 1
+            # gRPC connects again by itself: a connection without a stream has fewer bytes than any of them.
+            if limits and passed == limits[0]:
+                del limits[0]
+                return
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            netsim_reader, netsim_writer = await asyncio.open_connection("127.0.0.1", netsim.port)
+        except ConnectionError:
+            # The test is over.
+            return writer.transport.abort()
+        ways = [carry(reader, netsim_writer, []), carry(netsim_reader, writer, limits)]
+        tasks = [asyncio.ensure_future(each) for each in ways]
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
+            for end in (netsim_writer, writer):
+                end.transport.abort()
+
+    async with controllers() as room, netsim_over(room.watch) as netsim:
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        arguments = ("--controller", f"netsim:127.0.0.1:{port}", "--controller-lost", "retry", "--address", ADDRESS)
+        async with cairn.running("run", *arguments, "--insecure-test-link", log=tmp_path / "cairn.log") as program:
+            await program.wait_for_line("advertises for", 40)
+            assert len(re.findall(r"the stream to netsim at \S+ broke", program.log)) == cuts
+            async with Phone.on(room.phone.port) as phone:
+                await echo_a_message(phone)
+        server.close()
+        assert room.watch.controller.refused == []
+
+
+async def test_a_netsim_that_is_slow(tmp_path: Path) -> None:
+    """d: netsim takes one message in a tenth of a second: the watch starts all the same, and a phone has its message echoed."""
+    async with controllers() as room, netsim_over(room.watch, pause=0.1) as netsim:
+        async with (
+            cairn_on(netsim.address, tmp_path, "--insecure-test-link"),
+            Phone.on(room.phone.port) as phone,
+        ):
+            await echo_a_message(phone)
+
+
 async def test_garbage_is_left_out(tmp_path: Path) -> None:
     """d: messages that hold no packet are counted and left out; the watch stays up."""
 
@@ -383,30 +444,6 @@ def test_netsim_ini(content: str | None, text: str, announced: Path, tmp_path: P
 
 
 @contextlib.asynccontextmanager
-async def phone_on_netsim(port: int, name: str, monkeypatch: pytest.MonkeyPatch, **options: Any) -> AsyncIterator[Phone]:
-    """A Bumble phone whose controller is netsim's."""
-
-    async def opened(_: str) -> Any:
-        transport = await open_android_netsim_transport(f"127.0.0.1:{port},name={name}")
-        transport.sink.transport = FakeTransport()
-        return transport
-
-    with monkeypatch.context() as patch:
-        patch.setattr("rig.phone.open_tcp_client_transport", opened)
-        async with Phone.on(port, **options) as phone:
-            yield phone
-
-
-class FakeTransport:
-    """What the rig asks for its socket, where there is none."""
-
-    def get_extra_info(self, _: str) -> FakeTransport:
-        return self
-
-    def setsockopt(self, *_: int) -> None: ...
-
-
-@contextlib.asynccontextmanager
 async def air(folder: Path, *arguments: str) -> AsyncIterator[tuple[Program, int]]:
     async with cairn.running("air", "--netsim", "0", *arguments, log=folder / "air.log") as program:
         line = await program.wait_for_line(r"netsim for emulators at 127\.0\.0\.1:(\d+)", 20)
@@ -415,17 +452,17 @@ async def air(folder: Path, *arguments: str) -> AsyncIterator[tuple[Program, int
         yield program, int(line[1])
 
 
-async def test_phone_and_watch_on_cairns_netsim(
-    tmp_path: Path, announced: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_phone_and_watch_on_cairns_netsim(tmp_path: Path, announced: Path) -> None:
     """f: the air announces itself; a watch finds it, a Bumble phone joins, and they connect, pair and exchange AppMessages."""
     async with air(tmp_path, "--announce") as (program, port):
         assert (announced / "netsim.ini").read_text() == f"grpc.port={port}\n"
         async with (
             cairn_on("netsim", tmp_path, "--state", str(tmp_path / "state")),
-            phone_on_netsim(port, "pixel", monkeypatch, pairs=pairing(Person())) as phone,
+            Phone.on(f"127.0.0.1:{port},name=pixel", pairs=pairing(Person())) as phone,
         ):
             await program.wait_for_line("pixel is on the air", 10)
+            # The hosts of phones want BR/EDR.
+            assert phone.device.host.supports_command(hci.HCI_READ_LOCAL_EXTENDED_FEATURES_COMMAND)
             await echo_a_message(phone, pair=True)
         await program.wait_for_line("pixel is off the air", 10)
         await program.wait_for_line("cairn is off the air", 10)
@@ -433,14 +470,94 @@ async def test_phone_and_watch_on_cairns_netsim(
     assert list(announced.iterdir()) == []
 
 
-async def test_a_megabyte_through_cairns_netsim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_megabyte_through_cairns_netsim(tmp_path: Path) -> None:
     """f: 1 MB each way, both sides on streams."""
     async with air(tmp_path) as (_, port):
         async with (
             cairn_on(f"netsim:127.0.0.1:{port}", tmp_path, *LOOPBACK, log_level="info") as program,
-            phone_on_netsim(port, "pixel", monkeypatch) as phone,
+            Phone.on(f"127.0.0.1:{port},name=pixel") as phone,
         ):
             await megabyte(phone, program)
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("client", KINDS)
+async def test_each_client_on_cairns_netsim(client: str, tmp_path: Path) -> None:
+    """h: each client that Pebbles meet, with the first personality that serves it, in every situation of the matrix."""
+    promise = next(each for each in promises() if each.client == client and each.works)
+    for situations in (list(SITUATIONS[:-1]), [LOSSY]):
+        folder = tmp_path / situations[0].replace(" ", "-")
+        folder.mkdir()
+        story = Story(promise, folder, on_netsim=True)
+        await story.tell(situations)
+        for situation in situations:
+            outcome = story.outcomes.get(situation) or Outcome(failure=story.not_reached())
+            print(f"{promise.personality}, {client}, {situation}: {outcome.seconds:.1f} s")
+            if outcome.failure is not None:
+                raise outcome.failure
+
+
+async def test_enhanced_bearers_on_cairns_netsim(tmp_path: Path) -> None:
+    """i: the watch opens three enhanced bearers with a phone that has them, and the phone opens none more, since there is room for no other."""
+    async with air(tmp_path) as (_, port):
+        async with (
+            cairn_on(f"netsim:127.0.0.1:{port}", tmp_path, "--enhanced-bearers", "3") as program,
+            Phone.on(f"127.0.0.1:{port},name=pixel", enhanced_bearers=True) as phone,
+        ):
+            phone.host_ppogatt()
+            watch = await phone.connect(ADDRESS)
+            await watch.pair()
+            await program.wait_for_line("enhanced bearer 3, with an MTU of", 20)
+            database = await watch.discover(attribute_by_attribute=False)
+            assert len(database.services) > 3
+            await watch.disconnect()
+
+
+async def test_a_phone_that_subrates_and_classifies_channels(tmp_path: Path) -> None:
+    """i: the phone has the link meet at one event in four, on nine channels; the watch says what the phone has set, and AppMessages pass."""
+    async with air(tmp_path) as (_, port):
+        async with (
+            cairn_on(f"netsim:127.0.0.1:{port}", tmp_path, "--insecure-test-link") as program,
+            Phone.on(f"127.0.0.1:{port},name=pixel") as phone,
+        ):
+            host = phone.device.host
+            bit = hci.LeFeature.CONNECTION_SUBRATING_HOST_SUPPORT
+            await host.send_sync_command(hci.HCI_LE_Set_Host_Feature_Command(bit_number=bit, bit_value=1))
+            watch = await phone.connect(ADDRESS)
+            features = await within(10, "the watch's features", watch.connection.get_remote_le_features())
+            assert features & hci.LeFeatureMask.CONNECTION_SUBRATING_HOST_SUPPORT
+            subrated = watch.connection.update_subrate(
+                subrate_min=4, subrate_max=4, max_latency=0, continuation_number=2, supervision_timeout=6000
+            )
+            await within(10, "the subrating", subrated)
+            await program.wait_for_line("subrate factor 4, continuation number 2", 10)
+            assert watch.connection.parameters.subrate_factor == 4
+            nine = DATA_CHANNELS.to_bytes(5, "little")
+            classify = hci.HCI_Command(nine, op_code=hci.HCI_LE_SET_HOST_CHANNEL_CLASSIFICATION_COMMAND)
+            assert (await host.send_sync_command_raw(classify)).parameters[-1] == 0
+            database = await watch.discover(attribute_by_attribute=False)
+            _, session = await watch.open_reversed(database)
+            session.send(AppRunState(data=AppRunStateStart(uuid=companion.ECHO_APP)))
+            push = companion.push(1, [companion.string(1, "one event in four")])
+            session.send(push)
+            await companion.expect_ack_and_echo(session, push)
+            read = hci.HCI_Command(
+                struct.pack("<H", watch.connection.handle), op_code=hci.HCI_LE_READ_CHANNEL_MAP_COMMAND
+            )
+
+            async def changed() -> None:
+                while (await host.send_sync_command_raw(read)).parameters[-5:] != nine:
+                    await asyncio.sleep(0.05)
+
+            # Both sides change their channels at an event to come.
+            await within(10, "the nine channels", changed())
+            # Other parameters end subrating.
+            position = len(program.lines)
+            update = watch.connection.update_parameters(30, 30, 0, 6000)
+            await within(10, "other parameters", update)
+            line = await program.wait_for_line(r"the phone set interval .*", 10, after=position)
+            assert "subrate" not in line[0], line[0]
+            await watch.disconnect()
 
 
 async def test_streams_that_make_no_sense(tmp_path: Path) -> None:

@@ -91,6 +91,7 @@ def test_dependencies_say_what_the_program_needs(program: Path) -> None:
         "libgcc_s.so.1": "libgcc-s1",
         "libstdc++.so.6": "libstdc++6",
         "libsqlite3.so.0": "libsqlite3-0",
+        "libyaml-0.so.2": "libyaml-0-2",
         "libz.so.1": "zlib1g",
         "libbluetooth.so.3": "libbluetooth3",
     }

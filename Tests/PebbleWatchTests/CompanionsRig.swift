@@ -221,11 +221,13 @@ extension CompanionsRig {
         hidden: Set<AttributeName> = [CompanionsPhone.appLaunch],
         personality: Personality = .universal,
         flags: AppFlags = [],
-        discovery: PhoneDiscovery = .remembering
+        discovery: PhoneDiscovery = .remembering,
+        brain: WatchBrain = .builtIn
     ) throws {
         let identity = WatchIdentity(address: RigWatch.address, personality: personality)
         var configuration = WatchConfiguration(identity: identity, personality: personality)
         configuration.phoneDiscovery = discovery
+        configuration.brain = brain
         var probe = ProbeApp()
         probe.uuid = Self.first
         probe.flags = flags

@@ -51,7 +51,7 @@ import Testing
         rig.system.closeSession(id, reason: "the link is lost", at: .zero)
         try rig.serve()
         let between = rig.takeMessages()
-        #expect(between.allSatisfy { $0.endpoint == .ping }, "and the ping that stands between two sessions")
+        #expect(between.allSatisfy { $0.answerToMark != nil }, "and the question that stands between two sessions")
         let next = rig.open()
         try rig.serve()
         try rig.send(PingMessage.ping(cookie: 5, isIdle: false), on: next)
@@ -66,13 +66,25 @@ import Testing
         try rig.serve()
         let early = rig.heard(on: id)
         #expect(rig.frames.isEmpty && early.isEmpty)
-        _ = rig.system.take(.connected, at: rig.now)
-        try rig.serve()
+        try rig.boot()
         #expect(
             rig.heard(on: id) == [
                 PebbleMessage(PhoneVersionMessage.request), PebbleMessage(PingMessage.pong(cookie: 5)),
             ]
         )
+    }
+
+    /// Its port would be deaf for good.
+    @Test func aFirmwareThatMayBeStartingIsNotSpokenTo() throws {
+        var rig = try BridgeRig(isReady: false)
+        _ = rig.system.take(.connected, at: rig.now)
+        let start = rig.now
+        rig.system.withBridge(at: start) { $0.tell($0.buttons.press(.select, .short, at: start)) }
+        try rig.wait(EmulatorBridge.startPatience - .milliseconds(1))
+        #expect(rig.frames.isEmpty)
+        try rig.wait(.milliseconds(1))
+        #expect(rig.takeTold().first == .bluetoothConnection(isConnected: true))
+        #expect(try rig.bridge.state == .ready)
     }
 
     @Test func theNextPhoneHearsNothingThatWasForTheLast() throws {
@@ -85,13 +97,10 @@ import Testing
         try rig.send(PingMessage.ping(cookie: 6, isIdle: false), on: second)
         try rig.serve()
         let fence = try #require(rig.messages.last)
-        guard case .ping(let cookie, _) = try PingMessage(payload: fence.payload) else {
-            Issue.record("no ping stands between the sessions: \(fence)")
-            return
-        }
+        let answer = try #require(fence.answerToMark, "no question stands between the sessions: \(fence)")
         try rig.say(AppRunStateMessage.start(.system))
         #expect(rig.heard(on: second).isEmpty)
-        try rig.say(PingMessage.pong(cookie: cookie))
+        try rig.say(answer)
         try rig.say(AppRunStateMessage.stop(.system))
         #expect(
             rig.heard(on: second) == [
@@ -119,7 +128,7 @@ import Testing
         try rig.serve()
         let aborts = rig.messages.filter { $0.endpoint == .putBytes }
         #expect(aborts == [PebbleMessage(PutBytesRequest.abort(name))])
-        #expect(rig.messages.last?.endpoint == .ping, "what is answered to that is nobody's")
+        #expect(rig.messages.last?.answerToMark != nil, "what is answered to that is nobody's")
     }
 
     @Test func aFinishedUploadIsNotGivenUp() throws {
@@ -174,11 +183,25 @@ import Testing
         #expect(try rig.bridge.state == .ready)
     }
 
+    /// It puts off every command to a database meanwhile.
+    @Test func aFirmwareUpdateIsNoHang() throws {
+        var rig = try BridgeRig()
+        let id = rig.open()
+        rig.answers = false
+        for number in 1...5 {
+            try rig.wait(EmulatorBridge.quiet + .seconds(1))
+            let question = try #require(rig.takeMessages().last { $0.answerToMark != nil }, "number \(number)")
+            let request = try BlobDBRequest(payload: question.payload)
+            try rig.say(BlobDBResponse(token: request.token, status: .tryLater))
+        }
+        #expect(rig.system.sessions.isOpen(id))
+    }
+
     @Test func aMessageThatStopsIsNoticed() throws {
         var rig = try BridgeRig()
         let id = rig.open()
         rig.sendBytes(framing: [0x00, 0x20, 0x00, 0x30, 1])
-        try rig.wait(EmulatorBridge.messagePatience + .seconds(1))
+        try rig.wait(EmulatorInbox.patience + .seconds(1))
         #expect(!rig.system.sessions.isOpen(id))
         #expect(rig.log.contains { $0.hasPrefix("the firmware has stopped in the middle of a message") })
         #expect(try rig.bridge.state == .ready, "and goes on in step, since it answers")

@@ -33,9 +33,15 @@ struct BridgeRig {
         )
         system.start(at: .zero)
         guard isReady else { return }
-        _ = system.take(.connected, at: now)
-        try serve()
+        try boot()
         #expect(system.bridge?.state == .ready)
+    }
+
+    /// The emulator is there, and its firmware has just started.
+    mutating func boot() throws {
+        _ = system.take(.connected, at: now)
+        try say(PhoneVersionMessage.request)
+        try serve()
     }
 
     var bridge: EmulatorBridge { get throws { try #require(system.bridge) } }
@@ -47,12 +53,18 @@ struct BridgeRig {
             guard !bytes.isEmpty else { break }
             try receive(bytes)
         }
+        #expect(stream.bufferedByteCount == 0, "only whole messages leave the bridge")
         while let event = system.nextEvent() { events.append(event) }
     }
 
     private mutating func receive(_ bytes: [UInt8]) throws {
         deframer.receive(bytes[...])
         while let frame = deframer.nextFrame(at: now) {
+            // It says how much room its accelerometer has, whatever else it does.
+            if frame.protocolID == .accelerometer {
+                sendBytes(QEMUMessage.accelerometerSpace(256).frame.data, as: .accelerometer)
+                if frame.data.count == 1 { continue }
+            }
             frames.append(frame)
             #expect(frame.data.count <= QEMUFrame.maximumDataLength, "a longer frame wedges the emulator")
             guard frame.protocolID == .spp else { continue }
@@ -62,13 +74,14 @@ struct BridgeRig {
                 if answers { try answer(message) }
             }
         }
-        #expect(stream.bufferedByteCount == 0, "only whole messages leave the bridge")
         #expect(deframer.skippedByteCount == 0)
     }
 
     private mutating func answer(_ message: PebbleMessage) throws {
         if message.endpoint == .ping, case .ping(let cookie, _)? = try? PingMessage(payload: message.payload) {
             try say(PingMessage.pong(cookie: cookie))
+        } else if let answer = message.answerToMark {
+            try say(answer)
         } else if message.endpoint == .watchVersion {
             try say(PebbleMessage(endpoint: .watchVersion, payload: try FirmwareAnswers.watchVersion()))
         } else if case .begin(let object)? = try? PutBytesRequest(payload: message.payload), object.size == 1,
@@ -89,9 +102,11 @@ struct BridgeRig {
     }
 
     /// The emulator sends bytes of the firmware's stream.
-    mutating func sendBytes(framing bytes: [UInt8]) {
+    mutating func sendBytes(framing bytes: [UInt8]) { sendBytes(bytes, as: .spp) }
+
+    private mutating func sendBytes(_ bytes: [UInt8], as protocolID: QEMUProtocol) {
         var framed: [UInt8] = []
-        QEMUFrame.append(bytes[...], as: .spp, to: &framed)
+        QEMUFrame.append(bytes[...], as: protocolID, to: &framed)
         _ = system.take(.bytes(framed[...]), at: now)
     }
 
@@ -147,6 +162,16 @@ struct BridgeRig {
 
     var log: [String] {
         events.compactMap { if case .diagnostic(let diagnostic) = $0 { diagnostic.message } else { nil } }
+    }
+}
+
+extension PebbleMessage {
+    /// What the firmware answers if this is a question of the watch's own for a database that does not exist.
+    var answerToMark: PebbleMessage? {
+        guard endpoint == .blobDB, let request = try? BlobDBRequest(payload: payload),
+            case .clear(let database) = request.command, database.rawValue == 0xFF
+        else { return nil }
+        return PebbleMessage(BlobDBResponse(token: request.token, status: .invalidDatabase))
     }
 }
 

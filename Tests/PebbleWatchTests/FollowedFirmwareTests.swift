@@ -38,11 +38,14 @@ import BluetoothPeripheral
         /// The firmware is there, and answers until it has no more questions.
         mutating func connect() throws {
             _ = watch.take(.connected, at: .zero)
+            // It has just started.
+            try say(PebbleMessage(PhoneVersionMessage.request))
             while true {
                 let bytes = watch.nextFirmwareBytes(at: .zero)
                 guard !bytes.isEmpty else { return }
                 deframer.receive(bytes[...])
                 while let frame = deframer.nextFrame(at: .zero) {
+                    if frame.protocolID == .accelerometer { send(QEMUMessage.accelerometerSpace(256).frame) }
                     guard frame.protocolID == .spp else { continue }
                     var rest = frame.data[...]
                     while case .message(let message)? = stream.next(from: &rest) { try answer(message) }
@@ -52,9 +55,7 @@ import BluetoothPeripheral
 
         private mutating func answer(_ message: PebbleMessage) throws {
             switch message.endpoint {
-            case .ping:
-                guard case .ping(let cookie, _) = try PingMessage(payload: message.payload) else { return }
-                try say(PebbleMessage(PingMessage.pong(cookie: cookie)))
+            case .blobDB: if let answer = message.answerToMark { try say(answer) }
             case .watchVersion: try say(PebbleMessage(endpoint: .watchVersion, payload: payload))
             case .factoryRegistry: try say(PebbleMessage(endpoint: .factoryRegistry, payload: registry))
             default: break
@@ -64,8 +65,12 @@ import BluetoothPeripheral
         private mutating func say(_ message: PebbleMessage) throws {
             var bytes: [UInt8] = []
             try MessageFramer.append(message, to: &bytes)
+            send(QEMUFrame(.spp, data: bytes))
+        }
+
+        private mutating func send(_ frame: QEMUFrame) {
             var framed: [UInt8] = []
-            QEMUFrame.append(bytes[...], as: .spp, to: &framed)
+            QEMUFrame.append(frame.data[...], as: frame.protocolID, to: &framed)
             _ = watch.take(.bytes(framed[...]), at: .zero)
         }
 

@@ -70,11 +70,17 @@ import Testing
             return events
         }
 
-        mutating func set(interval: Double, latency: UInt16, timeout: Double = 6000) {
+        mutating func set(
+            interval: Double,
+            latency: UInt16,
+            timeout: Double = 6000,
+            subrating: LinkSubrating = .none
+        ) {
             policy.parametersChanged(
                 interval: .milliseconds(interval),
                 latency: latency,
                 supervisionTimeout: .milliseconds(timeout),
+                subrating: subrating,
                 at: now
             )
             collect()
@@ -314,6 +320,32 @@ import Testing
             link.set(interval: 90, latency: 0)
         }
         #expect(link.did == [Self.at(1000, Self.slow), Self.at(9000, Self.slow), Self.at(19_000, Self.slow)])
+    }
+
+    /// A phone that subrates has chosen how much the link sleeps: it is asked for nothing while nobody needs speed. With continuation
+    /// events the link is fast while data moves; without any, speed is asked for, and the phone's answer ends subrating.
+    @Test func aPhoneThatSubratesIsLeftAloneWhileNobodyNeedsSpeed() {
+        var link = Link(abilities: LinkPolicy.Abilities())
+        link.set(interval: 15, latency: 0, subrating: LinkSubrating(factor: 10, continuationNumber: 2))
+        link.run(toMilliseconds: 20_000)
+        link.policy.need(.appMessage, at: link.now)
+        link.run(toMilliseconds: 40_000)
+        #expect(link.did.isEmpty)
+        link.set(interval: 15, latency: 0, subrating: LinkSubrating(factor: 10, continuationNumber: 0))
+        link.run(toMilliseconds: 50_000)
+        #expect(link.did.isEmpty)
+        link.policy.need(.appMessage, at: link.now)
+        link.run(toMilliseconds: 51_000)
+        #expect(link.did == [Self.at(50_000, Self.fast)])
+        let said = link.events().compactMap { event in
+            if case .parameters = event { "\(event)" } else { nil }
+        }
+        #expect(
+            said == [
+                "the phone set interval 15 ms, latency 0, supervision timeout 6.0 seconds, subrate factor 10, continuation number 2",
+                "the phone set interval 15 ms, latency 0, supervision timeout 6.0 seconds, subrate factor 10, continuation number 0",
+            ]
+        )
     }
 
     @Test func aPhoneThatManagesIsAskedForNothing() {

@@ -89,7 +89,7 @@ import Testing
         #expect(first - outcome.connectedAt == .seconds(1))
         // Ten seconds after the search it is slow again: 30 to 45 ms, latency 3.
         #expect(updates.last?.dropFirst(4 * 2 + 4) == "180024000300580200000000", "\(updates)")
-        guard case .parameters(let interval, 3, let timeout)? = events.last else {
+        guard case .parameters(let interval, 3, let timeout, .none)? = events.last else {
             Issue.record("the link did not become slow again: \(events)")
             return
         }
@@ -151,7 +151,7 @@ import Testing
         // 30 ms is fast enough for these rules while the watch looks for services; then 30 to 50 ms, latency 3, 6 s.
         #expect(request.bytes.dropFirst(5).hexadecimal == "0c00050012010800" + "1800280003005802")
         #expect(requests.count == 1)
-        #expect(links(outcome.events).contains { if case .parameters(_, 3, _) = $0 { true } else { false } })
+        #expect(links(outcome.events).contains { if case .parameters(_, 3, _, _) = $0 { true } else { false } })
         #expect(outcome.sent.packets(with: "1320").isEmpty && outcome.sent.packets(with: "3220").isEmpty)
     }
 }

@@ -10,12 +10,12 @@ import Testing
 struct MirrorRig {
     var system: WatchSystem
     var now: Duration = .zero
-    /// What the firmware is asked, without pings of the mirror's own and what the bridge asks at the beginning.
+    /// What the firmware is asked, without marks of the mirror's own and what the bridge asks at the beginning.
     private(set) var asked: [PebbleMessage] = []
     private(set) var differences: [MirrorDifference] = []
-    /// Whether the firmware answers pings at once.
+    /// Whether the firmware answers marks at once.
     var goesOn = true
-    private var pings: [PebbleMessage] = []
+    private var marks: [PebbleMessage] = []
     private var deframer = QEMUDeframer()
     private var stream = MessageDeframer()
     let id: SessionID
@@ -32,19 +32,22 @@ struct MirrorRig {
         system.start(at: .zero)
         _ = system.take(.connected, at: now)
         id = system.openSession(.reversedV2, over: .reversedPPoGATT, among: [], at: now)
+        // It has just started.
+        try say(PebbleMessage(PhoneVersionMessage.request))
         try serve()
         asked = []
     }
 
     var tally: MirrorTally { system.mirror?.wholeTally ?? MirrorTally() }
 
-    /// Lets the firmware have what waits for it; it answers pings, and the bridge's own questions.
+    /// Lets the firmware have what waits for it; it answers marks, and the bridge's own questions.
     mutating func serve() throws {
         while true {
             let bytes = system.take(.hasRoom, at: now)
             guard !bytes.isEmpty else { break }
             deframer.receive(bytes[...])
             while let frame = deframer.nextFrame(at: now) {
+                if frame.protocolID == .accelerometer { send(QEMUMessage.accelerometerSpace(256).frame) }
                 guard frame.protocolID == .spp else { continue }
                 var rest = frame.data[...]
                 while case .message(let message)? = stream.next(from: &rest) { try take(message) }
@@ -56,27 +59,30 @@ struct MirrorRig {
     }
 
     private mutating func take(_ message: PebbleMessage) throws {
-        guard message.endpoint == .ping, case .ping(let cookie, _)? = try? PingMessage(payload: message.payload) else {
+        guard let answer = message.answerToMark else {
             asked.append(message)
             return
         }
-        let pong = PebbleMessage(PingMessage.pong(cookie: cookie))
-        if goesOn { try say(pong) } else { pings.append(pong) }
+        if goesOn { try say(answer) } else { marks.append(answer) }
     }
 
     /// The firmware goes on to what it was asked next.
     mutating func goOn() throws {
-        let waiting = pings
-        pings = []
-        for pong in waiting { try say(pong) }
+        let waiting = marks
+        marks = []
+        for answer in waiting { try say(answer) }
         try serve()
     }
 
     mutating func say(_ message: PebbleMessage) throws {
         var bytes: [UInt8] = []
         try MessageFramer.append(message, to: &bytes)
+        send(QEMUFrame(.spp, data: bytes))
+    }
+
+    private mutating func send(_ frame: QEMUFrame) {
         var framed: [UInt8] = []
-        QEMUFrame.append(bytes[...], as: .spp, to: &framed)
+        QEMUFrame.append(frame.data[...], as: frame.protocolID, to: &framed)
         _ = system.take(.bytes(framed[...]), at: now)
     }
 
@@ -104,9 +110,9 @@ struct MirrorRig {
 
 @Suite("The comparison of the watch with the firmware in its shadow")
 struct MirrorTests {
-    private static let clear = PebbleMessage(endpoint: .blobDB, payload: [0x05, 0x10, 0x0E, 0x0D])
+    fileprivate static let clear = PebbleMessage(endpoint: .blobDB, payload: [0x05, 0x10, 0x0E, 0x0D])
     /// There is no such database, which is answered at once.
-    private static let cleared = PebbleMessage(endpoint: .blobDB, payload: [0x10, 0x0E, 0x04])
+    fileprivate static let cleared = PebbleMessage(endpoint: .blobDB, payload: [0x10, 0x0E, 0x04])
     private static let time = PebbleMessage(endpoint: .time, payload: [0x00])
 
     @Test func whatIsTheSameInMeaningIsNoDifference() throws {
@@ -245,5 +251,74 @@ struct BrainRecorderTests {
         #expect(recorder.requests.count == BrainRecorder.byteLimit / 60_000)
         for _ in 0..<10_000 { recorder.note(.sessionClosed(id)) }
         #expect(recorder.requests.count == BrainRecorder.requestLimit)
+    }
+
+    // MARK: The phone's own services
+
+    @Test func theFirmwareIsToldWhatAnIPhonesOwnServicesBring() throws {
+        var rig = try MirrorRig()
+        let now = rig.now
+        let notification = ANCSNotification(
+            uid: ANCSNotificationUID(rawValue: 7),
+            isModified: false,
+            flags: [],
+            category: .social,
+            appIdentifier: "com.example.chat",
+            appName: "Chat",
+            title: "Ada",
+            subtitle: "",
+            message: "Hello",
+            date: nil,
+            positiveActionLabel: nil,
+            negativeActionLabel: "Clear"
+        )
+        // In its turn: after what the phone said before.
+        rig.goesOn = false
+        try rig.send(MirrorTests.clear)
+        rig.system.hearPhone(at: now) { $0.receive(.notified(notification), from: 0x40, in: &$1) }
+        rig.system.hearPhone(at: now) { $0.receive(.changed(.title("Song")), from: 0x40, in: &$1) }
+        try rig.serve()
+        #expect(rig.asked == [MirrorTests.clear])
+        try rig.say(MirrorTests.cleared)
+        rig.goesOn = true
+        try rig.goOn()
+        try #require(rig.asked.count == 3)
+        let request = try BlobDBRequest(payload: rig.asked[1].payload)
+        guard case .insert(.notifications, let record, nil) = request.command else {
+            Issue.record("no insert: \(request)")
+            return
+        }
+        let item = try TimelineItem(record.value)
+        #expect(!item.flags.contains(.fromANCS) && item.actions.map(\.kind) == [.dismiss])
+        let track = MusicMessage.Track(artist: "", album: "", title: "Song")
+        #expect(rig.asked[2] == PebbleMessage(MusicMessage.nowPlaying(track)))
+        // Its answer is compared with nothing.
+        try rig.say(PebbleMessage(BlobDBResponse(token: request.token, status: .databaseFull)))
+        try rig.wait(.seconds(30))
+        #expect(rig.differences.isEmpty && rig.tally.compared == 1 && rig.tally.unasked == 0)
+    }
+
+    @Test func theFirmwareIsNotToldTwiceWhatThePhonesAppBrings() throws {
+        var rig = try MirrorRig()
+        let item = TimelineItem(
+            id: PebbleUUID(upperHalf: 1, lowerHalf: 2),
+            parent: .system,
+            timestamp: ServiceRig.startTime,
+            durationMinutes: 0,
+            kind: .notification,
+            flags: [],
+            layout: .notification,
+            attributes: [TimelineAttribute(.title, "Ada")],
+            actions: []
+        )
+        var value: [UInt8] = []
+        item.encode(to: &value)
+        let record = BlobDBRecord(key: item.id.key[...], value: value[...])
+        let insert = BlobDBRequest(
+            token: BlobDBToken(rawValue: 9),
+            command: .insert(.notifications, record, timestamp: nil)
+        )
+        try rig.send(PebbleMessage(insert))
+        #expect(rig.asked == [PebbleMessage(insert)])
     }
 }

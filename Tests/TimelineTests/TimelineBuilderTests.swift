@@ -16,8 +16,10 @@ struct TimelineBuilderTests {
         ]
     }
 
-    private static func att(_ pdu: [UInt8]) throws -> [UInt8] {
-        let frame = [UInt8(pdu.count), 0, 4, 0] + pdu
+    private static func att(_ pdu: [UInt8]) throws -> [UInt8] { try frame(pdu, on: 4) }
+
+    private static func frame(_ payload: [UInt8], on channel: UInt8) throws -> [UInt8] {
+        let frame = [UInt8(payload.count), 0, channel, 0] + payload
         let handle = try #require(Self.handle)
         return ACLPacket(handle: handle, boundary: .firstNonFlushable, data: frame[...]).packet
     }
@@ -61,6 +63,41 @@ struct TimelineBuilderTests {
         #expect(message.packet == 7 && message.time == 6000 && message.direction == .received && message.link == 1)
         #expect(timeline.notes.isEmpty)
         #expect(timeline.spans.map(\.kind) == [.link])
+    }
+
+    /// ATT on enhanced bearers: channels to SPSM 0x0027, on which a PDU is an SDU, of one frame or several.
+    @Test func enhancedBearersCarryATT() throws {
+        let timeline = Self.build([
+            (try Self.connected(), false),
+            // L2CAP_CREDIT_BASED_CONNECTION_REQ for two bearers, of which the peer gives the first.
+            (try Self.frame([0x17, 1, 12, 0, 0x27, 0, 64, 0, 64, 0, 5, 0, 0x40, 0, 0x41, 0], on: 5), true),
+            (try Self.frame([0x18, 1, 12, 0, 64, 0, 64, 0, 5, 0, 4, 0, 0x50, 0, 0, 0], on: 5), false),
+            // Read Request, and its response in two frames.
+            (try Self.frame([3, 0, 0x0A, 0x01, 0x00], on: 0x50), true),
+            (try Self.frame([5, 0, 0x0B, 0x41], on: 0x40), false),
+            (try Self.frame([0x42, 0x43, 0x44], on: 0x40), false),
+            // More than the SDU's length.
+            (try Self.frame([1, 0, 0x0B, 0x41], on: 0x40), false),
+            // L2CAP_DISCONNECTION_REQ: what comes then is no bearer's.
+            (try Self.frame([0x06, 2, 4, 0, 0x50, 0, 0x40, 0], on: 5), true),
+            (try Self.frame([3, 0, 0x0A, 0x01, 0x00], on: 0x50), true),
+        ])
+        let frames = timeline.marks.filter { $0.lane == .l2cap }.map(\.label)
+        #expect(
+            frames.enumerated().filter { ![0, 1, 6].contains($0.offset) }.map(\.element) == [
+                "ATT, bearer 1", "ATT in pieces, bearer 1", "ATT, bearer 1", "malformed", "K-frame",
+            ]
+        )
+        let marks = timeline.marks.filter { $0.lane == .att }
+        #expect(marks.map(\.packet) == [4, 6])
+        #expect(marks.map(\.size) == [3, 5])
+        #expect(
+            marks.map(\.details.first) == [
+                "ATT: Read Request, 3 bytes, on enhanced bearer 1", "ATT: Read Response, 5 bytes, on enhanced bearer 1",
+            ]
+        )
+        // The response is about what was asked for on the same bearer.
+        #expect(marks.last?.details.contains("handle 0x0001") == true)
     }
 
     @Test func aLinkThatBeganBeforeTheCaptureIsSaid() throws {

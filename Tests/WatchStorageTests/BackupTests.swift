@@ -154,9 +154,13 @@ import Testing
         defer { cleanUp() }
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         do {
-            let database = try DatabaseQueue(path: file)
-            try Schema.migrator.migrate(database, upTo: last)
-            try database.write { try IdentityRecord(Self.identity).insert($0) }
+            let database = try GRDBStore.make(file, upTo: last)
+            try database.write { database in
+                try database.execute(
+                    sql: "INSERT INTO identity (id, addressType, address, identityResolvingKey) VALUES (1, 1, ?, ?)",
+                    arguments: [0xC123_4567_89AB as Int64, Data([7] + [UInt8](repeating: 0, count: 15))]
+                )
+            }
         }
         let summary = try SQLiteStore.backUp(directory: directory, to: copy)
         #expect(summary.schema == (last == "services" ? 2 : 1) && summary.address == Self.identity.address.address)

@@ -163,8 +163,7 @@ import Testing
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         do {
             // As the first version made it, with a phone in it.
-            let queue = try DatabaseQueue(path: directory + "/" + SQLiteStore.fileName)
-            try Schema.migrator.migrate(queue, upTo: "identity and phones")
+            let queue = try GRDBStore.make(directory + "/" + SQLiteStore.fileName, upTo: "identity and phones")
             try queue.write { database in
                 try database.execute(
                     sql: "INSERT INTO identity (id, addressType, address, identityResolvingKey) VALUES (1, 1, ?, ?)",

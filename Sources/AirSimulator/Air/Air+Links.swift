@@ -45,6 +45,7 @@ extension Air {
             created: new.created,
             firstAnchor: firstAnchor(of: new),
             loss: LossProcess(quality.loss, since: since, random: SeededRandom(seed: seed, .link, linkCount)),
+            hopping: hopping(from: central, and: peripheral),
             isRecording: recordsPackets
         )
         machine.clocks.setError(new.central.map { controllers[$0].clockError } ?? 0, of: .central)
@@ -65,6 +66,18 @@ extension Air {
         }
         finishLinkChange(index)
         return handles[1]
+    }
+
+    /// How a new connection hops: as both link layers can, and over the channels that the central's host has not called bad.
+    private func hopping(from central: LinkCapabilities, and peripheral: LinkCapabilities) -> ChannelHopping {
+        var random = SeededRandom(seed: seed, .hopping, linkCount)
+        let both = central.features.intersection(peripheral.features)
+        let address = UInt32(truncatingIfNeeded: random.next())
+        return ChannelHopping(
+            algorithm: both.contains(.channelSelectionAlgorithm2)
+                ? .pseudoRandom(accessAddress: address) : .increment(5 + Int(address % 12)),
+            channels: central.goodChannels
+        )
     }
 
     /// The central's choice within its transmit window offset: away from the anchors of its other connections.
@@ -232,6 +245,16 @@ extension Air {
                 _ = links[link].machine
                     .answerParameterRequest(.failure(.unsupportedRemoteFeature), by: role, at: now)
             }
+        case .subrateChanged(let status, let parameters):
+            let event = LESubrateChange(
+                status: status,
+                handle: handle,
+                factor: parameters.subrateFactor,
+                latency: parameters.latency,
+                continuationNumber: parameters.continuationNumber,
+                supervisionTimeout: parameters.supervisionTimeout
+            )
+            controllers[slot].send(event)
         case .dataLengthChanged(let limits):
             let event = LEDataLengthChange(handle: handle, transmit: limits.transmit, receive: limits.receive)
             controllers[slot].send(event)

@@ -19,6 +19,8 @@ public struct Air: Sendable {
         case advertiser(controller: Int, AdvertisingHandle)
         /// The timers of a controller's scanner.
         case scanner(Int)
+        /// The inquiry and the page of a controller's BR/EDR side.
+        case brEDR(Int)
     }
 
     /// A connection and where its ends are.
@@ -86,7 +88,8 @@ public struct Air: Sendable {
             id: id,
             configuration: configuration,
             random: SeededRandom(seed: seed, .controller, UInt64(slot), UInt64(generation)),
-            scannerActor: makeActor(.scanner(slot))
+            scannerActor: makeActor(.scanner(slot)),
+            brEDRActor: makeActor(.brEDR(slot))
         )
         if slot == controllers.count { controllers.append(controller) } else { controllers[slot] = controller }
         return id
@@ -97,6 +100,7 @@ public struct Air: Sendable {
         guard let slot = slot(of: id) else { return }
         abandonEverything(slot)
         removeActor(controllers[slot].scannerActor)
+        removeActor(controllers[slot].brEDRActor)
         controllers[slot].isAttached = false
         forgetQuality(of: slot)
         replanAdvertisers()
@@ -173,6 +177,7 @@ public struct Air: Sendable {
             case .link(let link): stepLink(link)
             case .advertiser(let controller, let handle): stepAdvertiser(controller, handle)
             case .scanner(let slot): stepScanner(slot)
+            case .brEDR(let slot): stepBREDR(slot)
             case .nobody: break
             }
         }

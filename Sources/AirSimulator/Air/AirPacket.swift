@@ -26,6 +26,8 @@ public struct AirPacket: Hashable, Sendable {
         public var connection: UInt64
         /// The number of the connection event.
         public var event: Int64
+        /// The data channel, from 0 to 36.
+        public var channel: Int
         /// Whether the central sent it, rather than the peripheral.
         public var isFromCentral: Bool
         /// SN.

@@ -33,6 +33,8 @@ public struct ControllerConfiguration: Sendable {
     /// Whether the data buffers are called those of BR/EDR, as old dual-mode controllers do: LE Read Buffer Size then
     /// returns zeros, and Read Buffer Size tells them.
     public var sharesBuffersWithBREDR = false
+    /// Whether it has BR/EDR too. Nothing on the air speaks that: inquiries find nobody, and pages are not answered.
+    public var isDualMode = false
     /// How many advertising sets it has.
     public var advertisingSetCount: Int
     /// How much data an advertising set can have, in octets.
@@ -60,6 +62,7 @@ public struct ControllerConfiguration: Sendable {
             .encryption, .connectionParametersRequest, .extendedRejectIndication,
             .peripheralInitiatedFeaturesExchange, .ping, .dataPacketLengthExtension, .linkLayerPrivacy,
             .extendedScannerFilterPolicies, .le2MPHY, .leCodedPHY, .extendedAdvertising, .channelSelectionAlgorithm2,
+            .connectionSubrating, .channelClassification,
         ],
         missingCommands: [],
         dataBuffers: DataBuffers(length: 251, count: 8),
@@ -67,6 +70,13 @@ public struct ControllerConfiguration: Sendable {
         maximumAdvertisingDataLength: 1650,
         maximumDataLength: .maximum
     )
+
+    /// The same with BR/EDR, as the hosts of phones want it: Android's does not start without.
+    public static var dualMode: ControllerConfiguration {
+        var configuration = modern
+        configuration.isDualMode = true
+        return configuration
+    }
 
     /// A controller of version 4.2 without the data length extension: one advertising set, short packets, LE 1M only.
     public static let legacy = ControllerConfiguration(
@@ -77,6 +87,7 @@ public struct ControllerConfiguration: Sendable {
         ],
         missingCommands: extendedAdvertisingCommands + phyCommands + dataLengthCommands + [
             SetEventMaskPage2.id, LEReadBufferSizeV2.id, LEReadTransmitPower.id, LESetPrivacyMode.id,
+            LESetHostFeature.id, LESetDefaultSubrate.id, LESubrateRequest.id,
         ],
         dataBuffers: DataBuffers(length: 27, count: 10),
         advertisingSetCount: 1,
@@ -111,7 +122,7 @@ public struct ControllerConfiguration: Sendable {
 extension ControllerConfiguration {
     /// Whether it knows a command, provided that the simulator does.
     func knows(_ command: HCICommandID) -> Bool {
-        if command == ReadBufferSize.id { return sharesBuffersWithBREDR }
+        if command == ReadBufferSize.id { return sharesBuffersWithBREDR || isDualMode }
         return !missingCommands.contains(command)
     }
 

@@ -37,6 +37,7 @@ struct SimulatedController: Sendable {
     let configuration: ControllerConfiguration
     let publicAddress: DeviceAddress
     let scannerActor: DeadlineActor
+    let brEDRActor: DeadlineActor
     /// False once it has been taken off the air.
     var isAttached = true
     var random: SeededRandom
@@ -52,6 +53,12 @@ struct SimulatedController: Sendable {
     var resolvingList = ResolvingList()
     var suggestedDataLength = DataLength.minimum
     var defaultPHYs: PHYPair
+    /// What the host can do, of the features that peers see.
+    var hostFeatures: LEFeatures = []
+    var defaultSubrating = SubrateParameters.initial
+    /// The channels that the host has not called bad.
+    var goodChannels = DataChannelMap.all
+    var brEDR = BREDRState()
     /// How many data packets the host has room for; nil if it does not say.
     var hostBuffers: (total: Int, isInUse: Bool) = (0, false)
 
@@ -83,10 +90,12 @@ struct SimulatedController: Sendable {
         id: ControllerID,
         configuration: ControllerConfiguration,
         random: SeededRandom,
-        scannerActor: DeadlineActor
+        scannerActor: DeadlineActor,
+        brEDRActor: DeadlineActor
     ) {
         self.id = id
         self.scannerActor = scannerActor
+        self.brEDRActor = brEDRActor
         self.configuration = configuration
         self.random = random
         // A made-up address has the lower half at random, so that controllers in one air differ.
@@ -102,17 +111,26 @@ struct SimulatedController: Sendable {
     mutating func reset() {
         var known = configuration
         known.publicAddress = publicAddress
-        var fresh = SimulatedController(id: id, configuration: known, random: random, scannerActor: scannerActor)
+        var fresh = SimulatedController(
+            id: id,
+            configuration: known,
+            random: random,
+            scannerActor: scannerActor,
+            brEDRActor: brEDRActor
+        )
         fresh.outbox = outbox
         fresh.radio = radio
         fresh.nextHandle = nextHandle
         self = fresh
     }
 
+    /// What its link layer can do, and what its host can do of that.
+    var features: LEFeatures { configuration.features.union(hostFeatures) }
+
     /// What its end of a new connection is like.
     var linkCapabilities: LinkCapabilities {
         LinkCapabilities(
-            features: configuration.features,
+            features: features,
             version: LinkVersion(
                 version: configuration.version,
                 company: configuration.company,
@@ -124,7 +142,9 @@ struct SimulatedController: Sendable {
             ),
             phys: defaultPHYs,
             eventLimits: configuration.eventLimits,
-            negotiatesParametersAsCentral: configuration.negotiatesParametersAsCentral
+            negotiatesParametersAsCentral: configuration.negotiatesParametersAsCentral,
+            acceptableSubrating: defaultSubrating,
+            goodChannels: goodChannels
         )
     }
 
@@ -201,6 +221,12 @@ struct SimulatedController: Sendable {
     mutating func send(unmasked event: some HCIEventParameters) {
         guard outbox.count < Self.outboxCapacity else { return }
         outbox.append { event.encodePacket(to: &$0) }
+    }
+
+    /// Sends an event that no type of its own stands for, if the host wants it.
+    mutating func send(_ code: HCIEventCode, _ parameters: [UInt8], if bit: EventMask) {
+        guard eventMask.contains(bit), outbox.count < Self.outboxCapacity else { return }
+        outbox.append { HCIEvent.unknown(code, parameters: parameters[...]).encodePacket(to: &$0) }
     }
 
     /// Sends an event if the host wants it.

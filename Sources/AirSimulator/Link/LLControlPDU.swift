@@ -27,6 +27,13 @@ enum LLControlPDU: Hashable, Sendable {
     case phyResponse(PHYPair)
     /// Nil where the PHY of a direction stays as it is; the instant counts only if one changes.
     case phyUpdateIndication(centralToPeripheral: PHY?, peripheralToCentral: PHY?, instant: Int64)
+    case channelMapIndication(DataChannelMap, instant: Int64)
+    case subrateRequest(SubrateParameters)
+    /// The event is one that is not left out.
+    case subrateIndication(LinkParameters, baseEvent: Int64)
+    case channelReportingIndication(isEnabled: Bool)
+    /// The channels that are not bad.
+    case channelStatusIndication(DataChannelMap)
 
     /// The octets of the whole PDU: opcode and parameters.
     var length: Int {
@@ -45,6 +52,10 @@ enum LLControlPDU: Hashable, Sendable {
         case .lengthRequest, .lengthResponse: 9
         case .phyRequest, .phyResponse: 3
         case .phyUpdateIndication: 5
+        case .channelMapIndication: 8
+        case .subrateRequest, .subrateIndication: 11
+        case .channelReportingIndication: 4
+        case .channelStatusIndication: 11
         }
     }
 
@@ -65,4 +76,5 @@ enum LLRequest: Hashable, Sendable {
     case connectionParameters
     case dataLength
     case phy
+    case subrating
 }

@@ -124,6 +124,14 @@ extension LinkLayerConnection {
         case .parameters(let wanted):
             let asks = role == .peripheral || sides[role].capabilities.negotiatesParametersAsCentral
             if asks { sides[role].send(.connectionParameterRequest(wanted)) } else { announce(wanted, at: now) }
+        case .subrating(let wanted):
+            if role == .central {
+                sides.central.acceptableSubrating = wanted
+                announceSubrating(subrated(wanted))
+            } else {
+                sides.peripheral.send(.subrateRequest(wanted))
+            }
+        case .channelMap: announceChannels(at: now)
         case .encryption(let random, let diversifier, let key):
             sides[role].isPausedForEncryption = true
             sides[role].send(
@@ -153,6 +161,7 @@ extension LinkLayerConnection {
             }
             report(.parametersUpdated(status, parameters), to: role)
         case (.dataLength, .dataLength): break
+        case (.subrating, .subrating): report(.subrateChanged(status, parameters), to: role)
         case (.phy, .phy): report(.phyUpdated(.failure(status)), to: role)
         case (.encryption, .encryption):
             sides[role].isPausedForEncryption = false
@@ -182,7 +191,9 @@ extension LinkLayerConnection {
             }
         case .featureRequest(let features), .peripheralFeatureRequest(let features):
             answerFeatures(features, request: message, by: role)
+            learnFeatures(features, by: role, at: now)
         case .featureResponse(let features):
+            learnFeatures(features, by: role, at: now)
             if case .features = sides[role].active?.procedure {
                 report(.remoteFeatures(.success, features), to: role)
                 finish(role, at: now)
@@ -191,12 +202,20 @@ extension LinkLayerConnection {
         case .phyRequest, .phyResponse, .phyUpdateIndication: receivePHY(message, by: role, at: now)
         case .connectionParameterRequest, .connectionParameterResponse, .connectionUpdateIndication:
             receiveParameters(message, by: role, at: now)
+        case .subrateRequest, .subrateIndication: receiveSubrating(message, by: role, at: now)
+        case .channelMapIndication, .channelReportingIndication, .channelStatusIndication:
+            receiveChannels(message, by: role, at: now)
         case .unknownResponse(let request): fail(request, .unsupportedRemoteFeature, of: role, at: now)
         case .rejectIndication(let request, let reason): fail(request, reason, of: role, at: now)
         case .encryptionRequest, .encryptionResponse, .startEncryptionRequest, .startEncryptionResponse,
             .pauseEncryptionRequest, .pauseEncryptionResponse:
             receiveEncryption(message, by: role, at: now)
         }
+    }
+
+    private mutating func learnFeatures(_ features: LEFeatures, by role: LinkRole, at now: Microseconds) {
+        sides[role].remoteFeatures = features
+        if role == .central { beginChannelReports(at: now) }
     }
 
     private mutating func answerFeatures(_ features: LEFeatures, request: LLControlPDU, by role: LinkRole) {

@@ -28,12 +28,14 @@ extension LinkLayerConnection {
         let counter = eventCounter
         nextAnchor += interval
         eventCounter += 1
-        guard !isSevered else { return }
+        guard !isSevered, isActive(counter) else { return }
 
         sides.central.eventsLostToRadio = context.isCentralFree ? 0 : sides.central.eventsLostToRadio + 1
         sides.peripheral.eventsLostToRadio = context.isPeripheralFree ? 0 : sides.peripheral.eventsLostToRadio + 1
         guard context.isCentralFree else { return }
-        let isDue = counter >= sides.peripheral.nextEventToAttend || sides.peripheral.hasWork || !changes.isEmpty
+        let isDue =
+            counter >= sides.peripheral.nextEventToAttend || sides.peripheral.hasWork || !changes.isEmpty
+            || counter <= continuesUntil || subrateTransition != nil
         current = ConnectionEvent(
             counter: counter,
             latestEnd: latestEnd(of: anchor, context),
@@ -73,8 +75,10 @@ extension LinkLayerConnection {
         let listens = sides[receiver].isPresent && (role == .peripheral || current.peripheralAttends)
         let arrives = listens && receiver != deafRole && !isDesynchronized && !loss.losesPacket(at: end)
         if isRecording {
-            sentPackets.append(SentPacket(packet, role, phys[role], end, onAir, current.counter, arrives))
+            let channel = hopping.channel(of: current.counter)
+            sentPackets.append(SentPacket(packet, role, phys[role], end, onAir, current.counter, channel, arrives))
         }
+        if !packet.pdu.isEmpty { continueAfterData(at: current.counter) }
         if listens { sides[receiver].radio.receive += arrives ? onAir : AirTime.listenTimeout }
         let makesProgress = arrives && receive(packet, by: receiver, at: end)
         if let reason = sides[role].leavesAfterSending { leave(role, reason) }
@@ -142,10 +146,10 @@ extension LinkLayerConnection {
     private mutating func receive(_ packet: LinkPacket, by role: LinkRole, at now: Microseconds) -> Bool {
         sides[role].hasHeard = true
         sides[role].lastHeard = now
-        if role == .peripheral { sides[role].nextEventToAttend = current.counter + 1 + Int64(parameters.latency) }
+        if role == .peripheral { sides[role].nextEventToAttend = eventToAttend(after: current.counter) }
 
         if packet.nextExpectedSequenceNumber != sides[role].sequenceNumber, let pdu = sides[role].acknowledge() {
-            acknowledged(pdu, of: role)
+            acknowledged(pdu, of: role, at: now)
         }
         guard sides[role].isPresent else { return false }
         if packet.sequenceNumber == sides[role].nextExpectedSequenceNumber {
@@ -160,11 +164,12 @@ extension LinkLayerConnection {
         return !sides[role].hasPacketInFlight
     }
 
-    private mutating func acknowledged(_ pdu: LinkPDU, of role: LinkRole) {
+    private mutating func acknowledged(_ pdu: LinkPDU, of role: LinkRole, at now: Microseconds) {
         switch pdu {
         case .data(_, _, completesPacket: true): report(.packetCompleted, to: role)
         case .control(.terminateIndication):
             if let reason = sides[role].termination?.localReason { leave(role, reason) }
+        case .control(.subrateIndication): subratingAcknowledged(at: now)
         case .control, .data, .empty: break
         }
     }

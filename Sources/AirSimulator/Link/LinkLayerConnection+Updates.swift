@@ -133,10 +133,12 @@ extension LinkLayerConnection {
     // MARK: Instants
 
     /// The connection event at which a change announced now is made: late enough for a peripheral that sleeps.
-    private var nextInstant: Int64 { eventCounter + Self.eventsToInstant + Int64(parameters.latency) }
+    var nextInstant: Int64 {
+        eventCounter + (Self.eventsToInstant + Int64(parameters.latency)) * Int64(parameters.subrateFactor)
+    }
 
     /// The peripheral has heard of a change.
-    private mutating func learn(_ instant: Int64, by role: LinkRole) {
+    mutating func learn(_ instant: Int64, by role: LinkRole) {
         guard role == .peripheral else { return }
         for index in changes.indices where changes[index].instant == instant {
             changes[index].isKnownToPeripheral = true
@@ -145,7 +147,7 @@ extension LinkLayerConnection {
     }
 
     /// What is announced needs no answer any more.
-    private mutating func stopTimer(of role: LinkRole) {
+    mutating func stopTimer(of role: LinkRole) {
         if sides[role].active?.procedure.hasInstant == true { sides[role].active?.deadline = .latest }
     }
 
@@ -168,12 +170,14 @@ extension LinkLayerConnection {
         case .parameters(let new):
             let isNew = new != parameters
             parameters = new
+            subrateBase = eventCounter
             for role in LinkRole.allCases {
                 var asked = false
                 if case .parameters = sides[role].active?.procedure { asked = true }
                 if isNew || asked { report(.parametersUpdated(.success, new), to: role) }
                 if asked { finish(role, at: anchor) }
             }
+        case .channels(let channels): applyChannels(channels, at: anchor)
         case .phys(let centralToPeripheral, let peripheralToCentral):
             phys.central = centralToPeripheral ?? phys.central
             phys.peripheral = peripheralToCentral ?? phys.peripheral

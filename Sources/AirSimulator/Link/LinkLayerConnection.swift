@@ -25,6 +25,7 @@ struct LinkLayerConnection: Sendable {
             case parameters(LinkParameters)
             /// Nil where a direction stays as it is.
             case phys(centralToPeripheral: PHY?, peripheralToCentral: PHY?)
+            case channels(DataChannelMap)
         }
 
         var change: Change
@@ -47,6 +48,17 @@ struct LinkLayerConnection: Sendable {
     var changes: [InstantChange] = []
     /// What the ends have to tell their hosts, oldest first.
     var events: Deque<(role: LinkRole, event: LinkEvent)> = []
+
+    /// Where the ends hop.
+    var hopping: ChannelHopping
+
+    // Subrating.
+    /// A connection event that is not left out: the others follow by the subrate factor.
+    var subrateBase: Int64 = 0
+    /// The last connection event that is not left out because there was data a moment ago.
+    var continuesUntil: Int64 = -1
+    /// Subrating that the central has announced and whose acknowledgement it waits for.
+    var subrateTransition: SubrateTransition?
 
     // Where in time it is.
     var nextAnchor: Microseconds
@@ -84,8 +96,10 @@ struct LinkLayerConnection: Sendable {
         created: Microseconds,
         firstAnchor: Microseconds,
         loss: LossProcess,
+        hopping: ChannelHopping,
         isRecording: Bool
     ) {
+        self.hopping = hopping
         self.parameters = parameters
         phys = PerRole(central: phy, peripheral: phy)
         sides = PerRole(
@@ -192,20 +206,19 @@ struct LinkLayerConnection: Sendable {
                 sides[role].radio.receive += AirTime.listenTimeout * skipped
             }
         } else {
-            let stride = Int64(parameters.latency) + 1
-            let first = max(eventCounter, sides.peripheral.nextEventToAttend)
-            let attended = first < eventCounter + skipped ? (eventCounter + skipped - 1 - first) / stride + 1 : 0
-            sides.central.radio.transmit += emptyOnAir.central * skipped
+            let span = idleSpan(of: skipped)
+            sides.central.radio.transmit += emptyOnAir.central * span.active
             sides.central.radio.receive +=
-                emptyOnAir.peripheral * attended + AirTime.listenTimeout * (skipped - attended)
-            sides.peripheral.radio.receive += emptyOnAir.central * attended
-            sides.peripheral.radio.transmit += emptyOnAir.peripheral * attended
-            let last = first + (attended - 1) * stride
-            // What the central sent after that, the peripheral slept through: it will be sent again.
-            sides.central.setEmptyPacketInFlight(attended == 0 || last < eventCounter + skipped - 1)
-            if attended > 0 {
+                emptyOnAir.peripheral * span.attended + AirTime.listenTimeout * (span.active - span.attended)
+            sides.peripheral.radio.receive += emptyOnAir.central * span.attended
+            sides.peripheral.radio.transmit += emptyOnAir.peripheral * span.attended
+            // What the central sent after the last one attended, the peripheral slept through: it will be sent again.
+            if let lastActive = span.lastActive {
+                sides.central.setEmptyPacketInFlight(span.lastAttended.map { $0 < lastActive } ?? true)
+            }
+            if let last = span.lastAttended {
                 let heard = nextAnchor + interval * (last - eventCounter) + emptyOnAir.central
-                sides.peripheral.nextEventToAttend = last + stride
+                sides.peripheral.nextEventToAttend = span.nextToAttend
                 sides.peripheral.lastHeard = heard
                 sides.central.lastHeard = heard + AirTime.interFrameSpace + emptyOnAir.peripheral
             }
@@ -214,10 +227,10 @@ struct LinkLayerConnection: Sendable {
         nextAnchor += interval * skipped
     }
 
-    /// The first anchor after a moment, whether or not the event will be stepped through.
+    /// The first anchor after a moment of an event that is not left out, whether or not it will be stepped through.
     func anchor(after moment: Microseconds) -> Microseconds {
-        guard nextAnchor <= moment else { return nextAnchor }
-        return nextAnchor + interval * ((moment - nextAnchor) / interval + 1)
+        let passed = nextAnchor <= moment ? (moment - nextAnchor) / interval + 1 : 0
+        return nextAnchor + interval * (activeEvent(from: eventCounter + passed) - eventCounter)
     }
 
     /// Changes what gets lost from `now` on.

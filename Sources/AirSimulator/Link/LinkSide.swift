@@ -94,6 +94,14 @@ struct LinkSide: Sendable {
     /// What both ends have agreed on.
     var dataLength = DataLengthLimits.minimum
     var phys: PHYPair
+    /// Which subrating the central grants now; its host may have said so with a request of its own.
+    var acceptableSubrating: SubrateParameters
+    /// The channels that are not bad where this end is.
+    var goodChannels: DataChannelMap
+    /// What the peripheral has reported of its channels, at the central's end.
+    var reportedChannels = DataChannelMap.all
+    /// Whether channels are reported: the central has asked for it, or the peripheral has been asked.
+    var reportsChannels = false
 
     // Encryption.
     var isEncrypted = false
@@ -112,6 +120,8 @@ struct LinkSide: Sendable {
         lastHeard = created
         localDataLength = capabilities.dataLength
         phys = capabilities.phys
+        acceptableSubrating = capabilities.acceptableSubrating
+        goodChannels = capabilities.goodChannels
     }
 
     /// Whether it has anything to say, or waits for something said to be acknowledged.

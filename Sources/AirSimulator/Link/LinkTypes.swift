@@ -39,9 +39,13 @@ extension PerRole: Sendable where Value: Sendable {}
 /// The timing that both ends of a connection keep.
 struct LinkParameters: Hashable, Sendable {
     var interval: ConnectionInterval
-    /// How many connection events in a row the peripheral may sleep through.
+    /// How many connection events in a row the peripheral may sleep through, of those that are not left out.
     var latency: UInt16
     var supervisionTimeout: SupervisionTimeout
+    /// The ends meet at one connection event in so many, and the latency counts those.
+    var subrateFactor: UInt16 = 1
+    /// At how many connection events after data they meet too.
+    var continuationNumber: UInt16 = 0
 }
 
 /// How much one data packet may carry, in each direction as one end sees it.
@@ -92,6 +96,10 @@ struct LinkCapabilities: Sendable {
     var eventLimits: ConnectionEventLimits
     /// Whether the central asks the peripheral's host before it changes the timing.
     var negotiatesParametersAsCentral: Bool
+    /// Which subrating the central grants a peripheral.
+    var acceptableSubrating: SubrateParameters
+    /// The channels that are not bad where this end is.
+    var goodChannels: DataChannelMap
 }
 
 /// What a host asks its link layer to arrange with the other one.
@@ -102,12 +110,15 @@ enum LinkProcedure: Sendable {
     case phy(PHYPair)
     case parameters(ConnectionParameters)
     case encryption(random: UInt64, diversifier: UInt16, key: UInt128)
+    case subrating(SubrateParameters)
+    /// The central gives the link the channels that are good at both ends.
+    case channelMap
 
     /// Whether it ends in a change at an instant, of which there may be only one at a time on a link.
     var hasInstant: Bool {
         switch self {
-        case .phy, .parameters: true
-        case .features, .version, .dataLength, .encryption: false
+        case .phy, .parameters, .channelMap: true
+        case .features, .version, .dataLength, .encryption, .subrating: false
         }
     }
 }
@@ -119,6 +130,7 @@ enum LinkEvent: Sendable {
     /// The peer has acknowledged all of the oldest packet.
     case packetCompleted
     case parametersUpdated(HCIStatus, LinkParameters)
+    case subrateChanged(HCIStatus, LinkParameters)
     /// The peer wants other timing: answered by `answerParameterRequest`.
     case parametersRequested(ConnectionParameters)
     case dataLengthChanged(DataLengthLimits)

@@ -8,6 +8,7 @@ struct SentPacket: Sendable {
     let length: Int
     let start: Microseconds
     let event: Int64
+    let channel: Int
     let isReceived: Bool
     private let sequenceNumber: Bool
     private let nextExpectedSequenceNumber: Bool
@@ -20,6 +21,7 @@ struct SentPacket: Sendable {
         _ end: Microseconds,
         _ onAir: Microseconds,
         _ event: Int64,
+        _ channel: Int,
         _ isReceived: Bool
     ) {
         self.role = role
@@ -27,6 +29,7 @@ struct SentPacket: Sendable {
         length = packet.airLength
         start = end - onAir
         self.event = event
+        self.channel = channel
         self.isReceived = isReceived
         sequenceNumber = packet.sequenceNumber
         nextExpectedSequenceNumber = packet.nextExpectedSequenceNumber
@@ -37,6 +40,7 @@ struct SentPacket: Sendable {
         AirPacket.ConnectionPacket(
             connection: connection,
             event: event,
+            channel: channel,
             isFromCentral: role == .central,
             sequenceNumber: sequenceNumber,
             nextExpectedSequenceNumber: nextExpectedSequenceNumber,

@@ -13,6 +13,7 @@ struct SeededRandom: RandomNumberGenerator, Sendable {
         case advertising = 2
         case link = 3
         case pair = 4
+        case hopping = 5
     }
 
     /// A stream for one purpose of one actor.

@@ -53,6 +53,8 @@ package enum HCIEvent: Hashable, Sendable {
     case leScanRequestReceived(LEScanRequestReceived)
     /// LE Channel Selection Algorithm, subevent 0x14: which algorithm a new connection uses.
     case leChannelSelectionAlgorithm(LEChannelSelectionAlgorithm)
+    /// LE Subrate Change, subevent 0x23: the subrating of a connection changed, or did not.
+    case leSubrateChange(LESubrateChange)
     /// An event with a code that this library does not know, or a manufacturer's.
     case unknown(HCIEventCode, parameters: ArraySlice<UInt8>)
     /// An LE event with a code that this library does not know.
@@ -113,6 +115,7 @@ package enum HCIEvent: Hashable, Sendable {
         case LEScanRequestReceived.subevent: self = .leScanRequestReceived(try LEScanRequestReceived(reading: &reader))
         case LEChannelSelectionAlgorithm.subevent:
             self = .leChannelSelectionAlgorithm(try LEChannelSelectionAlgorithm(reading: &reader))
+        case LESubrateChange.subevent: self = .leSubrateChange(try LESubrateChange(reading: &reader))
         default: self = .unknownLE(subevent, parameters: reader.readRemaining())
         }
     }
@@ -145,6 +148,7 @@ package enum HCIEvent: Hashable, Sendable {
         case .leAdvertisingSetTerminated(let event): event.encodePacket(to: &buffer)
         case .leScanRequestReceived(let event): event.encodePacket(to: &buffer)
         case .leChannelSelectionAlgorithm(let event): event.encodePacket(to: &buffer)
+        case .leSubrateChange(let event): event.encodePacket(to: &buffer)
         case .unknown(let code, let parameters):
             HCIEvent.encodePacket(code, to: &buffer) { $0.append(contentsOf: parameters) }
         case .unknownLE(let subevent, let parameters):

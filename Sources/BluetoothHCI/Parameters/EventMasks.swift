@@ -4,8 +4,14 @@
 package struct EventMask: OptionSet, Hashable, Sendable {
     package let rawValue: UInt64
     package init(rawValue: UInt64) { self.rawValue = rawValue }
+    /// Bit 0: Inquiry Complete.
+    package static let inquiryComplete = EventMask(rawValue: 1 << 0)
+    /// Bit 2: Connection Complete.
+    package static let connectionComplete = EventMask(rawValue: 1 << 2)
     /// Bit 4: Disconnection Complete.
     package static let disconnectionComplete = EventMask(rawValue: 1 << 4)
+    /// Bit 6: Remote Name Request Complete.
+    package static let remoteNameRequestComplete = EventMask(rawValue: 1 << 6)
     /// Bit 7: Encryption Change, version 1.
     package static let encryptionChange = EventMask(rawValue: 1 << 7)
     /// Bit 11: Read Remote Version Information Complete.

@@ -31,6 +31,12 @@ public struct LEFeatures: OptionSet, Hashable, Sendable {
     package static let periodicAdvertising = LEFeatures(rawValue: 1 << 13)
     /// Bit 14: Channel Selection Algorithm #2.
     package static let channelSelectionAlgorithm2 = LEFeatures(rawValue: 1 << 14)
+    /// Bit 37, Connection Subrating: a connection can leave out most of its events until there is data.
+    package static let connectionSubrating = LEFeatures(rawValue: 1 << 37)
+    /// Bit 38, Connection Subrating (Host Support): the host takes LE Subrate Change.
+    package static let connectionSubratingHostSupport = LEFeatures(rawValue: 1 << 38)
+    /// Bit 39, Channel Classification: a peripheral tells the central which channels are bad where it is.
+    package static let channelClassification = LEFeatures(rawValue: 1 << 39)
 }
 
 /// What the link manager of a dual-mode controller can do, and whether there is one.
@@ -43,6 +49,14 @@ package struct LMPFeatures: OptionSet, Hashable, Sendable {
     package static let brEDRNotSupported = LMPFeatures(rawValue: 1 << 37)
     /// Bit 38, LE Supported (Controller): the controller has LE.
     package static let leSupported = LMPFeatures(rawValue: 1 << 38)
+    /// Bit 48, Extended Inquiry Response.
+    package static let extendedInquiryResponse = LMPFeatures(rawValue: 1 << 48)
+    /// Bit 49, Simultaneous LE and BR/EDR to Same Device Capable (Controller).
+    package static let simultaneousLEAndBREDR = LMPFeatures(rawValue: 1 << 49)
+    /// Bit 51, Secure Simple Pairing (Controller Support).
+    package static let secureSimplePairing = LMPFeatures(rawValue: 1 << 51)
+    /// Bit 63, Extended Features: there is more than the first page.
+    package static let extendedFeatures = LMPFeatures(rawValue: 1 << 63)
 }
 
 /// Which combinations of link layer states are possible at once, one bit each.

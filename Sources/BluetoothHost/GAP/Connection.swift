@@ -14,10 +14,12 @@ public struct Connection: Hashable, Sendable {
     package internal(set) var ownAddress: LEAddress
     /// The time between connection events.
     public internal(set) var interval: ConnectionInterval
-    /// How many connection events the peripheral may skip.
+    /// How many connection events, or subrated ones, the peripheral may skip.
     public internal(set) var latency: UInt16
     /// How long the link may hear nothing.
     public internal(set) var supervisionTimeout: SupervisionTimeout
+    /// At how few of its events the sides meet while they have nothing to say.
+    public internal(set) var subrating = LinkSubrating.none
     /// The PHYs in use.
     public internal(set) var phys = LinkPHYs.le1M
     /// The most that is transmitted in one link layer packet.
@@ -28,6 +30,25 @@ public struct Connection: Hashable, Sendable {
     public internal(set) var remoteFeatures: LEFeatures?
     /// What is known about the link's security.
     public internal(set) var security = LinkSecurity.none
+}
+
+/// How a connection is subrated: the sides meet at one connection event in so many, and at a few more after data.
+///
+/// Source: Core 5.4, Vol 6, Part B, 4.5.1.
+public struct LinkSubrating: Hashable, Sendable {
+    /// The sides meet at one connection event in so many: 1 to 500.
+    public var factor: UInt16
+    /// At how many connection events after data they meet too: 0 to 499.
+    public var continuationNumber: UInt16
+
+    /// The sides meet at every connection event.
+    public static let none = LinkSubrating(factor: 1, continuationNumber: 0)
+
+    /// Makes a subrating of any values.
+    public init(factor: UInt16, continuationNumber: UInt16) {
+        self.factor = factor
+        self.continuationNumber = continuationNumber
+    }
 }
 
 /// Why connection parameters stayed as they were.

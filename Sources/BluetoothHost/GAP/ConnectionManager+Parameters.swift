@@ -84,6 +84,17 @@ extension ConnectionManager {
         core.emit(.phyUpdated(event.handle, event.outcome))
     }
 
+    mutating func subrateChanged(_ event: LESubrateChange, _ core: inout HostCore) {
+        guard let index = link(event.handle), event.status == .success else { return }
+        links[index].connection.subrating = LinkSubrating(
+            factor: event.factor,
+            continuationNumber: event.continuationNumber
+        )
+        links[index].connection.latency = event.latency
+        links[index].connection.supervisionTimeout = event.supervisionTimeout
+        core.emit(.parametersUpdated(event.handle))
+    }
+
     // MARK: The peer's features
 
     /// Asks what the peer's link layer can do, if this side may: a peripheral only if its controller can.

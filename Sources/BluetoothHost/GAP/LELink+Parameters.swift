@@ -65,6 +65,8 @@ extension LELink {
         connection.interval = event.interval
         connection.latency = event.latency
         connection.supervisionTimeout = event.supervisionTimeout
+        // Other parameters end subrating (Core 5.4, Vol 6, Part B, 5.1.1).
+        connection.subrating = .none
         core.emit(.parametersUpdated(handle))
         if case .linkLayer = update { endUpdate(nil, &core, &channels) }
     }

@@ -60,8 +60,8 @@ public struct GATTDatabase: Sendable {
         var layout = GATTDatabaseLayout()
         for service in services { try layout.add(service) }
         try layout.finish(order)
-        attributes = layout.attributes
-        values = layout.values
+        attributes = layout.exactAttributes
+        values = layout.exactValues
         self.services = layout.services
         clientConfigurations = layout.clientConfigurations
         handleByName = layout.handleByName

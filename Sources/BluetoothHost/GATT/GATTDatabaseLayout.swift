@@ -46,6 +46,22 @@ struct GATTDatabaseLayout {
         )
     }
 
+    /// The attributes, without the room that was kept for more: no more come from now on.
+    var exactAttributes: [Attribute] {
+        var exact: [Attribute] = []
+        exact.reserveCapacity(attributes.count)
+        exact += attributes
+        return exact
+    }
+
+    /// The same of the values.
+    var exactValues: [[UInt8]] {
+        var exact: [[UInt8]] = []
+        exact.reserveCapacity(values.count)
+        exact += values
+        return exact
+    }
+
     /// Puts everything into the order of handles, and fills in what depends on all services.
     mutating func finish(_ order: GATTDatabase.ServiceOrder) throws(GATTDatabaseError) {
         try sort()

@@ -324,6 +324,9 @@ extension GATTLayer {
 // MARK: - Server: questions without an answer
 
 extension GATTLayer {
+    /// Whether an event waits for the owner.
+    var hasEvents: Bool { !events.isEmpty }
+
     /// Takes the oldest event, which the owner does not see yet.
     mutating func takeEvent() -> GATTEvent? { events.popFirst() }
 

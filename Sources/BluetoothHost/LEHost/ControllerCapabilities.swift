@@ -68,6 +68,11 @@ public struct ControllerCapabilities: Hashable, Sendable {
         features.contains(.connectionParametersRequest) && commands.contains(LEConnectionUpdate.id)
     }
 
+    /// Whether connections can be subrated, and peers want to be told that the host takes it.
+    var supportsSubrating: Bool {
+        features.contains(.connectionSubrating) && commands.contains(LESetHostFeature.id)
+    }
+
     /// Whether it has BR/EDR too.
     var isDualMode: Bool {
         linkManagerFeatures.contains(.leSupported) && !linkManagerFeatures.contains(.brEDRNotSupported)
@@ -91,6 +96,7 @@ public struct ControllerCapabilities: Hashable, Sendable {
         if reportsEnhancedConnections { subevents.append(LEEnhancedConnectionComplete.subevent) }
         if features.contains(.extendedScannerFilterPolicies) { subevents.append(LEDirectedAdvertisingReport.subevent) }
         if supportsPHYChange { subevents.append(LEPHYUpdateComplete.subevent) }
+        if supportsSubrating { subevents.append(LESubrateChange.subevent) }
         if usesExtendedCommands {
             subevents += [
                 LEExtendedAdvertisingReport.subevent, LEScanTimeout.subevent, LEAdvertisingSetTerminated.subevent,

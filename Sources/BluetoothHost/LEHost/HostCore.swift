@@ -105,6 +105,9 @@ extension HostCore {
         report(.commandFailed(command.opcode, status))
     }
 
+    /// Whether an event waits for the owner.
+    var hasEvents: Bool { !events.isEmpty || gatt.hasEvents }
+
     /// Takes the oldest event. Inlined, because an event is large, and passing it on would copy it.
     @inline(__always)
     mutating func nextEvent() -> LEHostEvent? {

@@ -28,7 +28,8 @@ extension LEHost {
             .leAdvertisingReport, .leDirectedAdvertisingReport, .leExtendedAdvertisingReport, .leScanTimeout,
             .leAdvertisingSetTerminated, .leConnectionUpdateComplete, .leReadRemoteFeaturesComplete,
             .leLongTermKeyRequest, .leRemoteConnectionParameterRequest, .leDataLengthChange, .lePHYUpdateComplete,
-            .leChannelSelectionAlgorithm, .leScanRequestReceived, .readRemoteVersionInformationComplete:
+            .leChannelSelectionAlgorithm, .leScanRequestReceived, .leSubrateChange,
+            .readRemoteVersionInformationComplete:
             guard isReady else { return core.report(.eventBeforeStart) }
             receiveWhenReady(event)
         }
@@ -66,6 +67,7 @@ extension LEHost {
         case .leRemoteConnectionParameterRequest(let request): connectionManager.parametersRequested(request, &core)
         case .leDataLengthChange(let change): connectionManager.dataLengthChanged(change, &core)
         case .lePHYUpdateComplete(let update): connectionManager.phyChanged(update, &core)
+        case .leSubrateChange(let change): connectionManager.subrateChanged(change, &core)
         case .leChannelSelectionAlgorithm, .leScanRequestReceived, .readRemoteVersionInformationComplete: break
         case .commandComplete, .commandStatus, .hardwareError, .unknown, .unknownLE: break
         }

@@ -87,6 +87,9 @@ public struct LEHost: HCIHost, Sendable {
     /// How many events came that this host does not know. It changes nothing: it is `mutating` because a getter would be
     /// called on a copy of the host, with every packet.
     package mutating func countUnknownEvents() -> Int { core.counters.unknownEvents }
+
+    /// Whether an event waits for the owner: a packet that has left may have led to one. It is `mutating` for the same reason.
+    package mutating func hasEvents() -> Bool { core.hasEvents }
 }
 
 // MARK: - Layers

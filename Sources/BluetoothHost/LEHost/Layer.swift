@@ -23,6 +23,8 @@ public enum Layer: String, Hashable, Sendable, CaseIterable {
     case ppogatt
     /// Sessions of companions and the services that talk to them.
     case session
+    /// The real firmware in its emulator: how that runs, and what it logs itself.
+    case firmware
     /// The watch as a whole: advertising policy, pairing, apps.
     case watch
     /// What the watch remembers, when that fails.

@@ -16,6 +16,7 @@ package struct LinkDissector: Sendable {
 
     private var fromHost = FrameRecombiner()
     private var toHost = FrameRecombiner()
+    private var bearers = BearerDissector()
 
     /// A connection on which nothing has passed.
     package init() {}
@@ -26,7 +27,8 @@ package struct LinkDissector: Sendable {
         let outcome =
             isFromHost
             ? fromHost.receive(packet.data, isStart: isStart) : toHost.receive(packet.data, isStart: isStart)
-        return outcome.problems.map(Finding.problem) + (outcome.frame.map { [.pdu(DissectedPDU($0))] } ?? [])
+        return outcome.problems.map(Finding.problem)
+            + (outcome.frame.map { [.pdu(DissectedPDU($0, from: isFromHost ? .host : .peer, &bearers))] } ?? [])
     }
 }
 
@@ -34,8 +36,11 @@ package struct LinkDissector: Sendable {
 package struct DissectedPDU: Sendable {
     /// What is on the channel.
     package enum Content: Sendable {
-        /// An ATT PDU.
-        case attribute(DissectedATT)
+        /// An ATT PDU of `size` octets, and the bearer that it is on: 0 is the fixed channel, 1 the first enhanced bearer of the
+        /// connection.
+        case attribute(DissectedATT, size: Int, bearer: Int)
+        /// A piece of an ATT PDU that is not whole yet, on an enhanced bearer.
+        case attributePart(bearer: Int)
         /// A signaling command, by the Core's name.
         case signaling(name: String, code: UInt8)
         /// A request for a credit-based channel: what it is to be opened to, and the requester's ends.
@@ -55,21 +60,26 @@ package struct DissectedPDU: Sendable {
     /// What the payload says.
     package let content: Content
 
-    init(_ frame: L2CAPFrame) {
+    init(_ frame: L2CAPFrame, from side: BearerDissector.Side, _ bearers: inout BearerDissector) {
         channel = frame.channel
         payload = frame.payload
         do throws(ByteDecodingError) {
-            content = try Self.content(of: frame)
+            content = try Self.content(of: frame, from: side, &bearers)
         } catch {
             content = .malformed(error)
         }
     }
 
-    private static func content(of frame: L2CAPFrame) throws(ByteDecodingError) -> Content {
+    private static func content(
+        of frame: L2CAPFrame,
+        from side: BearerDissector.Side,
+        _ bearers: inout BearerDissector
+    ) throws(ByteDecodingError) -> Content {
         switch frame.channel {
-        case .attribute: return .attribute(try DissectedATT(frame.payload))
+        case .attribute: return .attribute(try DissectedATT(frame.payload), size: frame.payload.count, bearer: 0)
         case .signaling:
             let pdu = try SignalingPDU(decoding: frame.payload)
+            bearers.take(pdu, from: side)
             let code = frame.payload.first ?? 0
             return switch pdu.command {
             case .reject: .signaling(name: "Command Reject", code: code)
@@ -89,7 +99,10 @@ package struct DissectedPDU: Sendable {
                 throw ByteDecodingError("smp.code", .invalidValue(UInt64(number)))
             }
             return .security(name: name(of: code), hasKey: PacketTranscript.pdusWithKeys.contains(number))
-        default: return .other
+        default:
+            guard let (bearer, pdu) = try bearers.take(frame, from: side) else { return .other }
+            guard let pdu else { return .attributePart(bearer: bearer) }
+            return .attribute(try DissectedATT(pdu), size: pdu.count, bearer: bearer)
         }
     }
 

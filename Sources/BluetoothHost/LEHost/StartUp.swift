@@ -23,6 +23,7 @@ struct StartUp: Sendable {
         case filterAcceptListSize
         case resolvingListSize
         case defaultPHY
+        case subratingSupport
         case randomAddress
     }
 
@@ -63,6 +64,11 @@ struct StartUp: Sendable {
         .dataBufferOverflow, .encryptionKeyRefreshComplete, .leMeta,
     ]
 
+    /// Connection Subrating (Host Support), as LE Set Host Feature numbers it.
+    private static let subratingSupportBit = UInt8(
+        LEFeatures.connectionSubratingHostSupport.rawValue.trailingZeroBitCount
+    )
+
     /// The command to send next; nil when all is said.
     func command() -> OutgoingCommand? {
         switch step {
@@ -86,6 +92,8 @@ struct StartUp: Sendable {
         case .filterAcceptListSize: OutgoingCommand(LEReadFilterAcceptListSize())
         case .resolvingListSize: OutgoingCommand(LEReadResolvingListSize())
         case .defaultPHY: defaultPHY.map { OutgoingCommand(LESetDefaultPHY(preferences: $0)) }
+        case .subratingSupport:
+            OutgoingCommand(LESetHostFeature(bit: Self.subratingSupportBit, isSupported: true))
         case .randomAddress: OutgoingCommand(LESetRandomAddress(address: ownAddress.address))
         case nil: nil
         }
@@ -114,6 +122,7 @@ struct StartUp: Sendable {
         case .filterAcceptListSize: return commands.contains(LEReadFilterAcceptListSize.id)
         case .resolvingListSize: return commands.contains(LEReadResolvingListSize.id)
         case .defaultPHY: return defaultPHY != nil && commands.contains(LESetDefaultPHY.id)
+        case .subratingSupport: return capabilities.supportsSubrating
         case .randomAddress: return ownAddress.type == .random
         }
     }
@@ -124,7 +133,7 @@ struct StartUp: Sendable {
         case .reset, .commands, .features, .eventMask, .leEventMask, .leBufferSize, .bufferSize, .randomAddress: false
         case .version, .linkManagerFeatures, .publicAddress, .leHostSupport, .states, .maximumDataLength,
             .suggestedDataLength, .advertisingDataLength, .advertisingSetCount, .filterAcceptListSize,
-            .resolvingListSize, .defaultPHY:
+            .resolvingListSize, .defaultPHY, .subratingSupport:
             true
         }
     }
@@ -187,6 +196,7 @@ struct StartUp: Sendable {
         case .resolvingListSize:
             capabilities.resolvingListSize = Int(try value(of: LEReadResolvingListSize.self, in: answer).size)
         case .defaultPHY: _ = try value(of: LESetDefaultPHY.self, in: answer)
+        case .subratingSupport: _ = try value(of: LESetHostFeature.self, in: answer)
         case .randomAddress: _ = try value(of: LESetRandomAddress.self, in: answer)
         }
     }

@@ -25,4 +25,19 @@ struct allocation_counts allocation_counts(void);
 /// be tried. Returns how many calls that was.
 uint64_t allocation_counter_exercise(uint64_t size);
 
+/// How often one thread has had the kernel move bytes, or waited for it, since it started.
+struct system_call_counts {
+    /// Calls of read and recv.
+    uint64_t reads;
+    /// Calls of ppoll.
+    uint64_t waits;
+    /// Calls of write and send.
+    uint64_t sends;
+    /// Calls of setsockopt.
+    uint64_t options;
+};
+
+/// The counts of the calling thread, under the same condition as those of allocations.
+struct system_call_counts system_call_counts(void);
+
 #endif

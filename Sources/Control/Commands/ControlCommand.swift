@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// A command: its name, its fields, what it has the watch do, and what it is answered with.
 ///

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// An HCI packet, for a program that wants them all: `packet` of a line of its own.
 package struct ControlPacket: ControlObject {

@@ -64,7 +64,16 @@ package struct EventHistory: Sendable {
     private var received = messages
     private var sent = messages
 
-    private static var messages: BoundedHistory<ControlMessage> {
+    /// An AppMessage, and what became of it. Programs get it as a `ControlMessage`, which is made when one asks.
+    fileprivate struct KeptMessage {
+        let sequence: UInt64
+        let at: Double
+        let app: PebbleUUID
+        let dictionary: AppMessageDictionary
+        let result: AppMessageResult
+    }
+
+    private static var messages: BoundedHistory<KeptMessage> {
         BoundedHistory(count: messageLimit, bytes: NamedEventHistory<ControlEventName>.byteLimit)
     }
 
@@ -81,9 +90,9 @@ package struct EventHistory: Sendable {
         let event = events.record(unnumbered)
         switch watchEvent {
         case .appMessageReceived(let app, let dictionary):
-            received.append(ControlMessage(event, app, dictionary, .ok), size: event.size)
+            received.append(KeptMessage(event, app, dictionary, .ok), size: event.size)
         case .appMessageSent(let app, let dictionary, let result):
-            sent.append(ControlMessage(event, app, dictionary, result), size: event.size)
+            sent.append(KeptMessage(event, app, dictionary, result), size: event.size)
         default: break
         }
         return event
@@ -99,11 +108,11 @@ package struct EventHistory: Sendable {
         after sequence: UInt64
     ) -> [ControlMessage] {
         let kept = direction == .received ? received.all : sent.all
-        return kept.filter { $0.sequence > sequence && (app == nil || $0.message.message.app == app) }
+        return kept.filter { $0.sequence > sequence && (app == nil || "\($0.app)" == app) }.map(\.message)
     }
 }
 
-extension ControlMessage {
+extension EventHistory.KeptMessage {
     /// The AppMessage that an event tells of.
     fileprivate init(
         _ event: ControlEvent,
@@ -111,9 +120,17 @@ extension ControlMessage {
         _ dictionary: AppMessageDictionary,
         _ result: AppMessageResult
     ) {
-        self.init(
-            sequence: event.sequence,
-            at: event.at,
+        sequence = event.sequence
+        at = event.at
+        self.app = app
+        self.dictionary = dictionary
+        self.result = result
+    }
+
+    fileprivate var message: ControlMessage {
+        ControlMessage(
+            sequence: sequence,
+            at: at,
             message: ControlEvents.AppMessageSent(message: .init(app, dictionary), result: "\(result)")
         )
     }
@@ -155,13 +172,9 @@ private struct BoundedHistory<Element: Sendable>: Sendable {
     }
 }
 
-extension NamedControlEvent {
-    /// Roughly how many bytes it takes.
-    fileprivate var size: Int { 64 + text.utf8.count + fields.reduce(0) { $0 + $1.key.utf8.count + $1.value.size } }
-}
-
 extension ControlValue {
-    fileprivate var size: Int {
+    /// Roughly how many bytes it takes.
+    var size: Int {
         switch self {
         case .flag, .integer, .number: 16
         case .text(let text): 16 + text.utf8.count

@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import PebbleProtocol
 import PebbleWatch
 
 /// Something that happened, as programs are told: one JSON object on one line, whose `event` says what.
@@ -11,14 +12,51 @@ package struct NamedControlEvent<Name: ControlEventNaming>: Encodable, Sendable 
     package let at: Double
     /// The same in words.
     package let text: String
-    /// The same as values: everything that the words say.
-    package let fields: [String: ControlValue]
+    /// Roughly how many bytes it takes.
+    let size: Int
+    private let contents: Contents
+
+    /// Where the fields come from.
+    private enum Contents: Sendable {
+        case values([String: ControlValue])
+        /// They are made when somebody reads them: of most events that come in numbers, nobody does.
+        case whenRead(@Sendable () -> [String: ControlValue])
+    }
 
     init(_ name: Name, _ values: [String: ControlValue], _ text: String, at now: Duration) {
         self.name = name
         self.text = text
-        fields = values
+        contents = .values(values)
+        size = Self.emptySize + text.utf8.count + values.reduce(0) { $0 + $1.key.utf8.count + $1.value.size }
         at = now.inSeconds
+    }
+
+    /// - Parameters:
+    ///   - fieldSize: how many bytes the fields take, roughly.
+    ///   - makeFields: makes the fields.
+    init(
+        _ name: Name,
+        _ text: String,
+        at now: Duration,
+        fieldSize: Int,
+        _ makeFields: @escaping @Sendable () -> [String: ControlValue]
+    ) {
+        self.name = name
+        self.text = text
+        contents = .whenRead(makeFields)
+        size = Self.emptySize + text.utf8.count + fieldSize
+        at = now.inSeconds
+    }
+
+    /// What an event takes besides its text and its fields, roughly, in bytes.
+    private static var emptySize: Int { 64 }
+
+    /// The same as values: everything that the words say.
+    package var fields: [String: ControlValue] {
+        switch contents {
+        case .values(let values): values
+        case .whenRead(let make): make()
+        }
     }
 
     /// That events were lost, because the program did not read them.
@@ -58,9 +96,29 @@ extension ControlEvent {
     /// The event for programs; nil for what only matters to a person who looks for a fault.
     /// - Parameter text: the event in words.
     package init?(_ event: WatchEvent, text: String, at now: Duration) {
-        guard let fields = event.control(at: now) else { return nil }
-        self.init(fields.name, fields.values, text, at: now)
+        guard let (name, fieldSize) = event.frequent else {
+            guard let fields = event.control(at: now) else { return nil }
+            self.init(fields.name, fields.values, text, at: now)
+            return
+        }
+        self.init(name, text, at: now, fieldSize: fieldSize) { event.control(at: now)?.values ?? [:] }
     }
+}
+
+extension WatchEvent {
+    /// The name of an event of which there are many, and which programs are told of in any case, with how many bytes its fields
+    /// take, roughly; nil for all others.
+    fileprivate var frequent: (name: ControlEventName, fieldSize: Int)? {
+        switch self {
+        case .message: (.message, 128)
+        case .appMessageReceived(_, let dictionary): (.appMessageReceived, Self.size(of: dictionary))
+        case .appMessageSent(_, let dictionary, _): (.appMessageSent, Self.size(of: dictionary))
+        default: nil
+        }
+    }
+
+    /// Numbers take more than in the dictionary.
+    private static func size(of dictionary: AppMessageDictionary) -> Int { 128 + 4 * dictionary.encoded.count }
 }
 
 /// An event's name, and what it has beside its number, time and text.

@@ -187,6 +187,8 @@ extension ControlEvents {
         package var intervalMilliseconds = 0.0
         package var latency = 0
         package var supervisionTimeoutMilliseconds = 0.0
+        package var subrateFactor = 1
+        package var continuationNumber = 0
 
         package static var blank: Self { Self() }
         package mutating func declare<Visitor: FieldVisitor>(_ fields: inout Visitor) throws(Visitor.Failure) {
@@ -197,6 +199,18 @@ extension ControlEvents {
                 "the interval"
             )
             try fields.latency(&latency, timeoutMilliseconds: &supervisionTimeoutMilliseconds)
+            try fields.required(
+                "subrateFactor",
+                &subrateFactor,
+                .count.in(.connectionEvents),
+                "the sides meet at one in so many; 1 without subrating"
+            )
+            try fields.required(
+                "continuationNumber",
+                &continuationNumber,
+                .count.in(.connectionEvents),
+                "at how many after data they meet too"
+            )
         }
     }
 

@@ -153,13 +153,15 @@ extension LinkEvent {
             return event(.phys, ControlEvents.PHYs(phys))
         case .phyRefused(let status): return event(.phyRefused, ControlEvents.Reason(status))
         case .mtu(let mtu): return event(.mtu, ControlEvents.MTU(mtu: Int(mtu)))
-        case .parameters(let interval, let latency, let timeout):
+        case .parameters(let interval, let latency, let timeout, let subrating):
             return event(
                 .parameters,
                 ControlEvents.Parameters(
                     intervalMilliseconds: interval.duration.inMilliseconds,
                     latency: Int(latency),
-                    supervisionTimeoutMilliseconds: timeout.duration.inMilliseconds
+                    supervisionTimeoutMilliseconds: timeout.duration.inMilliseconds,
+                    subrateFactor: Int(subrating.factor),
+                    continuationNumber: Int(subrating.continuationNumber)
                 )
             )
         case .responseTime(let responseTime, let consumers):

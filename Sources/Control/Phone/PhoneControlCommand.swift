@@ -1,5 +1,5 @@
 import BluetoothHCI
-import Foundation
+import FoundationEssentials
 import PebblePhone
 import PebbleProtocol
 

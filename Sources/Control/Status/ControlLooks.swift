@@ -167,7 +167,9 @@ package struct ControlLink: ControlObject {
         parameters = ControlEvents.Parameters(
             intervalMilliseconds: connection.interval.duration.inMilliseconds,
             latency: Int(connection.latency),
-            supervisionTimeoutMilliseconds: connection.supervisionTimeout.duration.inMilliseconds
+            supervisionTimeoutMilliseconds: connection.supervisionTimeout.duration.inMilliseconds,
+            subrateFactor: Int(connection.subrating.factor),
+            continuationNumber: Int(connection.subrating.continuationNumber)
         )
         mtu = ControlEvents.MTU(mtu: link.mtu)
         phys = ControlEvents.PHYs(connection.phys)

@@ -1,5 +1,5 @@
 import Faults
-import Foundation
+import FoundationEssentials
 import PebbleProtocol
 import PebbleWatch
 
@@ -62,7 +62,7 @@ package enum ControlRequest: Sendable, Equatable {
 
     /// Whether a text can be a request at all; whether it is one, the watch knows.
     package static func isObject(_ text: String) -> Bool {
-        (try? JSONSerialization.jsonObject(with: Data(text.utf8))) is [String: Any]
+        JSONText(Data(text.utf8))?.isObject == true
     }
 }
 
@@ -102,10 +102,40 @@ extension ControlRequest.Invalid {
             let path = context.codingPath.map(\.stringValue).joined(separator: ".")
             if !path.isEmpty { return "“\(path)” has an impossible value" }
             // Foundation's decoder says this of a number, too, that its field's type cannot hold, without naming the field.
-            let isJSON = (try? JSONSerialization.jsonObject(with: json, options: .fragmentsAllowed)) != nil
-            guard isJSON else { return "this is no JSON" }
+            guard JSONText(json) != nil else { return "this is no JSON" }
             return "a number is negative, too large or not a whole one where its field does not allow that"
         @unknown default: return "this is no request"
         }
+    }
+}
+
+/// A text that is JSON, whatever it says.
+private struct JSONText: Decodable {
+    /// Whether it is an object.
+    let isObject: Bool
+
+    /// Makes nothing of a text that is no JSON.
+    init?(_ text: Data) {
+        guard let value = try? JSONDecoder().decode(JSONText.self, from: text) else { return nil }
+        self = value
+    }
+
+    /// Looks at every value, since the decoder finds out only then whether a number is one.
+    init(from decoder: any Decoder) throws {
+        if let fields = try? decoder.container(keyedBy: FieldKey.self) {
+            isObject = true
+            for key in fields.allKeys { _ = try fields.decode(JSONText.self, forKey: key) }
+            return
+        }
+        isObject = false
+        if var values = try? decoder.unkeyedContainer() {
+            while !values.isAtEnd { _ = try values.decode(JSONText.self) }
+            return
+        }
+        let value = try decoder.singleValueContainer()
+        guard !value.decodeNil(), (try? value.decode(String.self)) == nil, (try? value.decode(Bool.self)) == nil else {
+            return
+        }
+        _ = try value.decode(Double.self)
     }
 }

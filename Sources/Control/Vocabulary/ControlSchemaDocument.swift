@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// The JSON Schema of everything that goes over the control socket: `Docs/control.schema.json`.
 package enum ControlSchemaDocument {

@@ -51,6 +51,7 @@ public final class AirDaemon {
         port = if let wanted = configuration.port { try air.listen(on: wanted) } else { nil }
         directory = if configuration.netsimPort != nil, configuration.socketPath == nil { try .init() } else { nil }
         let path = configuration.socketPath ?? directory.map { $0.path + "/air.sock" }
+        if configuration.netsimPort != nil { air.socketController = .dualMode }
         if let path { try air.listen(at: path) }
         try air.makeAdapters(configuration.adapterCount, path: configuration.adapterDevice)
         if let wanted = configuration.netsimPort, let path {

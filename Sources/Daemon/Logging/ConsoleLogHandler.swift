@@ -45,9 +45,13 @@ struct ConsoleLogHandler: LogHandler {
 
     func log(event: LogEvent) {
         var text = event.message.description
-        let all = metadata.merging(metadataProvider?.get() ?? [:]) { $1 }.merging(event.metadata ?? [:]) { $1 }
-        for (key, value) in all.sorted(by: { $0.key < $1.key }) where !Self.shownKeys.contains(key) {
-            text += " \(key)=\(value)"
+        let parts = [metadata, metadataProvider?.get() ?? [:], event.metadata ?? [:]]
+        // Most lines have nothing beside their words.
+        if parts.contains(where: { $0.keys.contains { !Self.shownKeys.contains($0) } }) {
+            let all = parts.reduce(into: Logger.Metadata()) { all, part in all.merge(part) { $1 } }
+            for (key, value) in all.sorted(by: { $0.key < $1.key }) where !Self.shownKeys.contains(key) {
+                text += " \(key)=\(value)"
+            }
         }
         guard let edge else { return Self.write(text, label, event.level, isJournal, to: descriptor) }
         edge.log(text, label: label, level: event.level, threshold: logLevel)
@@ -55,7 +59,9 @@ struct ConsoleLogHandler: LogHandler {
 
     /// Writes a line.
     static func write(_ text: String, _ label: String, _ level: Logger.Level, _ isJournal: Bool, to descriptor: Int32) {
-        var line = isJournal ? Journal.prefix(level) : "\(timeOfDay()) \(padded(level.rawValue, to: 8)) "
+        var line = ""
+        line.reserveCapacity(40 + min(text.utf8.count, 2 * longestText))
+        line += isJournal ? Journal.prefix(level) : "\(timeOfDay()) \(padded(level.rawValue, to: 8)) "
         line += padded(label, to: 9) + " "
         line += text.count > longestText ? text.prefix(longestText) + "…" : text
         // One call a line: lines of several processes on one terminal stay whole.
@@ -72,12 +78,19 @@ struct ConsoleLogHandler: LogHandler {
         clock_gettime(CLOCK_REALTIME, &now)
         var parts = tm()
         localtime_r(&now.tv_sec, &parts)
-        func digits(_ value: Int, _ count: Int) -> String {
+        // No more than fifteen characters: such a text is no block on the heap.
+        var time = ""
+        func add(_ value: Int, _ count: Int, before separator: String) {
             let text = String(value)
-            return String(repeating: "0", count: max(0, count - text.utf8.count)) + text
+            for _ in text.utf8.count..<max(count, text.utf8.count) { time += "0" }
+            time += text
+            time += separator
         }
-        let time = [parts.tm_hour, parts.tm_min, parts.tm_sec].map { digits(Int($0), 2) }.joined(separator: ":")
-        return "\(time).\(digits(now.tv_nsec / 1_000_000, 3))"
+        add(Int(parts.tm_hour), 2, before: ":")
+        add(Int(parts.tm_min), 2, before: ":")
+        add(Int(parts.tm_sec), 2, before: ".")
+        add(now.tv_nsec / 1_000_000, 3, before: "")
+        return time
     }
 }
 
@@ -85,6 +98,7 @@ extension String {
     /// The text with its control characters escaped: what comes from outside, such as a phone's name, must not be able
     /// to forge lines or drive the terminal.
     public var printable: String {
+        if utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return self }
         var text = ""
         for scalar in unicodeScalars {
             switch scalar.properties.generalCategory {

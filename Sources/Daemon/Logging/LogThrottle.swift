@@ -31,6 +31,8 @@ struct LogThrottle: Sendable {
     }
 
     private var budgets: [Kind: LineBudget] = [:]
+    /// When there is a count to be told. It is kept, since every turn of the loop asks for it.
+    private(set) var nextDeadline: Duration?
 
     /// Decides about a line.
     /// - Returns: the lines to write before it, and whether to write it.
@@ -47,7 +49,11 @@ struct LogThrottle: Sendable {
         ]
         for kind in kinds {
             guard var budget = budgets[kind] ?? newBudget(for: kind, at: now) else { continue }
-            defer { budgets[kind] = budget }
+            let opening = budget.opening
+            defer {
+                budgets[kind] = budget
+                if budget.opening != opening { keepDeadline() }
+            }
             switch budget.take(at: now) {
             case .tell(let leftOut): if let leftOut { counts.append(Count(leftOut, of: kind)) }
             case .leaveOut: return (counts, false)
@@ -58,19 +64,27 @@ struct LogThrottle: Sendable {
 
     /// The counts of what may be told again.
     mutating func reopened(at now: Duration) -> [Count] {
-        budgets.keys.compactMap { kind in budgets[kind]?.reopened(at: now).map { Count($0, of: kind) } }
+        guard let nextDeadline, nextDeadline <= now else { return [] }
+        defer { keepDeadline() }
+        return budgets.keys.compactMap { kind in budgets[kind]?.reopened(at: now).map { Count($0, of: kind) } }
     }
 
     /// All counts, for the last words of a process.
     mutating func takeCounts() -> [Count] {
-        budgets.keys.compactMap { kind in budgets[kind]?.takeLeftOut().map { Count($0, of: kind) } }
+        defer { keepDeadline() }
+        return budgets.keys.compactMap { kind in budgets[kind]?.takeLeftOut().map { Count($0, of: kind) } }
     }
 
     /// How many kinds are kept apart at the moment.
     var kindCount: Int { budgets.count }
 
-    /// When there is a count to be told.
-    var nextDeadline: Duration? { budgets.values.compactMap(\.opening).min() }
+    private mutating func keepDeadline() {
+        nextDeadline = nil
+        for budget in budgets.values {
+            guard let opening = budget.opening else { continue }
+            nextDeadline = nextDeadline.map { min($0, opening) } ?? opening
+        }
+    }
 
     private mutating func newBudget(for kind: Kind, at now: Duration) -> LineBudget? {
         guard kind.beginning != nil else { return LineBudget(lines: Self.linesOfLayer, each: Self.time) }
@@ -84,6 +98,8 @@ struct LogThrottle: Sendable {
 
     /// How many words tell kinds of lines apart.
     private static let wordsOfKind = 5
+    /// How many words are looked at for the link; what stands behind them counts as one.
+    private static let wordsLookedAt = 24
     /// A longer word is from a phone or a person.
     private static let longestWord = 24
 
@@ -92,12 +108,17 @@ struct LogThrottle: Sendable {
     /// Numbers do not count, and behind punctuation are particulars. A line may begin with its link or its session.
     static func beginning(of text: String) -> String {
         var words: [Substring] = []
+        words.reserveCapacity(wordsOfKind)
         var link: Substring = ""
-        for word in text.split(separator: " ", maxSplits: 24) {
+        var rest = text[...]
+        var wordCount = 0
+        // Word by word, and not all at once: this is done for every line.
+        while let word = takeWord(of: &rest, isLast: wordCount == wordsLookedAt) {
+            wordCount += 1
             let bare = word.prefix { $0 != "," && $0 != ":" && $0 != ";" }
             if bare.isConnectionHandle {
                 link = bare
-                if words == ["connection"], bare.count < word.count { words = [] }
+                if words.count == 1, words[0] == "connection", bare.count < word.count { words.removeAll() }
                 continue
             }
             guard words.count < wordsOfKind else { continue }
@@ -106,14 +127,30 @@ struct LogThrottle: Sendable {
             words.append(isOrdinary ? bare : "#")
             guard bare.count < word.count else { continue }
             // “session 3:” says whose line it is, and is no part of the kind.
-            if words == ["session", "#"] {
-                words = []
+            if words.count == 2, words[0] == "session", words[1] == "#" {
+                words.removeAll()
                 continue
             }
             // What follows is looked through only for the link.
             while words.count < wordsOfKind { words.append("") }
         }
-        return (words.filter { !$0.isEmpty } + (link.isEmpty ? [] : ["on", link])).joined(separator: " ")
+        if !link.isEmpty { words += ["on", link] }
+        var beginning = ""
+        for word in words where !word.isEmpty {
+            if !beginning.isEmpty { beginning += " " }
+            beginning += word
+        }
+        return beginning
+    }
+
+    /// - Parameter isLast: whether all that is left counts as one word.
+    /// - Returns: the next word; nil if there is none.
+    private static func takeWord(of rest: inout Substring, isLast: Bool) -> Substring? {
+        rest = rest.drop { $0 == " " }
+        guard !rest.isEmpty else { return nil }
+        let word = isLast ? rest : rest.prefix { $0 != " " }
+        rest = rest[word.endIndex...]
+        return word
     }
 }
 

@@ -38,6 +38,8 @@ public struct WatchDaemonConfiguration: Sendable {
     public var qemuPort: UInt16?
     /// Where the firmware is that answers phones; nil for the watch's own services. `makeWatch` makes a watch with that brain.
     public var firmware: FirmwareAddress?
+    /// Where the console of that firmware's emulator is, if that runs already; nil for none. One that Cairn starts has its own.
+    public var firmwareConsole: EmulatorPlace?
     /// A path that becomes a serial port for the SDK's tools; nil for none.
     public var serialPortPath: String?
     /// The board's buttons, LED and battery.
@@ -220,9 +222,7 @@ public final class WatchDaemon {
         loop.add(reporter)
         service = reporter
         if let edge = loggers.edge { loop.add(LogCounts(edge)) }
-        if let firmware = configuration.firmware {
-            loop.add(EmulatorLink(firmware, watch: watch, log: loggers[.session]))
-        }
+        try addFirmware(configuration, watch)
         if let port = configuration.qemuPort {
             let users = PortUsers.ofControl(configuration.controlAccess)
             let developerPort = try DeveloperPort(port: port, users: users, watch: watch, log: loggers[.session])
@@ -236,6 +236,36 @@ public final class WatchDaemon {
 
     /// How much was compared with the real firmware; nothing for a watch that is not.
     public var mirrorTally: MirrorTally { watch.host.watch.mirrorTally ?? MirrorTally() }
+
+    /// The real firmware's emulator, or the way to it.
+    private func addFirmware(
+        _ configuration: WatchDaemonConfiguration,
+        _ watch: HostRunner<WatchHost>
+    ) throws(ProgramError) {
+        let log = loggers[.firmware]
+        switch configuration.firmware {
+        case .port(let place):
+            let link = EmulatorLink(place, watch: watch, log: loggers[.session])
+            loop.add(link)
+            if let console = configuration.firmwareConsole {
+                loop.add(EmulatorConsole(console, beside: link, watch: watch, log: log))
+            }
+        case .images(let images):
+            guard let state = configuration.stateDirectory else {
+                throw ProgramError(
+                    .usage,
+                    "an emulator that Cairn starts keeps the watch's flash in the state directory, and there is none",
+                    advice: "name one: --state DIRECTORY"
+                )
+            }
+            let process = try EmulatorProcess(images, state: state, watch: watch, log: log)
+            loop.add(process)
+            let link = EmulatorLink(process.port, watch: watch, log: loggers[.session])
+            loop.add(link)
+            loop.add(EmulatorConsole(process.console, beside: link, watch: watch, log: log))
+        case nil: break
+        }
+    }
 
     /// Puts another host of this process on the virtual air; without one, nothing happens.
     public func attach(_ runner: any HostRunning) { air?.attach(runner, to: .modern) }

@@ -130,6 +130,9 @@ extension HostRunner<WatchHost> {
         return bytes
     }
 
+    /// Whether a message has left for the emulator of the firmware in part.
+    var isInFirmwareMessage: Bool { host.watch.isInFirmwareMessage }
+
     /// A tool has gone.
     func toolLeft(_ tool: DeveloperConnectionID, reason: String, at now: Duration) {
         _ = try? take(.toolLeft(tool, reason: reason), at: now)

@@ -104,7 +104,7 @@ extension HCIFaultLine {
             .leConnectionUpdateComplete, .leReadRemoteFeaturesComplete, .leDataLengthChange,
             .leDirectedAdvertisingReport,
             .lePHYUpdateComplete, .leExtendedAdvertisingReport, .leScanTimeout, .leAdvertisingSetTerminated,
-            .leScanRequestReceived, .leChannelSelectionAlgorithm, .unknown, .unknownLE:
+            .leScanRequestReceived, .leChannelSelectionAlgorithm, .leSubrateChange, .unknown, .unknownLE:
             break
         }
         if isSeen { giveHost(packet) }

@@ -51,6 +51,9 @@ public final class RemoteController: LoopMember {
     private var leftInput = false
     /// How many fair shares in a row have left some.
     private var fullShares = 0
+    private var pace = InputPace()
+    /// Whether something was sent since the input was read.
+    private var isAnswered = false
     private var isStopping = false
     private var hasSaidFarewell = false
     private var farewellEnds: Duration?
@@ -105,19 +108,35 @@ public final class RemoteController: LoopMember {
                 set.add($0, reading: connector.waitsToRead, writing: !connector.waitsToRead)
             }
         case .connected(let stream):
-            pollToken = set.add(stream.descriptor, reading: true, writing: stream.wantsToWrite)
+            if !leftInput { pace.decide(isAnswered: isAnswered) }
+            isAnswered = false
+            // What rests is read without being asked for.
+            let isResting = pace.restEnds != nil
+            pollToken =
+                isResting && !stream.wantsToWrite
+                ? nil : set.add(stream.descriptor, reading: !isResting, writing: stream.wantsToWrite)
         case .waiting:
             pollToken = nil
         }
     }
 
+    /// Whether the input is to be read now.
+    private func isReadable(_ set: borrowing PollSet, at now: Duration) -> Bool {
+        guard let restEnds = pace.restEnds else { return pollToken.map { set.isReadable($0) } ?? false }
+        if restEnds <= now { return true }
+        // An answer that has come in time counts: it is taken before the host gives it up.
+        return runner.nextDeadline.map { $0 <= now } ?? false
+    }
+
     public func takeInput(_ set: borrowing PollSet, at now: Duration) throws(ProgramError) {
         leftInput = false
-        guard let token = pollToken else { return }
         switch state {
-        case .connecting(let connector, _) where connector.waitsToRead ? set.isReadable(token) : set.isWritable(token):
+        case .connecting(let connector, _):
+            guard let token = pollToken, connector.waitsToRead ? set.isReadable(token) : set.isWritable(token) else {
+                return
+            }
             try attempt(at: now) { () throws(TransportError) in try connector.proceed() }
-        case .connected(let stream) where set.isReadable(token):
+        case .connected(let stream) where isReadable(set, at: now):
             let loss = receive(from: stream, at: now)
             if let loss { return try lost(loss, at: now) }
             leftInput = stream.hasMore
@@ -131,10 +150,15 @@ public final class RemoteController: LoopMember {
 
     private func receive(from stream: any HCIConnection, at now: Duration) -> ConnectionLoss? {
         var wasHeard = false
+        // What every packet changes is kept here: a property of an object is guarded each time.
+        var pace = pace
+        pace.read(at: now)
+        defer { self.pace = pace }
         // Once is enough to ask that: it costs more than most packets.
         defer { if wasHeard, !wasUsed { wasUsed = runner.isReady } }
         do {
             try stream.receive { packet in
+                pace.took(packet)
                 if !hasSaidFarewell { runner.arrived(packet, at: now) }
             } _: { packet in
                 guard !hasSaidFarewell else { return takeFarewell(packet) }
@@ -158,8 +182,9 @@ public final class RemoteController: LoopMember {
                 share -= 1
             }
         }
+        if stream.waitingBytes > 0 { isAnswered = true }
         do {
-            try stream.flush()
+            try stream.flush(acknowledging: !pace.isStreaming)
         } catch {
             try lost(error, at: now)
             return false
@@ -193,7 +218,7 @@ public final class RemoteController: LoopMember {
         let ours: Duration? =
             switch state {
             case .connecting(_, let patienceEnds): patienceEnds
-            case .connected: farewellEnds
+            case .connected: pace.restEnds.map { min(farewellEnds ?? $0, $0) } ?? farewellEnds
             case .waiting(let time): isStopping ? nil : time
             }
         guard hasBeenReached, !hasSaidFarewell, let hosts = runner.nextDeadline else { return ours }
@@ -245,6 +270,7 @@ public final class RemoteController: LoopMember {
             if case .connecting(let connector, _) = state, let adapter = connector.openedAdapter { keep(adapter) }
             log.notice("connected to the controller at \(address)")
             state = .connected(stream)
+            pace = InputPace()
             hasBeenReached = true
             reachedAt = now
             lastReason = nil

@@ -55,6 +55,9 @@ public final class VirtualAir: LoopMember {
     /// Is told which adapters this air has become.
     public var adapterIsReady: (_ name: String, DeviceAddress) -> Void = { _, _ in }
 
+    /// What hosts at the Unix socket get.
+    public var socketController = ControllerConfiguration.modern
+
     /// An air without controllers.
     public init(_ air: Air, log: Logger) {
         self.air = air
@@ -281,7 +284,8 @@ public final class VirtualAir: LoopMember {
             return log.warning("guest \(guestCount) turned away: \(Self.guestLimit) hosts are attached already")
         }
         let stream = H4Stream(guest: socket, kind: kind)
-        let guest = Guest(name: "guest \(guestCount)", controller: air.addController(.modern), stream: stream)
+        let configuration: ControllerConfiguration = kind == .unixSocket ? socketController : .modern
+        let guest = Guest(name: "guest \(guestCount)", controller: air.addController(configuration), stream: stream)
         guests.append(guest)
         applyFaults()
         log.info("\(guest.name) attached to \(guest.controller)")

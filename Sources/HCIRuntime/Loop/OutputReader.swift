@@ -29,7 +29,8 @@ package final class OutputReader: LoopMember {
 
     package func addPollRequests(to set: inout PollSet) {
         // No event is asked for: the kernel reports a closed other end all the same.
-        tokens = descriptors.map { set.add($0, reading: false, writing: false) }
+        tokens.removeAll(keepingCapacity: true)
+        for descriptor in descriptors { tokens.append(set.add(descriptor, reading: false, writing: false)) }
     }
 
     package func takeInput(_ set: borrowing PollSet, at now: Duration) {

@@ -37,9 +37,9 @@ final class NetsimConnection: HCIConnection {
 
     func send(_ packet: [UInt8]) { stream.send(packet) }
 
-    func flush() throws(ConnectionLoss) {
+    func flush(acknowledging: Bool) throws(ConnectionLoss) {
         do {
-            try stream.flush()
+            try stream.flush(acknowledging: acknowledging)
         } catch {
             throw explained(error)
         }

@@ -64,7 +64,12 @@ extension PebbleUUID: LosslessStringConvertible {
     public var description: String {
         var bytes: [UInt8] = []
         encode(to: &bytes)
-        let groups = [bytes[0..<4], bytes[4..<6], bytes[6..<8], bytes[8..<10], bytes[10..<16]]
-        return groups.map { $0.hexadecimal }.joined(separator: "-")
+        var text: [UInt8] = []
+        text.reserveCapacity(36)
+        for (place, byte) in bytes.enumerated() {
+            if place == 4 || place == 6 || place == 8 || place == 10 { text.append(UInt8(ascii: "-")) }
+            text.appendHexadecimal(byte)
+        }
+        return String(decoding: text, as: UTF8.self)
     }
 }

@@ -17,7 +17,8 @@ package struct QEMUFrame: Equatable, Sendable {
     package static let signature: [UInt8] = [0xFE, 0xED]
     static let footer: [UInt8] = [0xBE, 0xEF]
     static let headerLength = 6
-    static let overhead = headerLength + footer.count
+    /// How many bytes it is longer than its data.
+    package static let overhead = headerLength + footer.count
 
     /// A frame.
     package init(_ protocolID: QEMUProtocol, data: [UInt8]) {

@@ -8,8 +8,8 @@ import PebbleProtocol
 ///
 /// The firmware has one session, which begins when it starts: neither a new connection to the port nor the emulator's word that
 /// the phone is gone (protocol 3) begins another one. So a phone gets the session as the one before left it. Between two phones
-/// stands a ping of the bridge's own: what the firmware says before its answer was meant for the phone before, and is dropped.
-/// Nothing of the next phone goes in before that.
+/// stands a question of the bridge's own (``FirmwareMark``): what the firmware says before its answer was meant for the phone
+/// before, and is dropped. Nothing of the next phone goes in before that.
 ///
 /// A phone's messages wait here while the emulator starts. A firmware that falls silent, or stops in the middle of a message, is
 /// taken for one that has crashed: the owner learns it by ``takeFall()``, and ends the links of phones, as a watch that crashes.
@@ -18,20 +18,27 @@ struct EmulatorBridge: Sendable {
     enum State: Sendable, Equatable {
         /// Nobody is at the other end.
         case absent
-        /// It was asked whether it is there, by a ping of this number, and has until then to answer.
-        case asked(cookie: UInt32, until: Duration)
-        /// What it says was meant for somebody who is gone, until it answers a ping of this number.
-        case clearing(cookie: UInt32, until: Duration)
+        /// It may be starting. Its port is deaf for good if it is spoken to before it listens: so it is asked when it has said
+        /// something, or then.
+        case starting(until: Duration)
+        /// It was asked whether it is there, and has until then to answer.
+        case asked(FirmwareMark, until: Duration)
+        /// What it says was meant for somebody who is gone, until it answers this.
+        case clearing(FirmwareMark, until: Duration)
+        /// Its console begins a fresh session, and has until then. It is due when the firmware has read what was on its way.
+        case renewing(until: Duration, isDue: Bool)
         /// It works for the session, if there is one.
         case ready
     }
 
-    /// How long the firmware may take to answer a ping.
+    /// How long a firmware that says nothing may have been starting.
+    static let startPatience: Duration = .seconds(8)
+    /// How long the firmware may take to answer a question of the bridge's own.
     static let patience: Duration = .seconds(10)
     /// After so long without a message it is asked whether it is still there.
     static let quiet: Duration = .seconds(30)
-    /// How long one of its messages may take to become whole.
-    static let messagePatience: Duration = .seconds(10)
+    /// How long the console may take to begin a fresh session.
+    static let renewalPatience: Duration = .seconds(15)
     /// For how long after a session's beginning the firmware's own question for the phone's version is one too many.
     static let secondQuestion: Duration = .seconds(5)
     /// How many bytes of messages may wait for a firmware that is not ready.
@@ -70,12 +77,10 @@ struct EmulatorBridge: Sendable {
     /// Whether what it has said of itself is news to the watch.
     private var hasSaidMore = false
     /// What the firmware said to the session, whole and in order.
-    private var inbound: Deque<PebbleMessage> = []
-    private var inboundByteCount = 0
+    private var inbound = MessageQueue(limit: inboundLimit)
     private var hasDropped = false
     /// What the session said before the firmware was ready for it.
-    private var held: Deque<PebbleMessage> = []
-    private var heldByteCount = 0
+    private var held = MessageQueue(limit: heldLimit)
     private var upload = UploadTrace()
     /// The upload that a phone has left behind.
     private var leftover = UploadTrace()
@@ -92,24 +97,20 @@ struct EmulatorBridge: Sendable {
     private var ownTokens: Set<UInt16> = []
     private var lastToken: UInt16 = 0
 
-    private var deframer = QEMUDeframer()
-    private var stream = MessageDeframer()
-    /// What a frame brought and has not been cut into messages.
-    private var rest: ArraySlice<UInt8> = []
-    /// How many bytes belonged to no frame when that was last looked at.
-    private var skippedByteCount: UInt64 = 0
-    /// When the message began that is not whole.
-    private var messageBegan: Duration?
-
+    private var inbox = EmulatorInbox()
     /// Whether the firmware was told that the phone is there; nil if it was told nothing.
     private var toldConnected: Bool?
-    private var pingCount: UInt16 = 0
+    private var markCount: UInt8 = 0
     private var lastHeard: Duration = .zero
-    /// A ping that asks a firmware that works whether it still does, and until when it may answer.
-    private var watchdog: (cookie: UInt32, until: Duration)?
+    /// What asks a firmware that works whether it still does, and until when it may answer.
+    private var watchdog: (mark: FirmwareMark, until: Duration)?
     /// Whether the person was told that the firmware does not answer.
     private var hasComplained = false
     private var hasFallen = false
+    /// How often it was taken for one that hangs.
+    private(set) var hangCount = 0
+    /// Whether the emulator's console can begin a fresh session.
+    private var hasConsole = false
     /// Whether the person was told which firmware answers.
     private var hasIntroduced = false
     private var notes: Deque<Diagnostic> = []
@@ -133,7 +134,7 @@ struct EmulatorBridge: Sendable {
         hasSaidMore = false
         hasComplained = false
         hasIntroduced = false
-        ask(at: now)
+        state = .starting(until: now + Self.startPatience)
     }
 
     /// The emulator cannot be reached any more.
@@ -153,7 +154,7 @@ struct EmulatorBridge: Sendable {
     private mutating func ask(at now: Duration) {
         toldConnected = nil
         tellConnected(true)
-        state = .asked(cookie: ping(), until: now + Self.patience)
+        state = .asked(mark(), until: now + Self.patience)
     }
 
     /// Tells the firmware's apps whether the phone is there, unless they know.
@@ -163,22 +164,16 @@ struct EmulatorBridge: Sendable {
         outbox.append(.bluetoothConnection(isConnected: isConnected))
     }
 
-    /// Sends a ping of a number that no phone uses.
-    private mutating func ping() -> UInt32 {
-        pingCount &+= 1
-        let cookie = Self.ownCookies | UInt32(pingCount)
-        _ = outbox.append(PebbleMessage(PingMessage.ping(cookie: cookie, isIdle: false)))
-        return cookie
+    /// Asks the firmware something that is answered when it has gone on from all before.
+    private mutating func mark() -> FirmwareMark {
+        markCount &+= 1
+        let mark = FirmwareMark(.bridge, number: markCount)
+        _ = outbox.append(mark.question)
+        return mark
     }
 
-    private static let ownCookies: UInt32 = 0xCA1A_0000
-
     private mutating func forgetStreams() {
-        deframer = QEMUDeframer()
-        stream = MessageDeframer()
-        rest = []
-        skippedByteCount = 0
-        messageBegan = nil
+        inbox = EmulatorInbox()
         watchdog = nil
         leftover = UploadTrace()
         screen.reset()
@@ -186,10 +181,8 @@ struct EmulatorBridge: Sendable {
 
     private mutating func forgetSession() {
         session = nil
-        held = []
-        heldByteCount = 0
-        inbound = []
-        inboundByteCount = 0
+        held.removeAll()
+        inbound.removeAll()
         hasDropped = false
         upload = UploadTrace()
         asked = []
@@ -200,6 +193,7 @@ struct EmulatorBridge: Sendable {
 
     /// The firmware cannot be relied on any more: the session ends, and it is asked until it answers.
     private mutating func fall(_ what: String, at now: Duration) {
+        hangCount += 1
         note(.error, "the firmware \(what): it is taken for one that has crashed; \(role.consequence)")
         hasFallen = true
         forgetStreams()
@@ -236,21 +230,18 @@ struct EmulatorBridge: Sendable {
         // The firmware asks by itself only if it has begun a session just now.
         questionEnd = now + Self.secondQuestion
         if role == .brain { queueForPhone(PebbleMessage(PhoneVersionMessage.request)) }
-        let waiting = held
-        held = []
-        heldByteCount = 0
-        for message in waiting { pass(message, at: now) }
+        var waiting = held
+        held.removeAll()
+        while let message = waiting.next() { pass(message, at: now) }
     }
 
     /// Takes a message that the session brought. It waits if the firmware is not ready.
     mutating func forward(_ message: PebbleMessage, on id: SessionID, at now: Duration) {
         guard id == session else { return }
         guard state != .ready else { return pass(message, at: now) }
-        heldByteCount += message.length
-        guard heldByteCount <= Self.heldLimit else {
+        guard held.append(message) else {
             return note(.warning, "\(id): no firmware is ready for \(message.endpoint); the message is dropped")
         }
-        held.append(message)
     }
 
     private mutating func pass(_ message: PebbleMessage, at now: Duration) {
@@ -286,14 +277,38 @@ struct EmulatorBridge: Sendable {
         guard state == .ready else { return }
         if let abort = leftover.takeAbort() { _ = outbox.append(abort) }
         tellConnected(false)
-        state = .clearing(cookie: ping(), until: now + Self.patience)
         watchdog = nil
+        if hasConsole {
+            state = .renewing(until: now + Self.renewalPatience, isDue: false)
+        } else {
+            clear(at: now)
+        }
     }
+
+    /// Lets the firmware finish what it says to the phone before.
+    private mutating func clear(at now: Duration) {
+        state = .clearing(mark(), until: now + Self.patience)
+    }
+
+    /// Whether a fresh session can be begun by the emulator's console, from now on.
+    mutating func consoleChanged(isThere: Bool, at now: Duration) {
+        hasConsole = isThere
+        if !isThere, case .renewing = state { clear(at: now) }
+    }
+
+    /// The firmware's session is a fresh one, which begins when it is told that a phone is there.
+    mutating func renewed(at now: Duration) {
+        guard case .renewing = state else { return }
+        forgetStreams()
+        ask(at: now)
+    }
+
+    /// Whether the console is to begin a fresh session.
+    var wantsFreshSession: Bool { if case .renewing(_, let isDue) = state { isDue } else { false } }
 
     /// The next message for the session; nil if there is none.
     mutating func nextForPhone(on id: SessionID) -> PebbleMessage? {
-        guard id == session, let message = inbound.popFirst() else { return nil }
-        inboundByteCount -= message.length
+        guard id == session, let message = inbound.next() else { return nil }
         if inbound.isEmpty { hasDropped = false }
         return message
     }
@@ -301,13 +316,9 @@ struct EmulatorBridge: Sendable {
     /// Queues what the firmware says to the session.
     mutating func queueForPhone(_ message: PebbleMessage) {
         guard session != nil else { return }
-        guard inboundByteCount + message.length <= Self.inboundLimit else {
-            if !hasDropped { note(.warning, "the firmware says more than the phone takes; messages are dropped") }
-            hasDropped = true
-            return
-        }
-        inboundByteCount += message.length
-        inbound.append(message)
+        guard !inbound.append(message) else { return }
+        if !hasDropped { note(.warning, "the firmware says more than the phone takes; messages are dropped") }
+        hasDropped = true
     }
 
     // MARK: What the watch itself tells the firmware
@@ -335,8 +346,11 @@ struct EmulatorBridge: Sendable {
 
     /// Tells the emulator what happens to the watch.
     mutating func tell(_ message: QEMUMessage?) {
-        guard let message, state != .absent else { return }
-        outbox.append(message)
+        guard let message else { return }
+        switch state {
+        case .absent, .starting: break
+        case .asked, .clearing, .renewing, .ready: outbox.append(message)
+        }
     }
 }
 
@@ -346,63 +360,55 @@ extension EmulatorBridge {
     /// Takes bytes of the emulator's; then call ``nextMessage(at:)`` until it returns nil.
     mutating func receive(_ bytes: ArraySlice<UInt8>, at now: Duration) {
         guard state != .absent else { return }
-        deframer.receive(bytes)
+        inbox.receive(bytes)
     }
 
     /// The next message that the firmware has for the world.
     mutating func nextMessage(at now: Duration) -> PebbleMessage? {
-        while let message = nextWhole(at: now) {
+        defer { takeAnswers() }
+        while let message = inbox.next(at: now) {
+            // What was answered before the message counts before it.
+            takeAnswers()
             lastHeard = now
             if let message = filter(message, at: now) { return message }
         }
-        if deframer.skippedByteCount != skippedByteCount {
-            skippedByteCount = deframer.skippedByteCount
-            if state == .ready, watchdog == nil {
-                note(
-                    .warning,
-                    "the emulator sends bytes that are in no frame; the firmware is asked whether it is in step"
-                )
-                watchdog = (ping(), now + Self.patience)
-            }
+        if inbox.takeSkipped(), state == .ready, watchdog == nil {
+            note(.warning, "the emulator sends bytes that are in no frame; the firmware is asked whether it is in step")
+            watchdog = (mark(), now + Self.patience)
         }
         return nil
     }
 
-    private mutating func nextWhole(at now: Duration) -> PebbleMessage? {
-        while true {
-            if !rest.isEmpty, case .message(let message)? = stream.next(from: &rest) {
-                messageBegan = nil
-                return message
-            }
-            if stream.bufferedByteCount == 0 { messageBegan = nil } else if messageBegan == nil { messageBegan = now }
-            guard let frame = deframer.nextFrame(at: now) else { return nil }
-            // What the emulator says besides, such as that it vibrates, is nothing that a phone sees.
-            if frame.protocolID == .spp { rest = frame.data[...] }
-        }
+    private mutating func takeAnswers() {
+        for _ in 0..<inbox.takeAnswers() { outbox.wasAnswered() }
+        if case .renewing(let end, false) = state, outbox.isAtRest { state = .renewing(until: end, isDue: true) }
     }
 
     /// Takes what is the bridge's own, and what is nobody's any more.
     /// - Returns: what is left.
     private mutating func filter(_ message: PebbleMessage, at now: Duration) -> PebbleMessage? {
-        let pong = message.pong
+        let answered = FirmwareMark(answeredBy: message)
         switch state {
-        case .absent: return nil
-        case .asked(let cookie, _):
-            guard pong == cookie else { return nil }
+        case .absent, .renewing: return nil
+        case .starting:
+            ask(at: now)
+            return nil
+        case .asked(let question, _):
+            guard answered == question else { return nil }
             _ = outbox.append(PebbleMessage(WatchVersionMessage.request))
             let key = FactoryRegistryMessage.read(key: FactoryRegistryMessage.colorKey)
             _ = outbox.append(PebbleMessage(key))
             _ = outbox.append(leftover.begin())
-            state = .clearing(cookie: ping(), until: now + Self.patience)
+            state = .clearing(mark(), until: now + Self.patience)
             return nil
-        case .clearing(let cookie, _):
-            if pong == cookie { cleared(at: now) }
+        case .clearing(let question, _):
+            if answered == question { cleared(at: now) }
             if case .response(let version)? = try? WatchVersionMessage(message) { self.version = version }
             if message.endpoint == .factoryRegistry { color = WatchColor(registryAnswer: message.payload) ?? color }
             if message.endpoint == .putBytes { giveUpLeftover(message.payload, at: now) }
             return nil
         case .ready:
-            return filterReady(message, pong: pong, at: now)
+            return filterReady(message, answered: answered, at: now)
         }
     }
 
@@ -410,7 +416,7 @@ extension EmulatorBridge {
     private mutating func cleared(at now: Duration) {
         guard leftover.isBeginning, !leftover.isWaitedFor else { return becomeReady(at: now) }
         leftover.isWaitedFor = true
-        state = .clearing(cookie: ping(), until: now + Self.patience)
+        state = .clearing(mark(), until: now + Self.patience)
     }
 
     /// The firmware gives an upload its name whose phone is gone: it ends, and what is answered to that is no phone's either.
@@ -418,12 +424,16 @@ extension EmulatorBridge {
         leftover.answered(answer)
         guard let abort = leftover.takeAbort() else { return }
         _ = outbox.append(abort)
-        state = .clearing(cookie: ping(), until: now + Self.patience)
+        state = .clearing(mark(), until: now + Self.patience)
     }
 
-    private mutating func filterReady(_ message: PebbleMessage, pong: UInt32?, at now: Duration) -> PebbleMessage? {
+    private mutating func filterReady(
+        _ message: PebbleMessage,
+        answered: FirmwareMark?,
+        at now: Duration
+    ) -> PebbleMessage? {
         watchdog = nil
-        if let pong, pong & 0xFFFF_0000 == Self.ownCookies { return nil }
+        if answered?.asker == .bridge { return nil }
         switch message.endpoint {
         case .phoneVersion:
             guard let end = questionEnd else { return message }
@@ -444,7 +454,7 @@ extension EmulatorBridge {
         case .appRunState:
             screen.mayHaveChanged(at: now)
             return message
-        // What is long, and was asked for by a phone that is gone, may go on after the ping's answer.
+        // What is long, and was asked for by a phone that is gone, may go on after that answer.
         case .screenshot:
             let isOwn = screen.take(message.payload, of: version?.running.hardwarePlatform.appPlatform)
             releasePicture(at: now)
@@ -489,41 +499,41 @@ extension EmulatorBridge {
 
     /// When `advance` has something to do.
     var nextDeadline: Duration? {
-        var next = deframer.nextDeadline
+        var next = inbox.nextDeadline
         switch state {
         case .absent: return nil
-        case .asked(_, let end), .clearing(_, let end): next.lower(to: end)
+        case .starting(let end), .asked(_, let end), .clearing(_, let end), .renewing(let end, _): next.lower(to: end)
         case .ready:
             next.lower(to: watchdog?.until ?? lastHeard + Self.quiet)
             next.lower(to: screen.nextDeadline)
         }
-        next.lower(to: messageBegan.map { $0 + Self.messagePatience })
         next.lower(to: buttons.nextDeadline)
+        next.lower(to: outbox.nextDeadline)
         return next
     }
 
     /// Lets time pass.
     mutating func advance(to now: Duration) {
         guard state != .absent else { return }
-        deframer.advance(to: now)
+        inbox.advance(to: now)
+        outbox.advance(to: now)
         tell(buttons.advance(to: now))
-        if let began = messageBegan, began + Self.messagePatience <= now { return stuck(at: now) }
+        if inbox.isStuck(at: now) { return stuck(at: now) }
         switch state {
         case .absent: break
+        case .starting(let end) where end <= now: ask(at: now)
         case .asked(_, let end) where end <= now: askAgain(at: now)
         case .clearing(_, let end) where end <= now: fall("does not answer", at: now)
+        case .renewing(let end, _) where end <= now: clear(at: now)
         case .ready: advanceReady(to: now)
-        case .asked, .clearing: break
+        case .starting, .asked, .clearing, .renewing: break
         }
     }
 
     private mutating func stuck(at now: Duration) {
-        if case .asked = state {
-            // Whatever it was the middle of, the next bytes may begin a message.
-            stream = MessageDeframer()
-            messageBegan = nil
-        } else {
-            fall("has stopped in the middle of a message", at: now)
+        switch state {
+        case .starting, .asked: inbox.forgetMessage()
+        case .absent, .clearing, .renewing, .ready: fall("has stopped in the middle of a message", at: now)
         }
     }
 
@@ -534,8 +544,14 @@ extension EmulatorBridge {
                 + "the emulator again"
         )
         hasComplained = true
+        // One that has answered before is not one that is starting.
+        if version != nil { hangCount += 1 }
         // A port that takes nothing gets no more questions.
-        if outbox.isEmpty { ask(at: now) } else { state = .asked(cookie: 0, until: now + Self.patience) }
+        if outbox.isEmpty {
+            ask(at: now)
+        } else if case .asked(let question, _) = state {
+            state = .asked(question, until: now + Self.patience)
+        }
     }
 
     private mutating func advanceReady(to now: Duration) {
@@ -544,19 +560,8 @@ extension EmulatorBridge {
         if let watchdog {
             if watchdog.until <= now { fall("does not answer", at: now) }
         } else if lastHeard + Self.quiet <= now {
-            watchdog = (ping(), now + Self.patience)
+            watchdog = (mark(), now + Self.patience)
         }
-    }
-}
-
-extension PebbleMessage {
-    /// How many bytes it is in the stream.
-    fileprivate var length: Int { Self.headerLength + payload.count }
-
-    /// The number of the ping that it answers; nil if it answers none.
-    var pong: UInt32? {
-        guard endpoint == .ping, case .pong(let cookie)? = try? PingMessage(payload: payload) else { return nil }
-        return cookie
     }
 }
 

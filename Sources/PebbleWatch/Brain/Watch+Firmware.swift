@@ -14,11 +14,17 @@ extension Watch {
         return bytes
     }
 
-    /// The next bytes for the emulator, whole messages; none when nothing waits.
+    /// The next bytes for the emulator, whole frames; none when nothing waits, or the emulator has no room.
     public mutating func nextFirmwareBytes(at now: Duration) -> [UInt8] { take(.hasRoom, at: now) }
 
-    /// Whether bytes wait for the emulator.
+    /// Whether bytes wait for the emulator that it has room for.
     public var hasFirmwareBytes: Bool { core.system.hasBytesForFirmware }
+
+    /// How the firmware does that is the watch's brain or its shadow; nil for a watch that has none.
+    public var firmwareStatus: FirmwareStatus? { core.system.firmwareStatus }
+
+    /// Whether a message has left for the emulator in part.
+    public var isInFirmwareMessage: Bool { core.system.isInMessageToFirmware }
 
     /// Is the watch that the firmware says it is: on the air, in Device Information, for bundles, and for the screen until the
     /// firmware has shown its own.

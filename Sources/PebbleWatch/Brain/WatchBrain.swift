@@ -35,4 +35,18 @@ public enum FirmwareInput: Sendable, Equatable {
     /// The port has room: it is given the next bytes that wait for it. They are whole messages, so that a port that is closed
     /// between two of these inputs has brought no half message.
     case hasRoom
+    /// Whether the emulator's console can begin a fresh session of the firmware's, from now on.
+    case console(isThere: Bool)
+    /// The console has begun the fresh session that ``FirmwareStatus/wantsFreshSession`` asked for.
+    case sessionRenewed
+}
+
+/// How a firmware does that is a watch's brain or its shadow: what the owner of its emulator acts on.
+public struct FirmwareStatus: Sendable, Equatable {
+    /// Whether it has answered since its port was connected.
+    public var isAnswering: Bool
+    /// How often it was taken for one that hangs, though its port is there. It works again when its emulator is started again.
+    public var hangCount: Int
+    /// Whether the console is to begin a fresh session: a phone has left.
+    public var wantsFreshSession: Bool
 }

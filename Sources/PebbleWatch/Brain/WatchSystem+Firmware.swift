@@ -18,7 +18,13 @@ extension WatchSystem {
         case .bytes(let bytes):
             bridge?.receive(bytes, at: now)
             mirror?.bridge.receive(bytes, at: now)
-        case .hasRoom: next = bridge?.outbox.next() ?? mirror?.bridge.outbox.next() ?? []
+        case .hasRoom: next = bridge?.outbox.next(at: now) ?? mirror?.bridge.outbox.next(at: now) ?? []
+        case .console(let isThere):
+            bridge?.consoleChanged(isThere: isThere, at: now)
+            mirror?.bridge.consoleChanged(isThere: isThere, at: now)
+        case .sessionRenewed:
+            bridge?.renewed(at: now)
+            mirror?.bridge.renewed(at: now)
         }
         settleBridge(at: now)
         settleMirror(at: now)
@@ -31,8 +37,22 @@ extension WatchSystem {
         return bridge.screen.frame ?? FrameBuffer(Display(of: identity.hardware))
     }
 
-    /// Whether bytes wait for the emulator.
-    var hasBytesForFirmware: Bool { bridge?.outbox.isEmpty == false || mirror?.bridge.outbox.isEmpty == false }
+    /// Whether bytes wait for the emulator that it has room for.
+    var hasBytesForFirmware: Bool { bridge?.outbox.canSend == true || mirror?.bridge.outbox.canSend == true }
+
+    /// Whether a message has left for the emulator in part.
+    var isInMessageToFirmware: Bool { bridge?.outbox.isInMessage == true || mirror?.bridge.outbox.isInMessage == true }
+
+    /// How the firmware does that answers phones, or is asked in the watch's shadow.
+    var firmwareStatus: FirmwareStatus? {
+        (bridge ?? mirror?.bridge).map {
+            FirmwareStatus(
+                isAnswering: $0.version != nil && $0.state != .absent,
+                hangCount: $0.hangCount,
+                wantsFreshSession: $0.wantsFreshSession
+            )
+        }
+    }
 
     /// Lets time pass for the bridge.
     mutating func advanceBridge(to now: Duration) {
@@ -100,6 +120,13 @@ extension WatchSystem {
         return id
     }
 
+    /// Whether the firmware's one session is a phone's on another link.
+    /// - Parameter own: the sessions that a phone has on its link.
+    func isOccupied(besides own: [SessionID]) -> Bool {
+        guard let holder = bridge?.session, sessions.open[holder]?.isTool == false else { return false }
+        return !own.contains(holder)
+    }
+
     /// The phone or tool that has the firmware's session loses it.
     mutating func endBridgedSession(at now: Duration) {
         if let session = bridge?.session { closeSession(session, reason: "the watch restarts", at: now) }
@@ -136,29 +163,29 @@ extension WatchSystem {
 
 extension WatchSystem {
     /// Tells the firmware what the watch learned from a phone's own services: notifications and calls that came through ANCS, and
-    /// what plays through AMS. To the firmware they come from the phone's app.
+    /// what plays through AMS. To the firmware, also to one in the watch's shadow, they come from the phone's app.
     mutating func tellFirmware(of event: WatchEvent) {
-        guard bridge != nil, case .service(let event) = event else { return }
+        guard case .service(let event) = event else { return }
         switch event {
         case .notificationShown(let item):
             let shown = item.fromApp
             var value: [UInt8] = []
             shown.encode(to: &value)
             let record = BlobDBRecord(key: shown.id.key[...], value: value[...])
-            bridge?.change(.insert(.notifications, record, timestamp: nil))
+            change(.insert(.notifications, record, timestamp: nil))
         case .notificationRemoved(let item):
-            bridge?.change(.delete(.notifications, key: item.key[...]))
+            change(.delete(.notifications, key: item.key[...]))
         case .call(let call):
             switch call.state {
             case .incoming:
-                bridge?.say(PhoneControlMessage.incoming(call.id, call.caller ?? .init(number: "", name: "")))
-            case .outgoing: bridge?.say(PhoneControlMessage.outgoing(call.id))
-            case .active: bridge?.say(PhoneControlMessage.start(call.id))
+                say(PhoneControlMessage.incoming(call.id, call.caller ?? .init(number: "", name: "")))
+            case .outgoing: say(PhoneControlMessage.outgoing(call.id))
+            case .active: say(PhoneControlMessage.start(call.id))
             }
-        case .callEnded(let call): bridge?.say(PhoneControlMessage.end(call.id))
-        case .nowPlaying(let track): bridge?.say(MusicMessage.nowPlaying(track))
-        case .playState(let state): bridge?.say(MusicMessage.playState(state))
-        case .volume(let percent): bridge?.say(MusicMessage.volume(percent))
+        case .callEnded(let call): say(PhoneControlMessage.end(call.id))
+        case .nowPlaying(let track): say(MusicMessage.nowPlaying(track))
+        case .playState(let state): say(MusicMessage.playState(state))
+        case .volume(let percent): say(MusicMessage.volume(percent))
         // What only the services here do, and a call that was missed, which is a notification as well.
         case .uploadBegan, .uploaded, .uploadFailed, .uploadInstalled, .updateBegan, .updateCompleted, .updateFailed,
             .appInstalled, .appRemoved, .appFetchBegan, .appFetchFailed, .appOrderChanged, .recordChanged,
@@ -166,6 +193,16 @@ extension WatchSystem {
             .screenshotTaken, .dataLogged, .dataNotLogged, .dataSent, .dataDropped, .healthSyncRequested:
             break
         }
+    }
+
+    private mutating func say(_ message: some EndpointMessage) {
+        bridge?.say(message)
+        mirror?.tell(PebbleMessage(message))
+    }
+
+    private mutating func change(_ command: BlobDBRequest.Command) {
+        bridge?.change(command)
+        mirror?.tell(command)
     }
 
     /// What the firmware asks of the phone's app, where the watch itself learned of the thing, is done by the phone's own

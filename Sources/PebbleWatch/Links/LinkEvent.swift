@@ -12,7 +12,12 @@ public enum LinkEvent: Sendable, Equatable {
     /// An ATT PDU can have this many bytes now.
     case mtu(Int)
     /// The sides meet this often now; by the watch's wish or the phone's.
-    case parameters(interval: ConnectionInterval, latency: UInt16, supervisionTimeout: SupervisionTimeout)
+    case parameters(
+        interval: ConnectionInterval,
+        latency: UInt16,
+        supervisionTimeout: SupervisionTimeout,
+        subrating: LinkSubrating
+    )
     /// The watch needs another response time from now on; no consumer left means that it is idle.
     case responseTime(ResponseTime, for: [SpeedConsumer])
     /// The watch asks the phone for parameters.
@@ -35,8 +40,9 @@ extension LinkEvent: CustomStringConvertible {
         case .phys(let phys): "radio: \(phys.transmit.name) out, \(phys.receive.name) in"
         case .phyRefused(let status): "radio: no 2M: \(status)"
         case .mtu(let mtu): "ATT MTU \(mtu)"
-        case .parameters(let interval, let latency, let timeout):
+        case .parameters(let interval, let latency, let timeout, let subrating):
             "the phone set interval \(interval.milliseconds), latency \(latency), supervision timeout \(timeout)"
+                + (subrating == .none ? "" : ", \(subrating.summary)")
         case .responseTime(let responseTime, let consumers):
             "response time \(responseTime) for "
                 + (consumers.isEmpty ? "nobody: idle" : consumers.map(\.rawValue).joined(separator: ", "))
@@ -57,6 +63,10 @@ extension ConnectionParameters {
         "interval \(intervalMinimum.milliseconds) to \(intervalMaximum.milliseconds), latency \(latency), "
             + "supervision timeout \(supervisionTimeout)"
     }
+}
+
+extension LinkSubrating {
+    fileprivate var summary: String { "subrate factor \(factor), continuation number \(continuationNumber)" }
 }
 
 extension ConnectionInterval {

@@ -68,6 +68,7 @@ struct LinkPolicy: Sendable {
 
     private var interval: ConnectionInterval
     private var latency: UInt16
+    private var subrating: LinkSubrating
     private var supervisionTimeout: SupervisionTimeout
     private var needs: [SpeedConsumer: Need] = [:] {
         didSet {
@@ -97,6 +98,7 @@ struct LinkPolicy: Sendable {
         phys = connection.phys
         interval = connection.interval
         latency = connection.latency
+        subrating = connection.subrating
         supervisionTimeout = connection.supervisionTimeout
     }
 
@@ -221,12 +223,21 @@ extension LinkPolicy {
         interval: ConnectionInterval,
         latency: UInt16,
         supervisionTimeout: SupervisionTimeout,
+        subrating: LinkSubrating,
         at now: Duration
     ) {
         self.interval = interval
         self.latency = latency
         self.supervisionTimeout = supervisionTimeout
-        events.append(.parameters(interval: interval, latency: latency, supervisionTimeout: supervisionTimeout))
+        self.subrating = subrating
+        events.append(
+            .parameters(
+                interval: interval,
+                latency: latency,
+                supervisionTimeout: supervisionTimeout,
+                subrating: subrating
+            )
+        )
         requestParametersIfDue(at: now)
     }
 
@@ -260,11 +271,20 @@ extension LinkPolicy {
 
     /// Whether the link is as the response time wants it: faster than fast is fine too.
     private var isAsWanted: Bool {
+        guard supervisionTimeout.duration >= Self.shortestSupervisionTimeout else { return false }
         let wanted = profile.parameters(for: responseTime)
+        guard subrating.factor == 1 else { return subratedIsAsWanted(wanted) }
         return interval <= wanted.intervalMaximum
             && (responseTime == .fast || interval >= wanted.intervalMinimum)
             && latency == wanted.latency
-            && supervisionTimeout.duration >= Self.shortestSupervisionTimeout
+    }
+
+    /// The same for a link that the phone subrates. How much it sleeps is the phone's choice then, and other parameters would undo it.
+    /// It is fast if it is fast while data moves: continuation events follow each other at the interval.
+    private func subratedIsAsWanted(_ wanted: ConnectionParameters) -> Bool {
+        guard responseTime == .fast else { return true }
+        let pace = subrating.continuationNumber > 0 ? interval.duration : interval.duration * Int(subrating.factor)
+        return pace <= wanted.intervalMaximum.duration
     }
 
     private mutating func requestParametersIfDue(at now: Duration) {

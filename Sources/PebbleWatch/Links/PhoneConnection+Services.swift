@@ -58,7 +58,7 @@ extension PhoneConnection {
             if core.configuration.reversedRules == .reversedV1 {
                 close(.reversed, reason: "the phone hosts PPoGATT itself", &core, at: now)
             }
-            open(.forward(transport.data), with: .forward, service: transport, &core, at: now)
+            openForward(transport, &core, at: now)
         } else if !core.system.isRecovery {
             // Recovery firmware has no use for anything but a session.
             clients.found(service, at: now)
@@ -72,6 +72,7 @@ extension PhoneConnection {
     /// A service that was found is there no more, or not as it was: its handles mean nothing from now on.
     private mutating func vanished(_ service: PhoneService, _ core: inout WatchCore, at now: Duration) {
         if let transport = PPoGATTService(service) {
+            transports.later.removeAll { $0.service == service }
             close(.forward(transport.data), reason: "the phone removed the service", &core, at: now)
         } else {
             clients.vanished(service, at: now)
@@ -89,17 +90,17 @@ extension PhoneConnection {
             if case .problem(let problem) = event {
                 core.emit(.phoneService(handle, .problem(.notifications(problem))))
             }
-            _ = core.system.withServices(at: now) { $0.receive(event, from: handle, in: &$1) }
+            core.system.hearPhone(at: now) { $0.receive(event, from: handle, in: &$1) }
         }
         while let event = clients.media.nextEvent() {
             moved = true
             if case .problem(let problem) = event { core.emit(.phoneService(handle, .problem(.media(problem)))) }
-            _ = core.system.withServices(at: now) { $0.receive(event, from: handle, in: &$1) }
+            core.system.hearPhone(at: now) { $0.receive(event, from: handle, in: &$1) }
         }
         while let event = clients.time.nextEvent() {
             moved = true
             if case .problem(let problem) = event { core.emit(.phoneService(handle, .problem(.time(problem)))) }
-            _ = core.system.withServices(at: now) { $0.receive(event, in: &$1) }
+            core.system.hearPhone(at: now) { $0.receive(event, in: &$1) }
         }
         for change in clients.takeChanges() { core.emit(.phoneService(handle, change)) }
         while let (kind, procedure) = clients.nextProcedure(at: now) {
@@ -112,7 +113,7 @@ extension PhoneConnection {
     /// The link is gone, and with it the phone's services.
     func servicesLost(_ core: inout WatchCore, at now: Duration) {
         for kind in clients.used { core.emit(.phoneService(handle, .ended(kind))) }
-        _ = core.system.withServices(at: now) { $0.phoneGone(handle, in: &$1) }
+        core.system.hearPhone(at: now) { $0.phoneGone(handle, in: &$1) }
     }
 }
 

@@ -123,7 +123,8 @@ extension PhoneConnection {
     /// Moves what can be moved between the phone and the system.
     /// - Returns: whether anything did, so that there may be more to do.
     mutating func pump(_ core: inout WatchCore, at now: Duration) -> Bool {
-        var moved = pumpTransports(&core, at: now)
+        var moved = openWaiting(&core, at: now)
+        moved = pumpTransports(&core, at: now) || moved
         channels.pump(&core, &policy, at: now)
         let hasFound = pumpFinder(&core, at: now)
         moved = hasFound || moved

@@ -71,6 +71,10 @@ struct PhoneTransports: Sendable {
     var wantsReversed = false
     /// The time that the phone is given after its subscription, while it lasts.
     var pause: SubscriptionPause?
+    /// The phone's services that are opened when the firmware's one session is free.
+    var later: [PPoGATTService] = []
+    /// Whether the same is true of the watch's own service.
+    var opensReversedLater = false
 
     var carriers: [Carrier] { table.keys }
 
@@ -237,7 +241,38 @@ extension PhoneConnection {
                 core.configuration.linkSecurity == .insecureTestLink || security.isEncrypted && security.isBonded
             guard maySpeak, !transports.hasForward else { return }
         }
+        guard !opensLater(core) else {
+            transports.opensReversedLater = true
+            return
+        }
         open(.reversed, with: rules, service: nil, &core, at: now)
+    }
+
+    /// Opens the transport over a service of the phone's.
+    mutating func openForward(_ service: PPoGATTService, _ core: inout WatchCore, at now: Duration) {
+        guard !opensLater(core) else {
+            transports.later.append(service)
+            return
+        }
+        open(.forward(service.data), with: .forward, service: service, &core, at: now)
+    }
+
+    /// Opens what has waited for the firmware's one session to be free.
+    /// - Returns: whether there was anything.
+    mutating func openWaiting(_ core: inout WatchCore, at now: Duration) -> Bool {
+        guard !transports.later.isEmpty || transports.opensReversedLater, !opensLater(core) else { return false }
+        let services = transports.later
+        transports.later = []
+        for service in services { openForward(service, &core, at: now) }
+        transports.opensReversedLater = false
+        openReversed(&core, at: now)
+        return true
+    }
+
+    /// Whether the watch opens no transport now, since another companion has the one session.
+    private func opensLater(_ core: borrowing WatchCore) -> Bool {
+        guard core.configuration.personality.occupancy == .opensLater else { return false }
+        return core.system.isOccupied(besides: sessions)
     }
 
     mutating func open(

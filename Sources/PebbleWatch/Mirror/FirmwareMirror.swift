@@ -5,9 +5,9 @@ import PebbleProtocol
 /// The comparison of the watch's own services with the real firmware: the phone hears the watch, and the firmware is asked the
 /// same in its shadow.
 ///
-/// The firmware is asked one thing after the other, and each is followed by a ping: when that is answered, the firmware has gone
-/// on, and whatever it answers at once it has answered. So answers are told apart that look alike, and a slow emulator is no
-/// difference: its pings are slow too. Nothing waits for it but the next question.
+/// The firmware is asked one thing after the other, and each is followed by a mark (``FirmwareMark``): when that is answered, the
+/// firmware has gone on, and whatever it answers at once it has answered. So answers are told apart that look alike, and a slow emulator is no
+/// difference: its marks are slow too. Nothing waits for it but the next question.
 ///
 /// Everything is bounded. What the firmware is too slow for is not compared, and that is said once.
 struct FirmwareMirror: Sendable {
@@ -30,12 +30,14 @@ struct FirmwareMirror: Sendable {
         case question(MirrorExchange, PebbleMessage)
         /// Something of the mirror's own, whose answer is not compared.
         case own(PebbleMessage)
+        /// The same, of a database.
+        case change(BlobDBRequest.Command)
     }
 
     /// What the firmware is asked now.
     private enum Current: Sendable {
-        case question(MirrorExchange, mark: UInt32)
-        case own(Endpoint, mark: UInt32, since: Duration)
+        case question(MirrorExchange, mark: FirmwareMark)
+        case own(Endpoint, mark: FirmwareMark, since: Duration)
     }
 
     /// The way to the firmware.
@@ -50,7 +52,7 @@ struct FirmwareMirror: Sendable {
     /// What the firmware was asked before, oldest first.
     private var past: Deque<MirrorExchange> = []
     private var lastNumber: UInt64 = 0
-    private var lastMark: UInt16 = 0
+    private var lastMark: UInt8 = 0
     /// The question that the watch is at work on.
     private var handling: UInt64?
     /// Whether the firmware is too slow, so that what the phone says is not compared until it has caught up.
@@ -165,11 +167,25 @@ struct FirmwareMirror: Sendable {
         names.named(token, begunBy: lastNumber, on: .watch)
     }
 
+    // MARK: The phone's own services
+
+    /// The watch has learned something from a phone's own services: the firmware is told, in its turn.
+    mutating func tell(_ message: PebbleMessage) { tell(.own(message)) }
+
+    /// A phone's own services have changed a database of the watch: so does the firmware, in its turn.
+    mutating func tell(_ change: BlobDBRequest.Command) { tell(.change(change)) }
+
+    private mutating func tell(_ step: Step) {
+        // Its absence is no time to tell it anything.
+        guard bridge.state != .absent, agenda.count < Self.waitingLimit else { return }
+        agenda.append(step)
+    }
+
     // MARK: The firmware
 
     /// The firmware has said something.
     mutating func firmwareSaid(_ message: PebbleMessage, at now: Duration) {
-        if let mark = message.pong, mark & 0xFFFF_0000 == Self.marks { return wentOn(mark, at: now) }
+        if let mark = FirmwareMark(answeredBy: message), mark.asker == .mirror { return wentOn(mark, at: now) }
         learn(from: message)
         if message.endpoint == .screenshot, Self.isPicture(message.payload, pixels: &firmwarePixels) { return }
         // What the mirror has asked is none of the phone's.
@@ -229,8 +245,6 @@ struct FirmwareMirror: Sendable {
             agenda.prepend(.begin(session))
         }
     }
-
-    private static let marks: UInt32 = 0xCA1B_0000
 
     // MARK: Time
 
@@ -328,6 +342,9 @@ extension FirmwareMirror {
             case .own(let message):
                 bridge.say(message)
                 current = .own(message.endpoint, mark: mark(), since: now)
+            case .change(let command):
+                bridge.change(command)
+                current = .own(.blobDB, mark: mark(), since: now)
             case .question(var exchange, let message):
                 agendaByteCount -= message.payload.count
                 // Its session began with a firmware that is gone.
@@ -351,15 +368,15 @@ extension FirmwareMirror {
         }
     }
 
-    /// Sends a ping, whose answer says that the firmware has gone on.
-    private mutating func mark() -> UInt32 {
+    /// Asks what is answered when the firmware has gone on.
+    private mutating func mark() -> FirmwareMark {
         lastMark &+= 1
-        let mark = Self.marks | UInt32(lastMark)
-        bridge.say(PingMessage.ping(cookie: mark, isIdle: false))
+        let mark = FirmwareMark(.mirror, number: lastMark)
+        bridge.say(mark.question)
         return mark
     }
 
-    private mutating func wentOn(_ mark: UInt32, at now: Duration) {
+    private mutating func wentOn(_ mark: FirmwareMark, at now: Duration) {
         switch current {
         case .own(_, mark, _): current = nil
         case .question(var exchange, mark):

@@ -80,7 +80,8 @@ struct MirrorExchange: Sendable {
     var difference: MirrorDifference.Kind? {
         let theirs = firmware.map(\.meaning)
         let ours = watch.map(\.meaning)
-        guard theirs != ours else { return nil }
+        // What an answer means may have changed between the two: the same bytes are the same all the same.
+        guard theirs != ours, firmware.map(\.kept) != watch.map(\.kept) else { return nil }
         let lacking = Self.surplus(of: ours, over: theirs)
         let surplus = Self.surplus(of: theirs, over: ours)
         if lacking, surplus { return .answer }

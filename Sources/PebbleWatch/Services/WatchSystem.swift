@@ -28,6 +28,8 @@ struct WatchSystem: Sendable {
     var firmwareFell = false
     /// The comparison with the firmware in this system's shadow; nil if there is none.
     var mirror: FirmwareMirror?
+    /// Whether the services are at work on what a phone's own services have brought.
+    private var isHearingPhone = false
     /// What notes what this system is asked, and answers nothing; nil if somebody answers.
     var recorder: BrainRecorder?
 
@@ -138,6 +140,14 @@ extension WatchSystem {
         return result
     }
 
+    /// Takes what a phone's own services bring, which an emulated firmware is told as well.
+    mutating func hearPhone(at now: Duration, _ body: (inout WatchServices, inout ServiceContext) -> Void) {
+        isHearingPhone = true
+        handle(at: now) { system, context in body(&system.services, &context) }
+        isHearingPhone = false
+        settleMirror(at: now)
+    }
+
     /// The log of the watch that ran before is that of an earlier boot.
     mutating func continueLog(of old: WatchSystem) {
         services.continueLog(of: old.services)
@@ -204,7 +214,7 @@ extension WatchSystem {
                 context.store.log.append(line)
             }
             outbox.emit(event)
-            if bridge != nil { tellFirmware(of: event) }
+            if bridge != nil || isHearingPhone && mirror != nil { tellFirmware(of: event) }
         }
         var isEverythingSent = true
         for item in context.outgoing {

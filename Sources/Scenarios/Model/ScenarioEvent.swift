@@ -1,5 +1,5 @@
 import Control
-import Foundation
+import FoundationEssentials
 
 /// Something that happened on a side, as its control vocabulary has it.
 package struct ScenarioEvent: Sendable, Equatable {

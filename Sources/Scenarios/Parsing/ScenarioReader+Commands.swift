@@ -2,11 +2,11 @@ import Control
 import Faults
 import PebblePhone
 import Settings
-import Yams
+import YAML
 
 // What steps name: commands, events and faults, and the values that they are given or compared with.
 extension ScenarioReader {
-    mutating func command(_ node: Node, _ arguments: Node?) -> ScenarioCommand? {
+    mutating func command(_ node: YAMLNode, _ arguments: YAMLNode?) -> ScenarioCommand? {
         guard let (side, name) = sideAndName(node, "press") else { return nil }
         let types: [any NamedCommand.Type] =
             switch side {
@@ -32,7 +32,7 @@ extension ScenarioReader {
             }
             checkKeys(of: mapping, against: type.fields.map(\.name), of: "\(side) \(name)")
             for (key, value) in mapping {
-                if let key = key.scalar?.string { values[key] = self.value(value) }
+                if let key = key.scalar?.text { values[key] = self.value(value) }
             }
         }
         return checked(side, name, values, arguments ?? node)
@@ -42,7 +42,7 @@ extension ScenarioReader {
         _ side: ScenarioSide,
         _ name: String,
         _ values: [String: ControlValue],
-        _ node: Node
+        _ node: YAMLNode
     ) -> ScenarioCommand? {
         var request = values.merging(["command": .text(name)]) { $1 }
         // Files are named beside the scenario.
@@ -63,7 +63,7 @@ extension ScenarioReader {
         return ScenarioCommand(side: side, name: name, arguments: values, line: line)
     }
 
-    mutating func pattern(_ node: Node, with fields: Node?) -> ScenarioPattern? {
+    mutating func pattern(_ node: YAMLNode, with fields: YAMLNode?) -> ScenarioPattern? {
         guard let (side, name) = sideAndName(node, "connected") else { return nil }
         guard let (event, fieldNames, variant) = event(side, name) else {
             let names =
@@ -101,7 +101,7 @@ extension ScenarioReader {
         }
     }
 
-    mutating func sideAndName(_ node: Node, _ example: String) -> (ScenarioSide, String)? {
+    mutating func sideAndName(_ node: YAMLNode, _ example: String) -> (ScenarioSide, String)? {
         guard let text = text(node) else { return nil }
         let words = text.split(separator: " ").map(String.init)
         guard words.count == 2, let side = ScenarioSide(rawValue: words[0]) else {
@@ -111,7 +111,7 @@ extension ScenarioReader {
         return (side, words[1])
     }
 
-    mutating func fault(_ node: Node, _ parameters: Node?) -> Fault? {
+    mutating func fault(_ node: YAMLNode, _ parameters: YAMLNode?) -> Fault? {
         guard let name = text(node) else { return nil }
         var words: [String] = []
         if let parameters {
@@ -120,7 +120,7 @@ extension ScenarioReader {
                 return nil
             }
             for (key, value) in mapping {
-                guard let key = key.scalar?.string, let value = text(value) else { continue }
+                guard let key = key.scalar?.text, let value = text(value) else { continue }
                 words.append("\(key)=\(value.filter { $0 != " " })")
             }
         }
@@ -132,7 +132,7 @@ extension ScenarioReader {
         }
     }
 
-    mutating func cleared(_ node: Node) -> ScenarioStep.Deed? {
+    mutating func cleared(_ node: YAMLNode) -> ScenarioStep.Deed? {
         guard let name = text(node) else { return nil }
         guard name != "all" else { return .clear(nil) }
         let names = FaultDefinition.all.map(\.name)
@@ -145,7 +145,7 @@ extension ScenarioReader {
 
     // MARK: Values
 
-    mutating func match(_ node: Node) -> ScenarioMatch? {
+    mutating func match(_ node: YAMLNode) -> ScenarioMatch? {
         guard let match = ScenarioMatch(value(node)) else {
             refuse(node, "a value, or one of \(ScenarioMatch.operators.listed) with what it takes, is to stand here")
             return nil
@@ -153,7 +153,7 @@ extension ScenarioReader {
         return match
     }
 
-    mutating func duration(_ node: Node) -> Duration? {
+    mutating func duration(_ node: YAMLNode) -> Duration? {
         guard let text = text(node) else { return nil }
         guard let duration = Duration(scenario: text) else {
             refuse(node, "“\(text)” is no time: write 30 s, 500 ms, 2 min or 1 h, a week at most")
@@ -162,21 +162,18 @@ extension ScenarioReader {
         return duration
     }
 
-    mutating func value(_ node: Node) -> ControlValue {
+    mutating func value(_ node: YAMLNode) -> ControlValue {
         switch node {
         case .scalar(let scalar):
             let text = text(node) ?? ""
-            return scalar.style == .any || scalar.style == .plain ? Self.plain(text) : .text(text)
-        case .sequence(let nodes): return .list(nodes.map { value($0) })
+            return scalar.isPlain ? Self.plain(text) : .text(text)
+        case .sequence(let nodes, _): return .list(nodes.map { value($0) })
         case .mapping(let mapping):
             var fields: [String: ControlValue] = [:]
             for (key, value) in mapping {
-                if let key = key.scalar?.string { fields[key] = self.value(value) }
+                if let key = key.scalar?.text { fields[key] = self.value(value) }
             }
             return .object(fields)
-        case .alias:
-            refuse(node, "aliases are not understood here")
-            return .text("")
         }
     }
 
@@ -191,12 +188,12 @@ extension ScenarioReader {
     }
 
     /// The text of a scalar, with the values of parameters in it.
-    mutating func text(_ node: Node) -> String? {
+    mutating func text(_ node: YAMLNode) -> String? {
         guard let scalar = node.scalar else {
             refuse(node, "one plain value is to stand here")
             return nil
         }
-        var rest = scalar.string[...]
+        var rest = scalar.text[...]
         var text = ""
         while let start = rest.firstRange(of: "${") {
             text += rest[..<start.lowerBound]

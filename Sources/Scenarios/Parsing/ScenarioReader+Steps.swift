@@ -2,7 +2,7 @@ import Control
 import Faults
 import PebblePhone
 import Settings
-import Yams
+import YAML
 
 // The steps: when each begins, and what it does.
 extension ScenarioReader {
@@ -16,7 +16,7 @@ extension ScenarioReader {
         "include": ["set"],
     ]
 
-    mutating func steps(_ node: Node) -> [ScenarioStep] {
+    mutating func steps(_ node: YAMLNode) -> [ScenarioStep] {
         guard let nodes = node.sequence else {
             refuse(node, "steps are a list: each begins with “- ”")
             return []
@@ -32,12 +32,12 @@ extension ScenarioReader {
         return steps
     }
 
-    mutating func step(_ node: Node) -> [ScenarioStep] {
+    mutating func step(_ node: YAMLNode) -> [ScenarioStep] {
         guard let mapping = node.mapping else {
             refuse(node, "a step is a mapping such as “do: phone connect”; the verbs are \(Self.verbs.listed)")
             return []
         }
-        let keys = mapping.compactMap { $0.key.scalar?.string }
+        let keys = mapping.compactMap { $0.key.scalar?.text }
         let verbs = keys.filter(Self.verbs.contains)
         guard verbs.count <= 1 else {
             refuse(node, "a step does one thing: \(verbs.listed) are steps of their own")
@@ -67,8 +67,8 @@ extension ScenarioReader {
     }
 
     mutating func start(
-        of mapping: Node.Mapping,
-        _ node: Node,
+        of mapping: YAMLMapping,
+        _ node: YAMLNode,
         _ verb: String?
     ) -> ScenarioStep.Start? {
         let starts = Self.starts.filter { mapping[$0] != nil }
@@ -100,7 +100,7 @@ extension ScenarioReader {
         return pattern(when, with: nil).map { .when($0, within: limit) }
     }
 
-    mutating func deed(_ verb: String, _ operand: Node, _ mapping: Node.Mapping) -> ScenarioStep.Deed? {
+    mutating func deed(_ verb: String, _ operand: YAMLNode, _ mapping: YAMLMapping) -> ScenarioStep.Deed? {
         switch verb {
         case "do":
             guard let command = command(operand, mapping["with"]) else { return nil }
@@ -138,7 +138,7 @@ extension ScenarioReader {
         }
     }
 
-    mutating func ending(of mapping: Node.Mapping) -> ScenarioStep.Ending? {
+    mutating func ending(of mapping: YAMLMapping) -> ScenarioStep.Ending? {
         let keys = ["gives", "fails", "wait"].filter { mapping[$0] != nil }
         guard keys.count <= 1 else {
             if let node = mapping[keys[1]] { refuse(node, "a command ends in one way: keep one of \(keys.listed)") }
@@ -165,7 +165,7 @@ extension ScenarioReader {
         }
     }
 
-    mutating func repeated(_ count: Node, _ mapping: Node.Mapping) -> [ScenarioStep] {
+    mutating func repeated(_ count: YAMLNode, _ mapping: YAMLMapping) -> [ScenarioStep] {
         guard let number = text(count).flatMap({ Int($0) }), (1...100).contains(number) else {
             refuse(count, "“repeat” takes a number from 1 to 100")
             return []
@@ -182,7 +182,7 @@ extension ScenarioReader {
         return Array(repeating: steps, count: number).flatMap(\.self)
     }
 
-    mutating func included(_ operand: Node, _ mapping: Node.Mapping) -> [ScenarioStep] {
+    mutating func included(_ operand: YAMLNode, _ mapping: YAMLMapping) -> [ScenarioStep] {
         guard let name = text(operand) else { return [] }
         inclusions += 1
         guard inclusions <= Self.inclusionLimit else {
@@ -203,7 +203,7 @@ extension ScenarioReader {
                 return []
             }
             for (key, value) in pairs {
-                if let key = key.scalar?.string, let value = text(value) { chosen[key] = value }
+                if let key = key.scalar?.text, let value = text(value) { chosen[key] = value }
             }
         }
         let path = self.path.sibling(name)

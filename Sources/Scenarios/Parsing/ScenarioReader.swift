@@ -2,7 +2,7 @@ import Control
 import Faults
 import PebblePhone
 import Settings
-import Yams
+import YAML
 
 /// Reads scenarios: YAML, whose commands and events are those of the control vocabularies, and whose faults are those of the
 /// table. Everything that is wrong is found, each with its line and column.
@@ -98,8 +98,8 @@ package struct ScenarioReader {
         return scenario
     }
 
-    mutating func compose(_ text: String) -> Node.Mapping? {
-        func refuse(_ problem: String, _ mark: Mark? = nil) -> Node.Mapping? {
+    mutating func compose(_ text: String) -> YAMLMapping? {
+        func refuse(_ problem: String, _ mark: YAMLMark? = nil) -> YAMLMapping? {
             let place = ScenarioPlace(file: path, line: mark?.line ?? 0, column: mark?.column ?? 0)
             errors.append(ScenarioError(place, problem))
             return nil
@@ -107,34 +107,26 @@ package struct ScenarioReader {
         guard text.utf8.count <= Self.sizeLimit else {
             return refuse("it is larger than \(Self.sizeLimit / 1024) KiB, and so no scenario")
         }
-        do {
-            let node = try Yams.compose(yaml: text)
-            guard let node, let mapping = node.mapping else {
+        do throws(YAMLError) {
+            guard let mapping = try YAMLReader.read(text)?.mapping else {
                 return refuse("a scenario is a mapping with “steps”, as in Docs/scenarios.md")
             }
-            guard YAMLValues.areFew(in: node) else { return refuse(YAMLValues.refusal) }
             return mapping
-        } catch let error as YamlError {
-            switch error {
-            case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
-                .composer(_, let problem, let mark, _):
-                return refuse("this is not YAML: \(problem)", mark)
-            case .duplicatedKeysInMapping(let names, let context):
-                return refuse("\(names.sorted().listed) stands more than once; keep one", context.mark)
-            default: return refuse("this is not YAML that can be read")
-            }
         } catch {
-            return refuse("this is not YAML that can be read")
+            switch error {
+            case .malformed(let problem, let mark): return refuse("this is not YAML: \(problem)", mark)
+            case .repeatedKey(let name, let mark): return refuse("\(name) stands more than once; keep one", mark)
+            }
         }
     }
 
-    mutating func readParameters(_ node: Node?, _ chosen: [String: String]) {
+    mutating func readParameters(_ node: YAMLNode?, _ chosen: [String: String]) {
         if let node {
             guard let mapping = node.mapping else {
                 return refuse(node, "parameters are names with their usual values")
             }
             for (key, value) in mapping {
-                guard let name = key.scalar?.string, let usual = value.scalar?.string else {
+                guard let name = key.scalar?.text, let usual = value.scalar?.text else {
                     refuse(value, "a parameter has one plain value")
                     continue
                 }
@@ -153,9 +145,9 @@ package struct ScenarioReader {
         }
     }
 
-    mutating func addresses(_ node: Node?) -> [String] {
+    mutating func addresses(_ node: YAMLNode?) -> [String] {
         guard let node else { return [] }
-        let nodes = node.sequence.map(Array.init) ?? [node]
+        let nodes = node.sequence ?? [node]
         return nodes.compactMap { node in
             guard let text = self.text(node), text.hasPrefix("https://") || text.hasPrefix("http://") else {
                 refuse(node, "this is the address of a public report, which begins with https://")
@@ -168,17 +160,17 @@ package struct ScenarioReader {
     // MARK: Watch and phone
 
     /// The settings of a watch, by the keys of a board file; the watch itself knows which there are.
-    mutating func settings(_ node: Node) -> [String: [String]] {
+    mutating func settings(_ node: YAMLNode) -> [String: [String]] {
         guard let mapping = node.mapping else {
             refuse(node, "these are settings of a watch, as in a board file")
             return [:]
         }
         var settings: [String: [String]] = [:]
         for (key, value) in mapping {
-            guard let name = key.scalar?.string else { continue }
+            guard let name = key.scalar?.text else { continue }
             if let section = value.mapping {
                 for (inner, value) in section {
-                    if let word = inner.scalar?.string { settings["\(name).\(word)"] = words(value) }
+                    if let word = inner.scalar?.text { settings["\(name).\(word)"] = words(value) }
                 }
             } else {
                 settings[name] = words(value)
@@ -187,14 +179,14 @@ package struct ScenarioReader {
         return settings
     }
 
-    mutating func words(_ node: Node) -> [String] {
+    mutating func words(_ node: YAMLNode) -> [String] {
         if let items = node.sequence { return items.compactMap { text($0) } }
         return text(node).map { [$0] } ?? []
     }
 
     static let phoneKeys = ["kind", "platform", "companion", "server", "stream", "pairing", "remembers"]
 
-    mutating func phone(_ node: Node) -> ScenarioPhone {
+    mutating func phone(_ node: YAMLNode) -> ScenarioPhone {
         var phone = ScenarioPhone()
         guard let mapping = node.mapping else {
             phone.kind = word(node, ScenarioPhone.Kind.self) ?? .cairn
@@ -215,7 +207,7 @@ package struct ScenarioReader {
     }
 
     mutating func word<Word: RawRepresentable<String> & CaseIterable>(
-        _ node: Node,
+        _ node: YAMLNode,
         _ type: Word.Type
     ) -> Word? {
         guard let text = text(node) else { return nil }
@@ -225,7 +217,7 @@ package struct ScenarioReader {
         return nil
     }
 
-    mutating func flag(_ node: Node) -> Bool {
+    mutating func flag(_ node: YAMLNode) -> Bool {
         switch text(node) {
         case "true"?: return true
         case "false"?: return false
@@ -237,9 +229,9 @@ package struct ScenarioReader {
 
     // MARK: Errors
 
-    mutating func checkKeys(of mapping: Node.Mapping, against known: [String], of what: String) {
+    mutating func checkKeys(of mapping: YAMLMapping, against known: [String], of what: String) {
         for (key, _) in mapping {
-            guard let name = key.scalar?.string else {
+            guard let name = key.scalar?.text else {
                 refuse(key, "a plain word is to stand here")
                 continue
             }
@@ -249,12 +241,12 @@ package struct ScenarioReader {
         }
     }
 
-    mutating func refuse(_ node: Node, _ problem: String) {
+    mutating func refuse(_ node: YAMLNode, _ problem: String) {
         errors.append(ScenarioError(place(node), problem))
     }
 
-    func place(_ node: Node) -> ScenarioPlace {
-        ScenarioPlace(file: path, line: node.mark?.line ?? 0, column: node.mark?.column ?? 0)
+    func place(_ node: YAMLNode) -> ScenarioPlace {
+        ScenarioPlace(file: path, line: node.mark.line, column: node.mark.column)
     }
 
     func hint(_ name: String, _ names: [String]) -> String { NearestName.question(name, among: names) }

@@ -144,8 +144,7 @@ extension Setting {
                     try container.decode(Option<OptionWord<Names>>.self, forKey: key).wrappedValue
                 }
             guard let word, word.isTyped else { return nil }
-            guard form == .list else { return [word.text] }
-            return word.text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+            return form.words(of: word.text)
         }
     }
 

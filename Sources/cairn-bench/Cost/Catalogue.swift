@@ -56,6 +56,20 @@ enum Catalogue {
                 make: { try DeadlineWorkload() }
             ),
             Benchmark(
+                name: "watch-deadline",
+                operation: "asking a watch with a phone when it is due",
+                timeTarget: .nanoseconds(100),
+                allocationTarget: 0,
+                make: { try WatchDeadlineWorkload() }
+            ),
+            Benchmark(
+                name: "watch-advance",
+                operation: "a moment passes for a watch with a phone, and nothing is due",
+                timeTarget: .nanoseconds(100),
+                allocationTarget: 0,
+                make: { try WatchAdvanceWorkload() }
+            ),
+            Benchmark(
                 name: "host-notice",
                 operation: "packet of an unknown connection in, notice for the log out, words not made",
                 timeTarget: .nanoseconds(1000),

@@ -3,7 +3,7 @@ import Progress
 
 extension CairnBench {
     /// `cairn-bench crowd`.
-    struct CrowdCommand: ParsableCommand {
+    struct CrowdCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "crowd",
             abstract: "Measures what many watches on one air cost, each with a phone, and how they find each other.",
@@ -12,7 +12,9 @@ extension CairnBench {
                 its watch sends it back. And pairs that all come to the air at one instant look for each other, each phone \
                 for a watch of its own.
 
-                With the usual numbers it takes a few minutes.
+                With the usual numbers it takes a few minutes. --seeds has the pairs of --meeting meet many times instead, \
+                and prints nothing but what the seeds decide: such trials run on all processors, and in parts on many \
+                machines.
                 """
         )
 
@@ -27,6 +29,11 @@ extension CairnBench {
 
         @Option(help: "How many simulated seconds the pairs that look for each other have.")
         var limit = 300
+
+        @Option(help: "How many times each number of pairs meets, with the seeds 1 to that.")
+        var seeds: Int?
+
+        @OptionGroup var trials: TrialOptions
 
         @Option(help: "What determines everything that is left to chance.")
         var seed: UInt64 = 1
@@ -47,6 +54,12 @@ extension CairnBench {
             guard (1...3600).contains(limit) else {
                 throw ValidationError("--limit \(limit): give a number from 1 to 3600")
             }
+            if let seeds, !(1...1_000_000).contains(seeds) {
+                throw ValidationError("--seeds \(seeds): give a number from 1 to 1000000")
+            }
+            guard seeds != nil || (trials.shard == nil && trials.jobs == nil) else {
+                throw ValidationError("--jobs and --shard are for many trials: give --seeds as well")
+            }
         }
 
         /// The numbers of a list; nil if it is none. Nothing makes an empty one.
@@ -56,8 +69,9 @@ extension CairnBench {
             return numbers.compactMap(\.self)
         }
 
-        func run() throws {
+        func run() async throws {
             Interruption.take()
+            if let seeds { return try await runTrials(seeds) }
             var report = CrowdReport()
             let talking = Self.numbers(pairs) ?? []
             let looking = Self.numbers(meeting) ?? []
@@ -79,6 +93,36 @@ extension CairnBench {
             if !report.meetings.isEmpty { try output.show(report.meetingText, as: "crowd-meeting.md") }
             for plot in report.plots { try output.write(plot.chart.svg.document, to: plot.name) }
             if Interruption.isRequested { throw ExitCode(Interruption.exitStatus) }
+        }
+
+        private func runTrials(_ seeds: Int) async throws {
+            let plan = trials.plan
+            let counts = Self.numbers(meeting) ?? []
+            let progress = ProgressLine(
+                "Trials",
+                of: counts.count * plan.shard.seeds(upTo: seeds).count,
+                option.progress
+            )
+            defer { progress.clear() }
+            var report = CrowdReport()
+            for pairs in counts where !Interruption.isRequested {
+                report.samples.append(
+                    try await CrowdSample(pairs: pairs, seeds: seeds, limit: limit, plan, progress)
+                )
+            }
+            progress.clear()
+            if trials.shard == nil {
+                try report.showSamples(output)
+                if Interruption.isRequested {
+                    print(
+                        "Interrupted: the last row has fewer than \(seeds) trials, and what would follow is left out."
+                    )
+                }
+            }
+            if Interruption.isRequested { throw ExitCode(Interruption.exitStatus) }
+            if trials.shard != nil {
+                print(try CrowdPart(report.samples, seeds: seeds, limit: limit, shard: plan.shard).line())
+            }
         }
     }
 }

@@ -2,6 +2,8 @@
 struct CrowdReport {
     var talks: [CrowdTalk] = []
     var meetings: [CrowdMeeting] = []
+    /// Many meetings of each number of pairs.
+    var samples: [CrowdSample] = []
 
     var talkText: String {
         var table = TextTable(["pairs", "CPU µs an echo", "simulated s a CPU s", "kB a pair"])

@@ -1,10 +1,8 @@
-import Foundation
-
 /// What one part of the trials of `cairn-bench discovery` has found out, as it is kept in a file.
 ///
 /// The times stand in the order of the cases, which is that of the tables; numbers are written so that they are read as they
 /// were.
-struct DiscoveryPart: Codable {
+struct DiscoveryPart: TrialPart {
     /// The version of this format.
     static let currentVersion = 1
 
@@ -34,48 +32,12 @@ struct DiscoveryPart: Codable {
         returns = report.returns.map { Return(connected: $0.connected, message: $0.message) }
         regions = report.regions.map { Region(entry: $0.entry, message: $0.message) }
     }
-
-    /// As one line of JSON.
-    func line() throws -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys]
-        return String(decoding: try encoder.encode(self), as: UTF8.self)
-    }
-
-    /// Reads what `line()` has written.
-    init(_ line: Data) throws { self = try JSONDecoder().decode(DiscoveryPart.self, from: line) }
-}
-
-/// Why parts do not make a whole.
-struct MergeFailure: Error, CustomStringConvertible {
-    let description: String
-
-    init(_ description: String) { self.description = description }
 }
 
 extension DiscoveryReport {
     /// The whole of which these are the parts, in any order.
     init(merging parts: [DiscoveryPart]) throws {
-        guard let first = parts.first else { throw MergeFailure("there is no part") }
-        for part in parts {
-            guard part.version == DiscoveryPart.currentVersion else {
-                throw MergeFailure(
-                    "part \(part.shard.text) is of version \(part.version), and this program knows \(DiscoveryPart.currentVersion)"
-                )
-            }
-            guard part.seeds == first.seeds, part.shard.count == first.shard.count else {
-                throw MergeFailure(
-                    "part \(part.shard.text) of \(part.seeds) trials does not go with part \(first.shard.text) of \(first.seeds)"
-                )
-            }
-        }
-        for number in 1...first.shard.count {
-            let found = parts.filter { $0.shard.number == number }.count
-            guard found == 1 else {
-                let what = found == 0 ? "is missing" : "is there \(found) times"
-                throw MergeFailure("part \(number)/\(first.shard.count) \(what)")
-            }
-        }
+        try Shard.check(parts)
         self.init()
         sightings = try Self.merge(Discovery.sightingCases(), parts.map(\.sightings)) { one, times in
             .init(interval: one.interval, scanner: one.scanner, time: Distribution(merging: times))

@@ -1,5 +1,5 @@
 /// Times of many trials.
-struct Distribution: Codable, Sendable {
+struct Distribution: Codable, Equatable, Sendable {
     /// In seconds, shortest first.
     let seconds: [Double]
 

@@ -19,16 +19,26 @@ extension CairnBench {
         @OptionGroup var output: OutputDirectory
 
         func run() throws {
-            var parts: [DiscoveryPart] = []
+            var discoveries: [DiscoveryPart] = []
+            var crowds: [CrowdPart] = []
             for file in files {
                 do {
-                    parts.append(try DiscoveryPart(try Data(contentsOf: URL(fileURLWithPath: file))))
+                    let line = try Data(contentsOf: URL(fileURLWithPath: file))
+                    if let crowd = try? CrowdPart(line) {
+                        crowds.append(crowd)
+                    } else {
+                        discoveries.append(try DiscoveryPart(line))
+                    }
                 } catch {
-                    throw ValidationError("\(file) is no part that cairn-bench discovery --shard has printed: \(error)")
+                    throw ValidationError("\(file) is no part that cairn-bench with --shard has printed: \(error)")
                 }
             }
             do {
-                var report = try DiscoveryReport(merging: parts)
+                guard discoveries.isEmpty || crowds.isEmpty else {
+                    throw MergeFailure("some parts are of cairn-bench discovery, and some of cairn-bench crowd")
+                }
+                guard crowds.isEmpty else { return try CrowdReport(merging: crowds).showSamples(output) }
+                var report = try DiscoveryReport(merging: discoveries)
                 report.days = try Discovery.days()
                 try report.show(output)
                 if !report.isGood { throw ExitCode.failure }

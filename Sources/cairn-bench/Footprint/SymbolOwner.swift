@@ -17,11 +17,8 @@ enum SymbolOwner {
         ],
         "swift-crypto": ["Crypto", "CryptoBoringWrapper", "CryptoExtras", "SwiftASN1", "_CryptoExtras"],
         "swift-argument-parser": ["ArgumentParser", "ArgumentParserToolInfo"],
-        "swift-configuration": ["Configuration", "SystemPackage"],
         "swift-collections": ["DequeModule", "InternalCollectionsUtilities"],
         "swift-log": ["Logging"],
-        "GRDB": ["GRDB"],
-        "Yams": ["Yams"],
     ]
 
     private static let owners: [String: String] = Dictionary(
@@ -35,7 +32,7 @@ enum SymbolOwner {
         ("ucol_", "ICU's code, of Foundation"), ("uprv_", "ICU's code, of Foundation"),
         ("ucnv_", "ICU's code, of Foundation"),
         ("CCryptoBoringSSL", "swift-crypto"), ("N4bssl", "swift-crypto"), ("Keccak", "swift-crypto"),
-        ("CF", "Foundation"), ("NS", "Foundation"), ("kCF", "Foundation"), ("yaml_", "Yams"),
+        ("CF", "Foundation"), ("NS", "Foundation"), ("kCF", "Foundation"),
         ("dispatch_", "Swift's standard library"),
         ("swift", "Swift's standard library"), ("N5swift", "Swift's standard library"),
     ]

@@ -8,9 +8,10 @@ extension CairnBench {
             commandName: "held",
             abstract: "Holds figures that do not depend on the machine to those in a file.",
             discussion: """
-                It counts how often each benchmark asks the heap, and compares that with the file. The exit status is 1 if \
-                a figure has grown, or is not in the file. --accept writes what was measured into the file: the change of \
-                the file then shows what was accepted.
+                It counts how often each benchmark asks the heap, and how often the loop asks the kernel; it measures, in \
+                turns, what should cost no more than something else; and it compares all of that with the file. The exit \
+                status is 1 if a figure has grown, or is not in the file. --accept writes what was measured into the file: \
+                the change of the file then shows what was accepted.
                 """
         )
 
@@ -30,21 +31,24 @@ extension CairnBench {
                 // A new file begins with what is accepted.
                 guard accept else { throw ValidationError("\(file) has no figures that are held: \(error)") }
             }
-            var measured: [String: Double] = [:]
-            for benchmark in Catalogue.benchmarks { measured[benchmark.name] = try HeldFigures.measure(benchmark) }
+            var count = 0
+            var problems: [String] = []
+            for kind in HeldFigures.Kind.allCases {
+                let measured = try HeldFigures.measure(kind, held: accept ? HeldFigures() : held)
+                count += measured.count
+                if accept { held[kind] = measured } else { problems += held.problems(measured, kind) }
+            }
             if accept {
-                held.allocations[HeldFigures.build] = measured
                 try held.file().write(to: place)
-                print("\(measured.count) figures are held from now on, of this \(HeldFigures.build) build: \(file)")
+                print("\(count) figures are held from now on, of this \(HeldFigures.build) build: \(file)")
                 return
             }
-            let problems = held.problems(measured)
             for problem in problems { print(problem) }
             guard problems.isEmpty else {
                 print("Find out why, or accept it: cairn-bench held \(file) --accept")
                 throw ExitCode.failure
             }
-            print("\(measured.count) figures are what they were, of this \(HeldFigures.build) build.")
+            print("\(count) figures are what they were, of this \(HeldFigures.build) build.")
         }
     }
 }

@@ -1,10 +1,38 @@
 import Foundation
 
-/// Figures that do not depend on the machine, and what they may be at most: how often the heap is asked in one operation of each
-/// benchmark. A build for debugging asks more often than one for release, so that each has figures of its own.
-struct HeldFigures: Codable, Equatable {
-    /// By build, and by the name of the benchmark.
-    var allocations: [String: [String: Double]] = [:]
+/// Figures that do not depend on the machine, and what they may be at most. A build for debugging is not one for release, so that
+/// each has figures of its own.
+struct HeldFigures: Equatable {
+    /// What is counted or compared.
+    enum Kind: String, CaseIterable {
+        /// How often the heap is asked in one operation of each benchmark.
+        case allocations
+        /// How often the kernel is asked for a burst of packets (`LoopTrial`).
+        case systemCalls
+        /// How much more one workload takes than another (`Comparison`), in turns.
+        case ratios
+
+        /// What a figure may be above the one that is held. Some of what is counted goes by the random seeds of hash tables; a
+        /// ratio is one of times, on a machine that does other things as well.
+        func ceiling(_ held: Double) -> Double {
+            switch self {
+            case .allocations: held * 1.02 + 0.5
+            case .systemCalls: held + 0.05
+            case .ratios: held * 1.1 + 0.05
+            }
+        }
+
+        var words: String {
+            switch self {
+            case .allocations: "allocations"
+            case .systemCalls: "system calls"
+            case .ratios: "times as much"
+            }
+        }
+    }
+
+    /// By kind, build, and name.
+    private var figures: [String: [String: [String: Double]]] = [:]
 
     /// Which build this is.
     static var build: String {
@@ -15,36 +43,64 @@ struct HeldFigures: Codable, Equatable {
         #endif
     }
 
-    /// What a figure may be above the one that is held: some of what is counted goes by the random seeds of hash tables.
-    static func ceiling(_ held: Double) -> Double { held * 1.02 + 0.5 }
+    init() {}
+
+    init(_ file: Data) throws {
+        figures = try JSONDecoder().decode([String: [String: [String: Double]]].self, from: file)
+    }
 
     /// As a file that people read: a line for each figure, in the order of the names.
     func file() throws -> Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
-        return try encoder.encode(self) + Data("\n".utf8)
+        return try encoder.encode(figures) + Data("\n".utf8)
     }
 
-    init() {}
-
-    init(_ file: Data) throws { self = try JSONDecoder().decode(HeldFigures.self, from: file) }
+    /// The figures of a kind that are held of this build.
+    subscript(kind: Kind) -> [String: Double] {
+        get { figures[kind.rawValue]?[Self.build] ?? [:] }
+        set { figures[kind.rawValue, default: [:]][Self.build] = newValue }
+    }
 
     /// What is wrong with figures that were measured, a line each.
-    func problems(_ measured: [String: Double]) -> [String] {
-        let held = allocations[Self.build] ?? [:]
+    func problems(_ measured: [String: Double], _ kind: Kind) -> [String] {
+        let held = self[kind]
         var problems: [String] = []
         for (name, figure) in measured.sorted(by: { $0.key < $1.key }) {
             guard let value = held[name] else {
-                problems.append("\(name): \(figure.text(2)) allocations, and no figure is held")
+                problems.append("\(name): \(figure.text(2)) \(kind.words), and no figure is held")
                 continue
             }
-            guard figure > Self.ceiling(value) else { continue }
-            problems.append("\(name): \(figure.text(2)) allocations, and \(value.text(2)) are held")
+            guard figure > kind.ceiling(value) else { continue }
+            problems.append("\(name): \(figure.text(2)) \(kind.words), and \(value.text(2)) are held")
         }
         for name in held.keys.sorted() where measured[name] == nil {
             problems.append("\(name): there is no such benchmark any more")
         }
         return problems
+    }
+
+    /// Measures everything of a kind.
+    /// - Parameter held: what is held; a ratio that is above it is measured again, since a machine that does something else at the
+    ///   wrong moment makes one larger, and none smaller.
+    static func measure(_ kind: Kind, held: HeldFigures) throws -> [String: Double] {
+        var measured: [String: Double] = [:]
+        switch kind {
+        case .allocations:
+            for benchmark in Catalogue.benchmarks { measured[benchmark.name] = try measure(benchmark) }
+        case .systemCalls:
+            for (name, count) in try LoopTrial.systemCalls(bursts: 1000) { measured["loop-burst \(name)"] = count }
+        case .ratios:
+            for comparison in Catalogue.comparisons {
+                let ceiling = held[.ratios][comparison.name].map(kind.ceiling) ?? .infinity
+                var smallest = Double.infinity
+                for _ in 0..<3 where smallest == .infinity || smallest > ceiling {
+                    smallest = min(smallest, try comparison.measure(Effort()).ratio)
+                }
+                measured[comparison.name] = (smallest * 100).rounded() / 100
+            }
+        }
+        return measured
     }
 
     /// Counts the allocations of a benchmark, once its buffers have their sizes.

@@ -43,8 +43,11 @@ struct BenchPeripheral: LoopHost {
     /// How many bytes each channel still has to take until its next command.
     private var expected: [Channel.ID: Int] = [:]
     private var gifts: [Gift] = []
-    /// Notifications that are still to be sent, in bytes, and to whom.
-    private var notifying: (connection: ConnectionHandle, left: Int)?
+    /// Notifications that are still to be sent: to whom, how many bytes, and how many of them fit into one.
+    private var notifying: (connection: ConnectionHandle, left: Int, length: Int)?
+    /// Where the notified value and the one that takes bytes are.
+    private let streamHandle: AttributeHandle?
+    private let sinkHandle: AttributeHandle?
     private let filler = (0..<65535).map { UInt8(truncatingIfNeeded: $0 &* 31) }
     private var buffer: [UInt8] = []
     private var events: [Event] = []
@@ -65,6 +68,8 @@ struct BenchPeripheral: LoopHost {
                 Characteristic(uuid(4), [.read, .write], name: Self.control, value: .askOwner)
             }
         }
+        streamHandle = database.handle(of: Self.stream)
+        sinkHandle = database.handle(of: Self.sink)
         host = LEHost(
             configuration: LEHost.Configuration(
                 ownAddress: .random(address),
@@ -153,7 +158,7 @@ struct BenchPeripheral: LoopHost {
         case .written(let write): counters.took(write.value.count, at: now)
         case .readRequested(let request): host.gatt.respond(to: request, with: counters.value[...], at: now)
         case .writeRequested(let request):
-            if request.handle == host.gatt.database.handle(of: Self.sink) {
+            if request.handle == sinkHandle {
                 counters.took(request.value.count, at: now)
             } else {
                 obey(request.value, from: request.connection)
@@ -166,7 +171,10 @@ struct BenchPeripheral: LoopHost {
     private mutating func obey(_ command: ArraySlice<UInt8>, from connection: ConnectionHandle) {
         var reader = ByteReader(command)
         switch try? reader.readUInt8("control.command") {
-        case 1: notifying = (connection, Int((try? reader.readLittleEndian("control.count", as: UInt32.self)) ?? 0))
+        case 1:
+            guard let mtu = host.gatt.mtu(of: connection) else { return }
+            let count = Int((try? reader.readLittleEndian("control.count", as: UInt32.self)) ?? 0)
+            notifying = (connection, count, mtu - 3)
         case 2: counters = BenchCounters()
         default: break
         }
@@ -217,25 +225,24 @@ struct BenchPeripheral: LoopHost {
 
     /// Gives the host what it has room for.
     private mutating func fill(at now: Duration) {
-        if let notifying { notify(notifying.left, notifying.connection, at: now) }
+        notify(at: now)
         guard !gifts.isEmpty else { return }
         for index in gifts.indices { give(index, at: now) }
         gifts.removeAll { $0.left == 0 }
     }
 
-    private mutating func notify(_ count: Int, _ connection: ConnectionHandle, at now: Duration) {
-        guard let handle = host.gatt.database.handle(of: Self.stream), let mtu = host.gatt.mtu(of: connection) else {
-            return
-        }
+    private mutating func notify(at now: Duration) {
+        guard let (connection, count, limit) = notifying, let streamHandle else { return }
         var left = count
         while left > 0 {
-            let length = min(left, mtu - 3)
-            guard (try? host.gatt.notify(filler.prefix(length), of: handle, on: connection, at: now)) != nil else {
+            let length = min(left, limit)
+            guard (try? host.gatt.notify(filler.prefix(length), of: streamHandle, on: connection, at: now)) != nil
+            else {
                 break
             }
             left -= length
         }
-        notifying = left > 0 ? (connection, left) : nil
+        notifying = left > 0 ? (connection, left, limit) : nil
     }
 
     private mutating func give(_ index: Int, at now: Duration) {

@@ -269,7 +269,9 @@ extension ControlLink {
             "\(phone.phone) (\(phone.addressType)), connection \(security.connection), \(lock)"
                 + (security.isBonded ? ", bonded" : ", not bonded"),
             "    interval \(parameters.intervalMilliseconds) ms, latency \(parameters.latency), supervision timeout "
-                + "\(parameters.supervisionTimeoutMilliseconds) ms, MTU \(mtu.mtu)",
+                + "\(parameters.supervisionTimeoutMilliseconds) ms, MTU \(mtu.mtu)"
+                + (parameters.subrateFactor == 1
+                    ? "" : ", subrated: 1 in \(parameters.subrateFactor) connection events"),
             "    sends \(dataLength.transmitOctets) octets at \(phys.transmitPHY), receives "
                 + "\(dataLength.receiveOctets) octets at \(phys.receivePHY)",
         ] + Columns.lines(rows, none: "")

@@ -1,6 +1,7 @@
 import ByteCoding
 import Control
-import Foundation
+import FoundationEssentials
+import Glibc
 import HCIRuntime
 import LinuxBluetooth
 import PebbleProtocol

@@ -53,7 +53,8 @@ enum DeveloperSettings: SettingGroup {
         Setting(
             "development.firmware",
             option: "firmware",
-            .word("the place of an emulator, such as tcp:127.0.0.1:\(usualPort)", placeholder: "place") { text in
+            .word("the place of an emulator, such as qemu:emery or tcp:127.0.0.1:\(usualPort)", placeholder: "place") {
+                text in
                 do throws(FirmwareAddress.Invalid) {
                     return try FirmwareAddress(parsing: text)
                 } catch {
@@ -62,8 +63,30 @@ enum DeveloperSettings: SettingGroup {
             },
             ifGiven: \.process.firmware,
             help: """
-                Put the watch's radio under the real firmware, which runs in its emulator: tcp:HOST:PORT or unix:PATH of the \
-                emulator's first serial port. Phones talk to that firmware then.
+                Put the watch's radio under the real firmware, which runs in its emulator. qemu:BOARD starts that of the \
+                newest SDK, qemu:DIRECTORY that of the images there; tcp:HOST:PORT or unix:PATH is the port of the Pebble \
+                Protocol of one that runs. Phones talk to that firmware then.
+                """,
+            page: "emulator.md"
+        ),
+        Setting(
+            "development.firmware-console",
+            option: "firmware-console",
+            .word("the place of a console, such as tcp:127.0.0.1:\(usualPort + 1)", placeholder: "place") { text in
+                do throws(FirmwareAddress.Invalid) {
+                    return try EmulatorPlace(parsing: text)
+                } catch {
+                    throw SettingRefusal.because(error.description)
+                }
+            },
+            ifGiven: \.process.firmwareConsole,
+            needs: SettingNeed("an emulator that runs already", from: "development.firmware", "tcp:HOST:PORT") { plan in
+                // One that Cairn starts has its console with it.
+                if case .port = plan.process.firmware { true } else { false }
+            },
+            help: """
+                The console of an emulator that runs already, tcp:HOST:PORT or unix:PATH: the firmware's log is in Cairn's \
+                then, and each phone gets a fresh session of the firmware's.
                 """,
             page: "emulator.md"
         ),

@@ -51,7 +51,7 @@ class Handset:
     #: How the system opens a connection; None for Bumble's own values.
     parameters: ConnectionParametersPreferences | None = None
 
-    def __init__(self, port: int, folder: Path, detached: Callable[[], Awaitable[None]] | None = None) -> None:
+    def __init__(self, port: int | str, folder: Path, detached: Callable[[], Awaitable[None]] | None = None) -> None:
         self.phone: Phone
         self.link: WatchLink | None = None
         #: What the system tried in the background and could not do.
@@ -72,7 +72,7 @@ class Handset:
     @classmethod
     @contextlib.asynccontextmanager
     async def on(
-        cls, port: int, folder: Path, detached: Callable[[], Awaitable[None]] | None = None
+        cls, port: int | str, folder: Path, detached: Callable[[], Awaitable[None]] | None = None
     ) -> AsyncIterator[Any]:
         handset = cls(port, folder, detached)
         await handset.switch_on()
@@ -199,7 +199,7 @@ class Android(Handset):
     identity = "E1:B0:0B:1E:5A:01"
     irk = bytes.fromhex("a0d1e2f3a4b5c6d7e8f90a1b2c3d4e5f")
 
-    def __init__(self, port: int, folder: Path, detached: Callable[[], Awaitable[None]] | None = None) -> None:
+    def __init__(self, port: int | str, folder: Path, detached: Callable[[], Awaitable[None]] | None = None) -> None:
         super().__init__(port, folder, detached)
         #: The GATT operations that the system has refused to an app, because another was under way.
         self.lost: list[Lost] = []

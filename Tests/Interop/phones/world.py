@@ -1,13 +1,16 @@
-"""Where a watch and a phone meet: two of Bumble's controllers, or the watch's own virtual air."""
+"""Where a watch and a phone meet: two of Bumble's controllers, the watch's own virtual air, or Cairn's netsim."""
 
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from rig import cairn
 from rig.controllers import Controllers, controllers
+from rig.phone import Phone
 from rig.process import Program
 from watches import cairn_on
 
@@ -16,10 +19,10 @@ from watches import cairn_on
 class World:
     """A watch that can be switched off and on again, and the place where a phone's radio is.
 
-    `port`: where the phone's host attaches; `detached`: returns when that radio is free again.
+    `port`: where the phone's host attaches, as `Phone.on` takes it; `detached`: returns when that radio is free again.
     """
 
-    port: int
+    port: int | str
     detached: Callable[[], Awaitable[None]] | None
     folder: Path
     controller: str
@@ -47,6 +50,13 @@ class World:
 
     async def stop_watch(self) -> None:
         await self._watch.aclose()
+
+    async def out_of_range(self, phone: Phone) -> None:
+        """The phone is carried away for a moment: both ends lose the link by supervision timeout."""
+        if self.room is not None:
+            self.room.out_of_range()
+        else:
+            await phone.fall_silent()
 
     def check(self) -> None:
         """The watch has sent its controller nothing that a controller cannot take."""
@@ -79,3 +89,19 @@ async def lossy_air(folder: Path, loss: float, *options: str) -> AsyncIterator[W
         yield world
     finally:
         await world.stop_watch()
+
+
+@contextlib.asynccontextmanager
+async def netsim(folder: Path, loss: float, *options: str) -> AsyncIterator[World]:
+    """`cairn air --netsim`, where each host is a stream of gRPC, as in an Android emulator. The watch is off."""
+    arguments = ("air", "--netsim", "0", "--loss", f"{loss:g}", "--seed", "7")
+    async with cairn.running(*arguments, log=folder / "air.log") as air:
+        place = (await air.wait_for_line(r"netsim for emulators at (127\.0\.0\.1:\d+)", 20))[1]
+        world = World(f"{place},name=phone", None, folder, f"netsim:{place},name=watch", options)
+        try:
+            yield world
+        finally:
+            await world.stop_watch()
+        # Neither host sent what its controller cannot take. Data may be on its way while its link is lost.
+        wrong = [line for line in air.lines if "no HCI packet" in line or re.search("packet dropped: (?!data for connection)", line)]
+        assert wrong == []

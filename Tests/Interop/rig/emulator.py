@@ -4,10 +4,14 @@ What it answers was recorded from PebbleOS 4.35 (`pebbleos-answers.json`); uploa
 made here after the same recordings. Written from what was measured at the emulator, not from Cairn:
 
 - A frame has 2048 bytes of data at most. A longer one wedges the firmware: it reads nothing any more.
+- Its port is easily deaf for good: by what comes before the firmware listens, by more at once than the 2175 bytes that it holds until
+  the firmware's main task reads them, and (there now and then, here always) by what comes while that task begins to read. A frame
+  of the accelerometer, even one without samples, is answered in its turn: then it has read.
 - The firmware has one stream of messages, from its boot on. A new connection to the port does not begin another one, and so half
   a message followed by anything else puts it out of step for good.
 - It has one session, too. `start_connected`: it begins at boot, where the firmware asks for the phone's version before anybody
   listens; else with the first word that the phone is there (protocol 3).
+- It shows a window for each ping, and has no memory for more than some 220 of them.
 - The port must be drained: a firmware whose port is full stops.
 - An upload that is open makes the firmware refuse the next one, and lose both.
 """
@@ -27,12 +31,19 @@ from typing import Any
 
 from libpebble2.util.stm32_crc import crc32
 
-from .pebble import HEADER
+from .pebble import HEADER, MessageStream, endpoint_and_payload
 from .vectors import REPOSITORY
 from .waiting import Mailbox
 
 SIGNATURE, FOOTER = b"\xfe\xed", b"\xbe\xef"
 LONGEST_DATA = 2048
+#: How much of what came the firmware's main task may not have read, and how long that task lets it wait.
+PORT_ROOM = 2175
+READING_SECONDS = 0.003
+#: How long the firmware does not listen. It is switched on a moment before somebody connects to its port.
+BOOT_SECONDS = 0.2
+#: How many windows it has memory for.
+WINDOW_LIMIT = 220
 #: How long a frame may take to become whole.
 FRAME_SECONDS = 10.0
 #: What nobody reads stops the firmware.
@@ -41,6 +52,7 @@ PORT_LIMIT = 4 << 20
 SPP, TAP, CONNECTION, BATTERY, ACCELEROMETER, VIBRATION, BUTTON, TIME_FORMAT = 1, 2, 3, 5, 6, 7, 8, 9
 TIME, WATCH_VERSION, PHONE_VERSION, APP_MESSAGE, RUN_STATE = 0x000B, 0x0010, 0x0011, 0x0030, 0x0034
 PING, SCREENSHOT, BLOB_DB, PUT_BYTES = 0x07D1, 0x1F40, 0xB1DB, 0xBEEF
+NO_DATABASE = b"\xff"
 ECHO_APP = uuid.UUID("2c1d6f5e-8f3a-4c57-9d0e-ec0ec0ec0ec0")
 #: The screen of the board emery.
 WIDTH, HEIGHT = 200, 228
@@ -125,12 +137,29 @@ class Firmware:
         self.board: int | None = None
         #: The recorded answers of each message, in the order in which the same message came.
         self._answers: dict[bytes, deque[tuple[tuple[int, bytes], ...]]] = {}
+        self._start_connected = start_connected
         self.has_session = start_connected
+        #: The radio is off: a phone that is there (protocol 3) begins no session.
+        self.is_in_airplane_mode = False
+        #: How long its main task is busy with something else before it reads.
+        self.reading_seconds = READING_SECONDS
+        #: Whether it answers what it is told of the accelerometer.
+        self.answers_accelerometer = True
+        #: Called when it has read, and has worked on what it read.
+        self.on_read: Callable[[], None] = lambda: None
+        #: How many bytes have come.
+        self.byte_count = 0
+        #: Whether it listens.
+        self.listens = asyncio.Event()
+        self._port = bytearray()
+        self._reading: asyncio.TimerHandle | None = None
+        self._booting: asyncio.TimerHandle | None = None
         self._frames = bytearray()
         self._frame_began = 0.0
-        self._stream = bytearray()
+        self._stream = MessageStream()
         self._tokens = 0x10F00000
         self._transaction = 0
+        self._windows = 0
         self.screen = 0
 
     def serve(self, cases: list[Case]) -> None:
@@ -143,7 +172,12 @@ class Firmware:
     @property
     def is_in_the_middle(self) -> bool:
         """Whether a message has begun that is not whole."""
-        return bool(self._stream)
+        return self._stream.is_in_the_middle
+
+    @property
+    def is_reading(self) -> bool:
+        """Whether its main task is about to read."""
+        return self._reading is not None
 
     def say(self, endpoint: int, payload: bytes) -> None:
         if self._answers_now is not None:
@@ -153,9 +187,55 @@ class Firmware:
         for start in range(0, len(data), LONGEST_DATA):
             self._send(frame(SPP, data[start : start + LONGEST_DATA]))
 
+    def enter_airplane_mode(self) -> None:
+        """By its console: its session is over, with what was the middle of a message and with what it has open."""
+        self.is_in_airplane_mode = True
+        self.has_session = False
+        self._stream = MessageStream()
+        self.upload = None
+
+    def leave_airplane_mode(self) -> None:
+        """A session begins as at the start."""
+        self.is_in_airplane_mode = False
+        self.has_session = self._start_connected
+        if self.has_session:
+            self.say(PHONE_VERSION, b"\x00")
+
     # What comes in
 
     def receive(self, data: bytes) -> None:
+        if self.wedged:
+            return
+        self._port += data
+        self.byte_count += len(data)
+        if not self.listens.is_set():
+            self.wedged = "somebody spoke before it listened"
+        elif len(self._port) >= PORT_ROOM:
+            self.wedged = "more came than its port holds"
+        elif self._reading is not None:
+            self.wedged = "more came while it began to read"
+        else:
+            self._reading = asyncio.get_running_loop().call_later(self.reading_seconds, self._read)
+
+    def boot(self, seconds: float = BOOT_SECONDS) -> None:
+        """Is switched on, unless it is."""
+        if self._booting is None:
+            self._booting = asyncio.get_running_loop().call_later(seconds, self._listen)
+
+    def _listen(self) -> None:
+        self.listens.set()
+        if self.has_session and not self.silent:
+            self.say(PHONE_VERSION, b"\x00")
+
+    def halt(self) -> None:
+        """Runs no more."""
+        for timer in (self._booting, self._reading):
+            if timer is not None:
+                timer.cancel()
+
+    def _read(self) -> None:
+        self._reading = None
+        data, self._port = bytes(self._port), bytearray()
         if self.wedged:
             return
         now = time.monotonic()
@@ -167,6 +247,7 @@ class Firmware:
         while (parts := self._next_frame()) and not self.wedged:
             self._frame_began = now
             self._take(*parts)
+        self.on_read()
 
     def _next_frame(self) -> tuple[int, bytes] | None:
         start = self._frames.find(SIGNATURE)
@@ -190,25 +271,28 @@ class Firmware:
     def _take(self, protocol: int, data: bytes) -> None:
         if protocol != SPP:
             self.told.put((protocol, data))
-            if protocol == CONNECTION and data[:1] == b"\x01" and not self.has_session:
+            if (
+                protocol == CONNECTION
+                and data[:1] == b"\x01"
+                and not self.has_session
+                and not self.is_in_airplane_mode
+            ):
                 self.has_session = True
                 self.say(PHONE_VERSION, b"\x00")
                 self.say(RUN_STATE, b"\x01" + ECHO_APP.bytes)
+            if protocol == ACCELEROMETER and self.answers_accelerometer:
+                self._send(frame(ACCELEROMETER, b"\x01\x00"))
             return
         if not self.has_session:
             return
-        self._stream += data
-        while len(self._stream) >= HEADER.size:
-            length, endpoint = HEADER.unpack_from(self._stream)
-            if len(self._stream) < HEADER.size + length:
-                return
-            whole = bytes(self._stream[: HEADER.size + length])
-            del self._stream[: HEADER.size + length]
+        for whole in self._stream.take(data):
+            endpoint, payload = endpoint_and_payload(whole)
             self.message_count += 1
-            self.messages.put((endpoint, whole[HEADER.size :]))
+            self.messages.put((endpoint, payload))
             if not self.silent:
-                self._answers_now = answers = []
-                self._answer(whole, endpoint, whole[HEADER.size :])
+                answers: list[tuple[int, bytes]] = []
+                self._answers_now = answers
+                self._answer(whole, endpoint, payload)
                 self._answers_now = None
                 for each in self.bend(whole, answers):
                     self.say(*each)
@@ -223,6 +307,9 @@ class Firmware:
                 self.say(*each)
             return
         if endpoint == PING and payload[:1] == b"\x00" and len(payload) in (5, 6):
+            self._windows += 1
+            if self._windows > WINDOW_LIMIT:
+                self.wedged = "out of memory"
             self.say(PING, b"\x01" + payload[1:5])
         elif endpoint == WATCH_VERSION and payload[:1] == b"\x00":
             self.say(WATCH_VERSION, self._version())
@@ -235,7 +322,7 @@ class Firmware:
         elif endpoint == APP_MESSAGE and payload[:1] == b"\x01" and len(payload) > 18:
             self._answer_push(payload)
         elif endpoint == BLOB_DB and len(payload) >= 3:
-            self.say(BLOB_DB, payload[1:3] + b"\x01")
+            self.say(BLOB_DB, payload[1:3] + (b"\x04" if payload[3:] == NO_DATABASE else b"\x01"))
         elif endpoint == SCREENSHOT and payload == b"\x00":
             self._answer_screenshot()
         elif endpoint == PUT_BYTES:
@@ -331,6 +418,7 @@ class Emulator:
 
     async def stop(self) -> None:
         """Is switched off."""
+        self.firmware.halt()
         if self._server is not None:
             self._server.close()
             self._server = None
@@ -355,6 +443,7 @@ class Emulator:
             writer.close()
             return
         self._writer = writer
+        self.firmware.boot()
         self.connections.put(len(self.connections.waiting) + 1)
         # The loop ends with what still reads.
         with contextlib.suppress(ConnectionError, asyncio.CancelledError):
@@ -368,27 +457,43 @@ class Emulator:
 class BarePort:
     """A client of the port that obeys no rule: a bridge of one's own."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, firmware: Firmware) -> None:
         self._reader = reader
         self._writer = writer
+        self._firmware = firmware
+        self._sent = firmware.byte_count
 
     @classmethod
     @contextlib.asynccontextmanager
     async def on(cls, emulator: Emulator) -> AsyncIterator[BarePort]:
         reader, writer = await asyncio.open_connection("127.0.0.1", emulator.port)
+        await emulator.firmware.listens.wait()
         try:
-            yield cls(reader, writer)
+            yield cls(reader, writer, emulator.firmware)
         finally:
             writer.close()
             await writer.wait_closed()
 
-    def send(self, data: bytes) -> None:
+    async def send(self, data: bytes) -> None:
+        """Sends when the firmware has read what was sent before."""
+        while self._firmware.wedged is None and (self._firmware.byte_count < self._sent or self._firmware.is_reading):
+            await asyncio.sleep(READING_SECONDS)
+        self._write(data)
+
+    def _write(self, data: bytes) -> None:
+        self._sent += len(data)
         self._writer.write(data)
+
+    async def pounce(self, data: bytes) -> None:
+        """Sends when the firmware has got what was sent before, and begins to read it."""
+        while not self._firmware.is_reading:
+            await asyncio.sleep(0)
+        self._write(data)
 
     async def is_answered(self, cookie: int, seconds: float = 1.0) -> bool:
         """Whether the firmware answers a ping. It answers at once, if at all."""
         wanted = message(PING, struct.pack(">BI", 1, cookie))
-        self.send(frame(SPP, message(PING, struct.pack(">BIB", 0, cookie, 0))))
+        await self.send(frame(SPP, message(PING, struct.pack(">BIB", 0, cookie, 0))))
         seen = b""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):

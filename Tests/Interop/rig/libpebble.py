@@ -11,6 +11,7 @@ from libpebble2.communication import PebbleConnection
 from libpebble2.communication.transports import BaseTransport, MessageTarget, MessageTargetWatch
 from libpebble2.exceptions import ConnectionError as PebbleConnectionError
 
+from .pebble import MessageStream
 from .ppogatt import PhoneTransport
 from .waiting import within
 
@@ -29,9 +30,9 @@ class BluetoothTransport(BaseTransport):
         self._loop = asyncio.get_running_loop()
         self._received: queue.Queue[bytes | None] = queue.Queue()
         self._is_connected = True
-        #: The watch's whole messages so far, and what has arrived of the next one: for those that libpebble2 has no class for.
+        #: The watch's whole messages so far, for those that libpebble2 has no class for.
         self.messages: list[bytes] = []
-        self._unfinished = bytearray()
+        self._stream = MessageStream()
         self._grown = asyncio.Event()
         transport.on_bytes = self._take
         transport.on_closed = lambda _: self.close()
@@ -44,10 +45,7 @@ class BluetoothTransport(BaseTransport):
         """The link is there before libpebble2 is."""
 
     def _take(self, piece: bytes) -> None:
-        self._unfinished += piece
-        while len(self._unfinished) >= 4 and len(self._unfinished) >= (end := 4 + int.from_bytes(self._unfinished[:2])):
-            self.messages.append(bytes(self._unfinished[:end]))
-            del self._unfinished[:end]
+        self.messages += self._stream.take(piece)
         self._grown.set()
         self._received.put(piece)
 

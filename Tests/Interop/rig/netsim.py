@@ -109,18 +109,23 @@ async def _carry(
 
 
 @contextlib.asynccontextmanager
-async def netsim_over(port: HostPort) -> AsyncIterator[Netsim]:
-    """A netsim that has one chip: a controller of Bumble's."""
+async def netsim_over(port: HostPort, *, pause: float = 0) -> AsyncIterator[Netsim]:
+    """A netsim that has one chip: a controller of Bumble's. `pause`: the seconds that it takes before each message."""
     netsim = Netsim(0)
 
     async def behavior(_: Any, context: grpc.aio.ServicerContext) -> None:
         netsim.infos.append(await context.read())
         cut = asyncio.Event()
         netsim.cuts.append(cut)
+
+        async def read() -> Any:
+            await asyncio.sleep(pause)
+            return await context.read()
+
         await _carry(
             port.controller,
             None,
-            context.read,
+            read,
             lambda request: bytes([request.hci_packet.packet_type]) + request.hci_packet.packet,
             lambda packet: context.write(
                 PacketResponse(hci_packet=HCIPacket(packet_type=packet[0], packet=packet[1:]))

@@ -19,6 +19,35 @@ Packet = TypeVar("Packet", bound=PebblePacket)
 HEADER = struct.Struct(">HH")
 
 
+class MessageStream:
+    """Cuts what comes of a stream into whole messages, each with its header."""
+
+    def __init__(self) -> None:
+        self._unfinished = bytearray()
+
+    @property
+    def is_in_the_middle(self) -> bool:
+        """Whether a message has begun that is not whole."""
+        return bool(self._unfinished)
+
+    def take(self, piece: bytes) -> list[bytes]:
+        """The messages that are whole with this piece."""
+        self._unfinished += piece
+        messages = []
+        while len(self._unfinished) >= HEADER.size:
+            end = HEADER.size + HEADER.unpack_from(self._unfinished)[0]
+            if len(self._unfinished) < end:
+                break
+            messages.append(bytes(self._unfinished[:end]))
+            del self._unfinished[:end]
+        return messages
+
+
+def endpoint_and_payload(message: bytes) -> tuple[int, bytes]:
+    """The endpoint and the payload of a whole message."""
+    return HEADER.unpack_from(message)[1], message[HEADER.size :]
+
+
 @dataclass(frozen=True)
 class Message:
     """A whole message from the watch: its payload as it came, and libpebble2's view of it where it has one."""
@@ -57,7 +86,7 @@ class PebbleSession:
     def __init__(self, transport: Transport) -> None:
         self.inbox: Mailbox[Message] = Mailbox("what the watch said")
         self._transport = transport
-        self._stream = bytearray()
+        self._stream = MessageStream()
         transport.on_bytes = self._receive
         transport.on_closed = self.inbox.fail
 
@@ -85,17 +114,10 @@ class PebbleSession:
         return message.packet, message.payload
 
     def _receive(self, piece: bytes) -> None:
-        self._stream += piece
-        while len(self._stream) >= HEADER.size:
-            length, endpoint = HEADER.unpack_from(self._stream)
-            end = HEADER.size + length
-            if len(self._stream) < end:
-                return
-            message = bytes(self._stream[:end])
-            del self._stream[:end]
+        for message in self._stream.take(piece):
             try:
                 packet, _ = PebblePacket.parse_message(message)
             except Exception as error:  # libpebble2's decoders raise exceptions of any type
                 self.inbox.fail(AssertionError(f"libpebble2 cannot decode {message.hex()}: {error!r}"))
                 return
-            self.inbox.put(Message(endpoint, message[HEADER.size :], packet))
+            self.inbox.put(Message(*endpoint_and_payload(message), packet))

@@ -15,6 +15,8 @@ from bumble.device import Connection, ConnectionParametersPreferences, Device, D
 from bumble.keys import KeyStore, MemoryKeyStore, PairingKeys
 from bumble.pairing import PairingConfig
 from bumble.smp import AuthReq
+from bumble.transport.android_netsim import open_android_netsim_transport
+from bumble.transport.common import Transport
 from bumble.transport.tcp_client import open_tcp_client_transport
 
 from . import gatt as uuids
@@ -349,6 +351,15 @@ class WatchLink:
         return Database(services, attributes)
 
 
+async def attach(port: int | str) -> Transport:
+    """Attaches to a controller: at an H4 port of this machine, or as a device of the netsim at `HOST:PORT,name=NAME`."""
+    if isinstance(port, str):
+        return await open_android_netsim_transport(port)
+    transport = await open_tcp_client_transport(f"127.0.0.1:{port}")
+    transport.sink.transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return transport
+
+
 @dataclass
 class Phone:
     """A phone whose Bluetooth is on."""
@@ -367,7 +378,7 @@ class Phone:
     @contextlib.asynccontextmanager
     async def on(
         cls,
-        port: int,
+        port: int | str,
         *,
         address: str = ANDROID_ADDRESS,
         irk: bytes = ANDROID_IRK,
@@ -377,19 +388,14 @@ class Phone:
         pairs: PairingConfig | None = None,
         enhanced_bearers: bool = False,
     ) -> AsyncIterator[Phone]:
-        """Switches a phone on at the H4 port of a controller.
+        """Switches a phone on at the H4 port of a controller, or on the netsim at `HOST:PORT,name=NAME`.
 
         `private`: it connects from a resolvable private address, a new one each time it is switched on; `address` is
         then only its identity. `maximum_mtu`: the largest ATT MTU that it agrees to. `keystore`: where its bonds are;
         `pairs`: how it pairs. `enhanced_bearers`: whether its GATT server takes enhanced ATT bearers, and says so.
         """
-        transport = await within(
-            10,
-            f"the controller at port {port}",
-            open_tcp_client_transport(f"127.0.0.1:{port}"),
-        )
+        transport = await within(10, f"the controller at port {port}", attach(port))
         try:
-            transport.sink.transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             configuration = DeviceConfiguration(
                 name="Rig phone",
                 address=hci.Address(address),
@@ -416,6 +422,17 @@ class Phone:
             yield phone
         finally:
             await transport.close()
+
+    async def fall_silent(self) -> None:
+        """The host learns that its links are lost by supervision timeout; its controller is reset, so that the peers lose them that way too."""
+        for handle in list(self.device.connections):
+            event = hci.HCI_Disconnection_Complete_Event(
+                status=hci.HCI_ErrorCode.SUCCESS,
+                connection_handle=handle,
+                reason=hci.HCI_ErrorCode.CONNECTION_TIMEOUT_ERROR,
+            )
+            self.device.host.on_packet(bytes(event))
+        await within(20, "the phone's controller to start again", self.device.power_on())
 
     def host_ppogatt(self, meta: bytes = META_ANDROID, *, encrypted: bool = False) -> ForwardChannel:
         """Adds the PPoGATT service, and after it the dummy service, as companion apps do."""

@@ -55,10 +55,12 @@ class Closed(ConnectionError):
 class Channel(Protocol):
     """Carries PPoGATT packets: one GATT write or notification each."""
 
-    #: The longest packet that fits the present ATT MTU.
-    maximum_packet: int
     #: Called with each packet from the watch.
     on_packet: Callable[[bytes], None]
+
+    @property
+    def maximum_packet(self) -> int:
+        """The longest packet that fits the present ATT MTU."""
 
     def send(self, packet: bytes) -> None: ...
 

@@ -84,10 +84,10 @@ class BlueZ:
             daemon.kill()
 
     @contextlib.asynccontextmanager
-    async def daemon(self, out: Path) -> AsyncIterator[Program]:
+    async def daemon(self, out: Path, *options: str) -> AsyncIterator[Program]:
         """bluetoothd, until the end of the block."""
         STORAGE.mkdir(parents=True, exist_ok=True)
-        program = await Program.start([BLUETOOTHD, "--nodetach", "--debug"], out / "bluetoothd.log")
+        program = await Program.start([BLUETOOTHD, "--nodetach", "--debug", *options], out / "bluetoothd.log")
         try:
             await self.until("bluetoothd on the bus", lambda: BLUEZ_ROOT in self.objects, START_SECONDS)
             yield program

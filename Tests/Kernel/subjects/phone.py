@@ -8,7 +8,6 @@ import random
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from rig import companion
 from rig.control import Control
 from rig.pebble import PebbleSession
 from rig.process import Program
@@ -19,7 +18,8 @@ from kit.adapters import PHONE, WATCH, Adapters
 from kit.bluez import ADAPTER, BATTERY, Agent, BlueZ, Device, Phone
 from kit.channel import Channel, Stream
 from kit.checks import RIG, check, main
-from kit.transport import META, forward_session, reversed_session
+from kit.session import pebble_session, talk
+from kit.transport import META, forward_session
 
 OUT = Path("/out/phone")
 STATE = Path("/tmp/watch")
@@ -30,7 +30,6 @@ OPTIONS = ("--loopback-streams", "1", "--service-changed-delay", "0", "--control
 HELD = f"/org/bluez/{WATCH}"
 #: How much goes through the channel, each way: a second or two on an air that takes its time.
 CHANNEL_BYTES = 40_000
-MESSAGES = 20
 
 
 class Room:
@@ -250,27 +249,6 @@ async def scenario(room: Room) -> None:
     async with check("the watch ends when it is asked to, and the phone is disconnected"):
         await room.stop_watch()
         await device.until_disconnected()
-
-
-async def pebble_session(device: Device) -> None:
-    """A session over the watch's own PPoGATT service."""
-    data = device.characteristic(uuids.REVERSED_SERVICE, uuids.REVERSED_DATA)
-    write = device.characteristic(uuids.REVERSED_SERVICE, uuids.REVERSED_WRITE)
-    async with reversed_session(data, write) as (transport, session):
-        await talk(session)
-        assert transport.violations == [], transport.violations
-
-
-async def talk(session: PebbleSession) -> None:
-    """A companion's negotiation and some messages, each answered."""
-    info = await companion.negotiate(session)
-    assert info.version.running.version_tag, info
-    await companion.launch(session)
-    for number, tuples in enumerate(companion.dictionaries(MESSAGES, seed=1, limit=400)):
-        await companion.ping(session, cookie=number)
-        sent = companion.push(number, tuples)
-        session.send(sent)
-        await companion.expect_ack_and_echo(session, sent)
 
 
 main(subject)

@@ -6,6 +6,7 @@ extension Reset: ImmediateCommand {
     func perform(in air: inout Air, by slot: Int) -> HCIOutcome<NoParameters> {
         air.abandonEverything(slot)
         air.controllers[slot].reset()
+        air.deadlines.set(nil, for: air.controllers[slot].brEDRActor)
         air.replanAdvertisers()
         return .done
     }
@@ -33,7 +34,10 @@ extension LESetEventMask: ImmediateCommand {
 }
 
 extension WriteLEHostSupport: ImmediateCommand {
-    func perform(in air: inout Air, by slot: Int) -> HCIOutcome<NoParameters> { .done }
+    func perform(in air: inout Air, by slot: Int) -> HCIOutcome<NoParameters> {
+        air.controllers[slot].brEDR.supportsLE = isSupported
+        return .done
+    }
 }
 
 extension SetControllerToHostFlowControl: ImmediateCommand {
@@ -89,14 +93,15 @@ extension ReadLocalVersionInformation: ImmediateCommand {
 extension ReadLocalSupportedCommands: ImmediateCommand {
     func perform(in air: inout Air, by slot: Int) -> HCIOutcome<ReturnParameters> {
         let configuration = air.controllers[slot].configuration
-        let known = SimulatedCommands.all.map { $0.id }.filter { configuration.knows($0) }
+        let ofBREDR = configuration.isDualMode ? BREDRCommand.all.map(\.id) : []
+        let known = SimulatedCommands.all.map { $0.id }.filter { configuration.knows($0) } + ofBREDR
         return .success(ReturnParameters(commands: SupportedCommands(known)))
     }
 }
 
 extension ReadLocalSupportedFeatures: ImmediateCommand {
     func perform(in air: inout Air, by slot: Int) -> HCIOutcome<ReturnParameters> {
-        .success(ReturnParameters(features: [.brEDRNotSupported, .leSupported]))
+        .success(ReturnParameters(features: air.controllers[slot].linkManagerFeatures))
     }
 }
 
@@ -108,7 +113,8 @@ extension ReadBDADDR: ImmediateCommand {
 
 extension ReadBufferSize: ImmediateCommand {
     func perform(in air: inout Air, by slot: Int) -> HCIOutcome<ReturnParameters> {
-        let buffers = air.controllers[slot].configuration.dataBuffers
+        let configuration = air.controllers[slot].configuration
+        let buffers = configuration.sharesBuffersWithBREDR ? configuration.dataBuffers : BREDRState.dataBuffers
         return .success(
             ReturnParameters(
                 aclDataLength: buffers.length,
@@ -150,7 +156,7 @@ extension LEReadBufferSizeV2: ImmediateCommand {
 
 extension LEReadLocalSupportedFeatures: ImmediateCommand {
     func perform(in air: inout Air, by slot: Int) -> HCIOutcome<ReturnParameters> {
-        .success(ReturnParameters(features: air.controllers[slot].configuration.features))
+        .success(ReturnParameters(features: air.controllers[slot].features))
     }
 }
 

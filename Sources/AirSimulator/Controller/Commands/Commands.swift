@@ -23,7 +23,7 @@ extension HCIOutcome<NoParameters> {
 
 extension Air {
     /// Controllers here take one command at a time, and are never busy with one.
-    private static let commandCredits: UInt8 = 1
+    static let commandCredits: UInt8 = 1
 
     /// Takes a command packet, without the packet type byte.
     mutating func receiveCommand(_ body: ArraySlice<UInt8>, _ slot: Int) {
@@ -35,6 +35,9 @@ extension Air {
             packet = try HCICommandPacket(body: body)
         } catch {
             return drop("\(error)", slot)
+        }
+        if controllers[slot].configuration.isDualMode, let command = BREDRCommand.command(packet.opcode) {
+            return perform(command, packet.parameters, slot)
         }
         let type = SimulatedCommands.command(packet.opcode)
         guard let type, controllers[slot].configuration.knows(type.id) else {
@@ -98,7 +101,7 @@ extension Air {
             .send(unmasked: CommandComplete(commandCredits: Self.commandCredits, to: type, .failure(status)))
     }
 
-    private mutating func answerStatus(_ status: HCIStatus, to opcode: HCIOpcode, _ slot: Int) {
+    mutating func answerStatus(_ status: HCIStatus, to opcode: HCIOpcode, _ slot: Int) {
         controllers[slot]
             .send(unmasked: CommandStatus(status: status, commandCredits: Self.commandCredits, opcode: opcode))
     }

@@ -97,6 +97,67 @@ extension HCIOutcome {
     }
 }
 
+// MARK: - Subrating
+
+extension LESetHostFeature: ImmediateCommand {
+    func perform(in air: inout Air, by slot: Int) -> HCIOutcome<NoParameters> {
+        guard air.controllers[slot].connections.isEmpty else { return .failure(.commandDisallowed) }
+        let feature = LEFeatures(rawValue: bit < 64 ? 1 << UInt64(bit) : 0)
+        guard feature == .connectionSubratingHostSupport,
+            air.controllers[slot].configuration.features.contains(.connectionSubrating)
+        else { return .failure(.unsupportedFeatureOrParameterValue) }
+        if isSupported {
+            air.controllers[slot].hostFeatures.insert(feature)
+        } else {
+            air.controllers[slot].hostFeatures.remove(feature)
+        }
+        return .done
+    }
+}
+
+extension LESetDefaultSubrate: ImmediateCommand {
+    func perform(in air: inout Air, by slot: Int) -> HCIOutcome<NoParameters> {
+        guard acceptable.areValid else { return .failure(.invalidHCICommandParameters) }
+        air.controllers[slot].defaultSubrating = acceptable
+        return .done
+    }
+}
+
+extension LESubrateRequest: LongCommand {
+    func begin(in air: inout Air, by slot: Int) -> HCIStatus {
+        guard wanted.areValid else { return .invalidHCICommandParameters }
+        return air.withLink(of: handle, slot) { link, role, now in
+            guard link.subrated(wanted).isHeardInTime else { return .invalidHCICommandParameters }
+            // The peripheral's host has to take it: the central knows from the features that the peer has told.
+            if role == .central, link.sides.central.remoteFeatures?.contains(.connectionSubratingHostSupport) != true {
+                return .unsupportedRemoteFeature
+            }
+            return link.begin(.subrating(wanted), by: role, at: now)
+        } ?? .unknownConnectionIdentifier
+    }
+}
+
+// MARK: - Channels
+
+extension LESetHostChannelClassification: ImmediateCommand {
+    func perform(in air: inout Air, by slot: Int) -> HCIOutcome<NoParameters> {
+        guard channels.isValid else { return .failure(.invalidHCICommandParameters) }
+        air.controllers[slot].goodChannels = channels
+        for connection in air.controllers[slot].connections {
+            air.links[connection.link].machine.classify(channels, by: connection.role, at: air.now)
+        }
+        return .done
+    }
+}
+
+extension LEReadChannelMap: ImmediateCommand {
+    func perform(in air: inout Air, by slot: Int) -> HCIOutcome<ReturnParameters> {
+        let channels = air.withLink(of: handle, slot) { link, _, _ in link.hopping.channels }
+        guard let channels else { return .failure(.unknownConnectionIdentifier) }
+        return .success(ReturnParameters(handle: handle, channels: channels))
+    }
+}
+
 // MARK: - Data length
 
 extension DataLength {

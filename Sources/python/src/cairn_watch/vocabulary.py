@@ -1205,6 +1205,8 @@ class Link(TypedDict):
     addressType: Literal['public', 'random', 'publicIdentity', 'randomIdentity']
     #: the controller's handle of the link
     connection: int
+    #: at how many after data they meet too (in connection events)
+    continuationNumber: int
     #: the interval (in milliseconds)
     intervalMilliseconds: float
     #: whether its key is authenticated
@@ -1225,6 +1227,8 @@ class Link(TypedDict):
     receiveOctets: int
     #: what it receives with
     receivePHY: Literal['1M', '2M', 'coded']
+    #: the sides meet at one in so many; 1 without subrating (in connection events)
+    subrateFactor: int
     #: the supervision timeout (in milliseconds)
     supervisionTimeoutMilliseconds: float
     #: what has gone over it since it was made
@@ -1740,6 +1744,8 @@ class LinkParametersEvent(TypedDict):
     at: float
     #: the controller's handle of the link
     connection: int
+    #: at how many after data they meet too (in connection events)
+    continuationNumber: int
     event: Literal['link']
     #: the interval (in milliseconds)
     intervalMilliseconds: float
@@ -1748,6 +1754,8 @@ class LinkParametersEvent(TypedDict):
     name: Literal['parameters']
     #: counts the events since the watch was started, from 1 on
     sequence: int
+    #: the sides meet at one in so many; 1 without subrating (in connection events)
+    subrateFactor: int
     #: the supervision timeout (in milliseconds)
     supervisionTimeoutMilliseconds: float
     #: the same in words
