@@ -186,10 +186,11 @@ extension Watch {
     public mutating func advance(to now: Duration) {
         let isDue = nextDeadline.map { $0 <= now } ?? false
         core.host.advance(to: now)
+        // How long the advertiser goes on is asked for at any time.
+        presence.advance(to: now)
         // Every turn of every loop comes by here, and mostly nothing is due. Faults have turns of their own.
         guard isDue || hasFaults || core.host.hasEvents() else { return }
         core.system.advance(to: now)
-        presence.advance(to: now)
         links.advance(to: now, &core)
         for change in controls.buttons.advance(to: now) { take(change, at: now) }
         controls.developers.advance(to: now)

@@ -1,6 +1,7 @@
 import BluetoothHCI
 import BluetoothHost
 import ByteCoding
+import CSQLite
 import PebbleWatch
 
 /// The row that says who the watch is.
@@ -10,8 +11,9 @@ enum IdentityRecord {
 
     /// Who the watch is; nil if it has never been started.
     static func load(from connection: SQLiteConnection) throws -> LocalIdentity? {
-        let columns = "SELECT addressType, address, identityResolvingKey FROM identity WHERE id = ?"
-        guard let row = try connection.prepare(columns, [onlyID]).next() else { return nil }
+        // Whatever number the row has: a row that is not looked for would be a watch that has forgotten who it is.
+        let rows = try connection.prepare("SELECT addressType, address, identityResolvingKey FROM identity")
+        guard let row = try rows.next() else { return nil }
         let typeNumber = try row.read(0, as: UInt8.self)
         guard let type = AddressType(rawValue: typeNumber) else {
             throw ByteDecodingError("identity.addressType", .invalidValue(UInt64(typeNumber)))
@@ -20,6 +22,7 @@ enum IdentityRecord {
         let key = try IdentityResolvingKey(reading: &reader, "identity.identityResolvingKey")
         try reader.expectEnd("identity.identityResolvingKey")
         let address = DeviceAddress(UInt64(truncatingIfNeeded: try row.read(1, as: Int64.self)))
+        guard try rows.next() == nil else { throw SQLiteError(SQLITE_CORRUPT, "identity has more than one row") }
         return LocalIdentity(address: LEAddress(type: type, address: address), identityResolvingKey: key)
     }
 
@@ -27,8 +30,9 @@ enum IdentityRecord {
     static func save(_ identity: LocalIdentity, in connection: SQLiteConnection) throws {
         var key: [UInt8] = []
         identity.identityResolvingKey.encode(to: &key)
+        try connection.execute("DELETE FROM identity")
         try connection.execute(
-            "INSERT OR REPLACE INTO identity (id, addressType, address, identityResolvingKey) VALUES (?, ?, ?, ?)",
+            "INSERT INTO identity (id, addressType, address, identityResolvingKey) VALUES (?, ?, ?, ?)",
             [onlyID, identity.address.type.rawValue, Int64(identity.address.address.value), key]
         )
     }

@@ -220,7 +220,7 @@ extension Samples {
                     supervisionTimeout: SupervisionTimeout(rawValue: 0x0258)
                 )
             ),
-            "04 3e 0d 23 00 4000 0701 0200 0300 5802"
+            "04 3e 0c 23 00 4000 0701 0200 0300 5802"
         ),
     ]
 

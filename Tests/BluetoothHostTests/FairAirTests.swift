@@ -4,7 +4,9 @@ import BluetoothHCI
 import BluetoothHost
 import Testing
 
-/// One host with several phones on the air: the radio's time is shared, whatever the phones' intervals are a multiple of.
+/// One host with several phones on the air. A link's event ends where the next link's begins, and the phones say where that is:
+/// with one interval for all, a phone that comes right before another has little for ever. Intervals of different lengths make
+/// each phone's events pass by all the others', so that the radio has as much time for each, and the rest is up to the host.
 @Suite("A host with several phones on the air")
 struct FairAirTests {
     private static let address = DeviceAddress(0xC011_2233_4455)
@@ -24,7 +26,7 @@ struct FairAirTests {
         for (number, phone) in phones.enumerated() {
             let now = simulation.now
             simulation.withHost(host) { $0.startAdvertising(Self.set, at: now) }
-            simulation.withHost(phone) { $0.connect(to: .random(Self.address), Self.parameters, at: now) }
+            simulation.withHost(phone) { $0.connect(to: .random(Self.address), Self.parameters(number), at: now) }
             let outcome = simulation.run(until: now + .seconds(10)) { simulation in
                 simulation.withHost(phone) { while $0.nextEvent() != nil {} }
                 return simulation.withHost(host) { host in
@@ -74,12 +76,16 @@ struct FairAirTests {
         data: []
     )
 
-    private static let parameters = ConnectionParameters(
-        intervalMinimum: .milliseconds(30),
-        intervalMaximum: .milliseconds(30),
-        latency: 0,
-        supervisionTimeout: .milliseconds(5000)
-    )
+    private static func parameters(_ number: Int) -> ConnectionParameters {
+        // 30 ms, and 1.25 ms more for each.
+        let interval = ConnectionInterval(rawValue: UInt16(24 + number))
+        return ConnectionParameters(
+            intervalMinimum: interval,
+            intervalMaximum: interval,
+            latency: 0,
+            supervisionTimeout: .milliseconds(5000)
+        )
+    }
 
     private static func host(_ address: DeviceAddress, _ database: GATTDatabase) -> LEHost {
         LEHost(
