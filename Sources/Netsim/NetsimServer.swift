@@ -79,12 +79,17 @@ private struct PacketStreamer: Netsim_Packet_PacketStreamer.SimpleServiceProtoco
                     for try await bytes in inbound {
                         var packets: [HCIMessage] = []
                         cutter.take(bytes.readableBytesView) { packets.append($0) }
-                        for packet in packets { try await response.write(.with { $0.hciPacket = .init(packet) }) }
+                        for packet in packets {
+                            do { try await response.write(.with { $0.hciPacket = .init(packet) }) } catch {
+                                return .deviceLeft
+                            }
+                        }
                     }
                     return .airClosed
                 }
                 group.addTask {
-                    while let message = try await messages.next() {
+                    // A stream that is cut is an error, and has ended as well.
+                    while let message = try? await messages.next() {
                         guard case .hciPacket(let packet) = message.requestType,
                             let bytes = packet.message.packet(from: .host)
                         else { return .noPacket }

@@ -464,8 +464,8 @@ async def test_phone_and_watch_on_cairns_netsim(tmp_path: Path, announced: Path)
             # The hosts of phones want BR/EDR.
             assert phone.device.host.supports_command(hci.HCI_READ_LOCAL_EXTENDED_FEATURES_COMMAND)
             await echo_a_message(phone, pair=True)
-        await program.wait_for_line("pixel is off the air", 10)
-        await program.wait_for_line("cairn is off the air", 10)
+        await program.wait_for_line("pixel is off the air: it ended its stream", 10)
+        await program.wait_for_line("cairn is off the air: it ended its stream", 10)
     assert not (announced / "netsim.ini").exists()
     assert list(announced.iterdir()) == []
 
