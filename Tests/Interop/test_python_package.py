@@ -185,9 +185,9 @@ def test_its_types_are_right(package: Installation, tmp_path: Path) -> None:
     assert result.returncode == 1 and 'expected "Literal[' in result.stdout, result.stdout + result.stderr
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_its_own_tests(package: Installation, tmp_path: Path) -> None:
     """Those that need no watch, and those with the program under test and a phone."""
     arguments = ("-m", "pytest", "-p", "no:cacheprovider", "-p", "no:asyncio", *PATIENCE, "-n", "2")
-    result = package.run(*arguments, "--basetemp", tmp_path / "t", PACKAGE / "tests", folder=PACKAGE, seconds=280)
+    result = package.run(*arguments, "--basetemp", tmp_path / "t", PACKAGE / "tests", folder=PACKAGE, seconds=880)
     assert result.returncode == 0, result.stdout[-4000:] + result.stderr

@@ -162,7 +162,7 @@ class BlueZ:
         for rule in (f"type='signal',sender='{BLUEZ}'", "type='signal',member='NameOwnerChanged'"):
             await self.call("/org/freedesktop/DBus", "org.freedesktop.DBus", "AddMatch", "s", rule)
 
-    def _ask_for_objects(self) -> None:
+    def ask_for_objects(self) -> None:
         """The answer is taken in where signals are, so that it stays in its order among them."""
         self._asked = self._bus.next_serial()
         self._bus.send(
@@ -181,7 +181,7 @@ class BlueZ:
         elif message.member == "NameOwnerChanged" and body[0] == BLUEZ:
             self.objects.clear()
             if body[2]:
-                self._ask_for_objects()
+                self.ask_for_objects()
         elif message.member == "InterfacesAdded":
             self.objects.setdefault(body[0], {}).update(body[1])
         elif message.member == "InterfacesRemoved":
@@ -292,6 +292,8 @@ class Device:
             # bluetoothd may be connecting already: it returns to bonded devices by itself.
             if "InProgress" not in error.name and "AlreadyConnected" not in error.name:
                 raise
+        # BlueZ 5.87 tells of no change if it had the link before its kernel told it of the connection.
+        self.bluez.ask_for_objects()
         await self.until_connected()
         await self.until_resolved()
 
