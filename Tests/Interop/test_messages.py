@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from rig import cairn
 from rig.process import Program
+from rig.vectors import REPOSITORY
 from test_command_line import CANNOT_CREATE, UNAVAILABLE, USAGE
 
 #: The environment or a board file is wrong.
@@ -161,6 +162,20 @@ def test_a_variable_that_means_nothing(folder: Path, variable: str, hint: str) -
         result = run(*words, folder=folder, environment={variable: "x"})
         assert result.returncode == CONFIGURATION and faults(result) == [], result.stderr
         assert f"the environment variable {variable}: " in result.stderr and hint in result.stderr
+
+
+#: How Python and Swift ask for a variable.
+ASKED = re.compile(r'''environ(?:ment)?(?:\.get\(|\[)"(CAIRN_[A-Z_]+)"|"(CAIRN_[A-Z_]+)" in os\.environ''')
+
+
+def test_variables_of_our_own_tests_mean_no_setting(folder: Path) -> None:
+    """A shell may still have those that our own tests take."""
+    files = [file for name in ("*.py", "*.swift") for file in (REPOSITORY / "Tests").rglob(name)]
+    texts = [file.read_text(encoding="utf-8") for file in files if "Package" not in file.parts]
+    names = {first or second for text in texts for first, second in ASKED.findall(text)}
+    assert len(names) > 10
+    result = run(*VIRTUAL, folder=folder, environment=dict.fromkeys([*names, "CAIRN_WRONG"], "1"))
+    assert re.findall("the environment variable (CAIRN_[A-Z_]+): ", result.stderr) == ["CAIRN_WRONG"], result.stderr
 
 
 @pytest.mark.parametrize(

@@ -15,11 +15,13 @@ enum Environment {
     /// Variables that begin like settings and are none: what names the board file, and what Cairn's own builds and tests take,
     /// which a shell that has run them may still have.
     static let others: Set = [
-        "CAIRN_BOARD", "CAIRN_BINARY", "CAIRN_EMULATOR_LOSSES", "CAIRN_GUEST_CACHE", "CAIRN_IMAGE", "CAIRN_KILLS",
-        "CAIRN_KILL_ROUNDS",
-        "CAIRN_MUTATIONS", "CAIRN_PACKAGE", "CAIRN_PACKAGE_ROOT", "CAIRN_RECORDED_RUNS", "CAIRN_RIG", "CAIRN_SCENARIOS",
-        "CAIRN_SEED", "CAIRN_SSHD", "CAIRN_STRANGER_SEEDS", "CAIRN_STRICT", "CAIRN_WEB_BINARY",
-        "CAIRN_WEB_PACKAGE", "CAIRN_WEB_REQUESTS", "CAIRN_WEB_SECONDS",
+        "CAIRN_BINARY", "CAIRN_BOARD", "CAIRN_BRIDGE_MATRIX", "CAIRN_EMULATOR_LOSSES", "CAIRN_EMULATOR_SPEED",
+        "CAIRN_FUZZ_COSTS", "CAIRN_FUZZ_RUNS", "CAIRN_FUZZ_TARGET", "CAIRN_GUEST_CACHE", "CAIRN_IMAGE", "CAIRN_KILLS",
+        "CAIRN_KILL_ROUNDS", "CAIRN_LONG_RUN_DAYS", "CAIRN_MATRIX_NETSIM", "CAIRN_MUTATIONS", "CAIRN_NETSIM_CUTS",
+        "CAIRN_PACKAGE", "CAIRN_PACKAGE_ROOT", "CAIRN_READINGS", "CAIRN_READINGS_SEED", "CAIRN_RECORDED_KILLS",
+        "CAIRN_RECORDED_RUNS", "CAIRN_RIG", "CAIRN_SCENARIOS", "CAIRN_SCHEDULES", "CAIRN_SEED", "CAIRN_SSHD",
+        "CAIRN_STRANGER_SEEDS", "CAIRN_STRICT", "CAIRN_WEB_BINARY", "CAIRN_WEB_PACKAGE", "CAIRN_WEB_REQUESTS",
+        "CAIRN_WEB_SECONDS",
     ]
 
     /// A path; the first, if there are several with colons between, as systemd writes them.
