@@ -60,8 +60,9 @@ class Asker:
 
 async def test_latency(tmp_path: Path) -> None:
     """A question through Cairn and one to the stand-in itself, in turns: below 2 ms more."""
+    words = ("--qemu-port", "0", "--log-level", "warning,session=info,watch=info,air=info")
     async with Emulator.on() as direct, Emulator.on() as behind:
-        async with bridge_to(behind.port, tmp_path, "--qemu-port", "0", "--log-level", "warning,session=info") as bridge:
+        async with bridge_to(behind.port, tmp_path, *words) as bridge:
             await bridge.ready()
             line = await bridge.program.wait_for_line(r"emulator's port is tcp:127\.0\.0\.1:(\d+)", 10)
             async with Asker.on(direct.port) as near, Asker.on(int(line[1])) as far:
