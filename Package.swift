@@ -7,7 +7,8 @@ let warningsAreErrors = Context.environment["CAIRN_STRICT"] != nil
 let strict: [SwiftSetting] = warningsAreErrors ? [.treatAllWarnings(as: .error)] : []
 /// Tests spend their time in simulations: there, what runs in them is optimized in debug builds too, each room as a
 /// whole, which compiles in half the time. Traps stay.
-let simulated: [SwiftSetting] = strict + (warningsAreErrors ? [.unsafeFlags(["-O", "-wmo", "-num-threads", "2"], .when(configuration: .debug))] : [])
+let optimized = SwiftSetting.unsafeFlags(["-O", "-wmo", "-num-threads", "2"], .when(configuration: .debug))
+let simulated: [SwiftSetting] = strict + (warningsAreErrors ? [optimized] : [])
 /// Rooms that no packet goes through are made small: what waits there is a person, a disk or a program's start.
 let small: [SwiftSetting] = strict + [.unsafeFlags(["-Osize"], .when(configuration: .release))]
 /// The sans-I/O rooms also promise that nothing in them is memory-unsafe.
