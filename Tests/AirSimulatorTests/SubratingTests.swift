@@ -76,7 +76,7 @@ import Testing
         #expect(data.bytes.suffix(3) == [1, 2, 3])
     }
 
-    /// After data the ends meet at the next events too, as many as the continuation number says, and then at one in so many again.
+    /// After data the ends use the next events as well, as many as the continuation number says, and then every Nth again.
     @Test func dataIsFollowedByContinuationEvents() throws {
         var link = try Self.subrated(factor: 10, continuation: 3)
         link.sendData([1], from: link.central)

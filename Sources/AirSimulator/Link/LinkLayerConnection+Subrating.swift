@@ -1,6 +1,6 @@
 import BluetoothHCI
 
-/// Connection subrating: the ends meet at one connection event in so many, and at a few more after data.
+/// Connection subrating: both ends use only every Nth connection event, and a few more after data.
 ///
 /// Source: Core 5.4, Vol 6, Part B, 4.5.1, 5.1.19 and 5.1.20.
 extension LinkLayerConnection {

@@ -42,9 +42,9 @@ struct LinkParameters: Hashable, Sendable {
     /// How many connection events in a row the peripheral may sleep through, of those that are not left out.
     var latency: UInt16
     var supervisionTimeout: SupervisionTimeout
-    /// The ends meet at one connection event in so many, and the latency counts those.
+    /// Both ends use every Nth connection event, and this is N. The latency counts those events.
     var subrateFactor: UInt16 = 1
-    /// At how many connection events after data they meet too.
+    /// How many connection events after data both ends use as well.
     var continuationNumber: UInt16 = 0
 }
 

@@ -10,11 +10,11 @@ package struct LESubrateChange: LEEventParameters {
     package var status: HCIStatus
     /// Which connection.
     package var handle: ConnectionHandle
-    /// The sides meet at one connection event in so many.
+    /// Both sides use every Nth connection event, and this is N.
     package var factor: UInt16
     /// How many subrated connection events the peripheral may skip.
     package var latency: UInt16
-    /// At how many connection events after data the sides meet too.
+    /// How many connection events after data both sides use as well.
     package var continuationNumber: UInt16
     /// How long the link may hear nothing.
     package var supervisionTimeout: SupervisionTimeout

@@ -4,13 +4,13 @@ import ByteCoding
 ///
 /// Source: Core 5.4, Vol 4, Part E, 7.8.123 and 7.8.124.
 package struct SubrateParameters: Hashable, Sendable {
-    /// The least subrate factor: the sides meet at one connection event in so many. 1 to 500.
+    /// The least subrate factor: both sides use every Nth connection event, and this is N. 1 to 500.
     package var factorMinimum: UInt16
     /// The greatest subrate factor: 1 to 500.
     package var factorMaximum: UInt16
     /// The greatest peripheral latency, in subrated connection events: 0 to 499.
     package var maximumLatency: UInt16
-    /// At how many connection events after data the sides meet too: 0 to 499, and less than `factorMaximum`.
+    /// How many connection events after data both sides use as well: 0 to 499, and less than `factorMaximum`.
     package var continuationNumber: UInt16
     /// The longest supervision timeout.
     package var supervisionTimeout: SupervisionTimeout

@@ -32,13 +32,13 @@ public struct Connection: Hashable, Sendable {
     public internal(set) var security = LinkSecurity.none
 }
 
-/// How a connection is subrated: the sides meet at one connection event in so many, and at a few more after data.
+/// How a connection is subrated: both sides use only every Nth connection event, and a few more after data.
 ///
 /// Source: Core 5.4, Vol 6, Part B, 4.5.1.
 public struct LinkSubrating: Hashable, Sendable {
-    /// The sides meet at one connection event in so many: 1 to 500.
+    /// Both sides use every Nth connection event, and this is N: 1 to 500.
     public var factor: UInt16
-    /// At how many connection events after data they meet too: 0 to 499.
+    /// How many connection events after data both sides use as well: 0 to 499.
     public var continuationNumber: UInt16
 
     /// The sides meet at every connection event.

@@ -203,13 +203,13 @@ extension ControlEvents {
                 "subrateFactor",
                 &subrateFactor,
                 .count.in(.connectionEvents),
-                "the sides meet at one in so many; 1 without subrating"
+                "both sides use every Nth event, and this is N; 1 without subrating"
             )
             try fields.required(
                 "continuationNumber",
                 &continuationNumber,
                 .count.in(.connectionEvents),
-                "at how many after data they meet too"
+                "how many events after data both sides use as well"
             )
         }
     }

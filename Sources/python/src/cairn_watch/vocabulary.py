@@ -1205,7 +1205,7 @@ class Link(TypedDict):
     addressType: Literal['public', 'random', 'publicIdentity', 'randomIdentity']
     #: the controller's handle of the link
     connection: int
-    #: at how many after data they meet too (in connection events)
+    #: how many events after data both sides use as well (in connection events)
     continuationNumber: int
     #: the interval (in milliseconds)
     intervalMilliseconds: float
@@ -1227,7 +1227,7 @@ class Link(TypedDict):
     receiveOctets: int
     #: what it receives with
     receivePHY: Literal['1M', '2M', 'coded']
-    #: the sides meet at one in so many; 1 without subrating (in connection events)
+    #: both sides use every Nth event, and this is N; 1 without subrating (in connection events)
     subrateFactor: int
     #: the supervision timeout (in milliseconds)
     supervisionTimeoutMilliseconds: float
@@ -1744,7 +1744,7 @@ class LinkParametersEvent(TypedDict):
     at: float
     #: the controller's handle of the link
     connection: int
-    #: at how many after data they meet too (in connection events)
+    #: how many events after data both sides use as well (in connection events)
     continuationNumber: int
     event: Literal['link']
     #: the interval (in milliseconds)
@@ -1754,7 +1754,7 @@ class LinkParametersEvent(TypedDict):
     name: Literal['parameters']
     #: counts the events since the watch was started, from 1 on
     sequence: int
-    #: the sides meet at one in so many; 1 without subrating (in connection events)
+    #: both sides use every Nth event, and this is N; 1 without subrating (in connection events)
     subrateFactor: int
     #: the supervision timeout (in milliseconds)
     supervisionTimeoutMilliseconds: float
