@@ -23,6 +23,9 @@ RECIPE = REPOSITORY / "Docs" / "continuous-integration.yml"
 #: On a machine that is full of other tests, a watch that is well may take longer to say so than on a bench.
 PATIENCE = ("-o", "cairn_alive_within=10")
 
+#: Plugins that the package has nothing to do with, and that cost a second or two of each run.
+WITHOUT = tuple(f"-pno:{name}" for name in ("cacheprovider", "anyio", "asyncio", "hypothesispytest", "labgrid", "schemathesis"))
+
 
 @dataclass(frozen=True)
 class Installation:
@@ -45,7 +48,7 @@ class Installation:
 
     def pytest(self, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Runs pytest on a folder's tests."""
-        return self.run("-m", "pytest", "-p", "no:cacheprovider", *PATIENCE, *arguments, folder=folder)
+        return self.run("-m", "pytest", *WITHOUT, *PATIENCE, *arguments, folder=folder)
 
 
 @pytest.fixture(scope="session")
@@ -188,6 +191,6 @@ def test_its_types_are_right(package: Installation, tmp_path: Path) -> None:
 @pytest.mark.timeout(900)
 def test_its_own_tests(package: Installation, tmp_path: Path) -> None:
     """Those that need no watch, and those with the program under test and a phone."""
-    arguments = ("-m", "pytest", "-p", "no:cacheprovider", "-p", "no:asyncio", *PATIENCE, "-n", "2")
-    result = package.run(*arguments, "--basetemp", tmp_path / "t", PACKAGE / "tests", folder=PACKAGE, seconds=880)
+    arguments = ("-n", "2", "--tb=short", "--basetemp", tmp_path / "t", PACKAGE / "tests")
+    result = package.run("-m", "pytest", *WITHOUT, *PATIENCE, *arguments, folder=PACKAGE, seconds=880)
     assert result.returncode == 0, result.stdout[-4000:] + result.stderr

@@ -6,14 +6,20 @@ from pathlib import Path
 
 import pytest
 
+#: Plugins that an inner run does without. Those of others may be installed, and cost more to load than the run itself.
+WITHOUT = ("cacheprovider", "anyio", "asyncio", "hypothesispytest", "labgrid", "schemathesis")
+
 #: What every inner run needs.
-ARGUMENTS = ("-p", "no:cacheprovider", "-p", "no:asyncio", "-p", "no:labgrid", "--strict-markers")
+ARGUMENTS = (*(f"-pno:{name}" for name in WITHOUT), "--strict-markers")
+
+#: After how many seconds an inner run is taken to hang.
+LIMIT = 120
 
 
 def run(pytester: pytest.Pytester, program: Path, text: str, *arguments: str) -> pytest.RunResult:
     """Runs a file of tests in a process of its own."""
     pytester.makepyfile(text)
-    return pytester.runpytest_subprocess(*ARGUMENTS, f"--cairn={program}", *arguments, timeout=60)
+    return pytester.runpytest_subprocess(*ARGUMENTS, f"--cairn={program}", *arguments, timeout=LIMIT)
 
 
 def test_a_watch_of_its_own(pytester: pytest.Pytester, program: Path) -> None:
@@ -49,7 +55,7 @@ def test_a_watch_of_its_own(pytester: pytest.Pytester, program: Path) -> None:
     result.assert_outcomes(passed=3, errors=1)
     result.stdout.fnmatch_lines(["*the marker cairn names one.pbw, and there is no */one.pbw"])
     (pytester.path / "one.pbw").touch()
-    pytester.runpytest_subprocess(*ARGUMENTS, f"--cairn={program}", timeout=60).assert_outcomes(passed=4)
+    pytester.runpytest_subprocess(*ARGUMENTS, f"--cairn={program}", timeout=LIMIT).assert_outcomes(passed=4)
 
 
 def test_the_report_of_a_failure(pytester: pytest.Pytester, program: Path) -> None:
