@@ -120,7 +120,7 @@ public struct Watch: HCIHost, Sendable {
             database.publish(stream, true, &self.profiles, &core, at: .zero)
         }
         database.updateHash(&core, &self.profiles, at: .zero)
-        ownDeadline = findDeadline()
+        keepDeadline()
     }
 
     /// What was decided about the watch, with the firmware that runs now.
@@ -204,8 +204,10 @@ extension Watch {
 
     public var nextDeadline: Duration? { core.host.nextDeadline.earlier(ownDeadline) }
 
-    /// When a part of the watch besides the host has something to do. It is looked for when something has changed, and kept: the
-    /// deadline is asked for much more often. It changes nothing but looks at parts where they stand.
+    /// Keeps the deadline of the watch's own parts, when something has changed: it is asked for much more often.
+    mutating func keepDeadline() { ownDeadline = findDeadline() }
+
+    /// When a part of the watch besides the host has something to do. It changes nothing but looks at parts where they stand.
     mutating func findDeadline() -> Duration? {
         var next = core.system.nextDeadline
         next.lower(to: presence.nextDeadline)
@@ -244,7 +246,7 @@ extension Watch {
         if life.restart != nil { finishRestart(at: now) } else { presence.update(&core, at: now) }
         let isChurning = presence.advertiser.policy.isChurning
         if history.hasNews(isChurning: isChurning) { history.report(remedy, isChurning: isChurning, &core) }
-        ownDeadline = findDeadline()
+        keepDeadline()
     }
 
     /// What the watch does about links that have ended.

@@ -4,10 +4,11 @@ import BluetoothHCI
 import BluetoothHost
 import PebblePhone
 import PebbleProtocol
-import PebbleWatch
 import SeededRandomness
+import Testing
 
 @testable import FlightRecorder
+@testable import PebbleWatch
 
 /// A watch with a recorder around it, and a store that now and then has no room.
 struct RecordedHost: HCIHost {
@@ -68,6 +69,10 @@ struct RecordedHost: HCIHost {
         while let event = watch.nextEvent() {
             if let text = Self.describe(event) { recorder.note(event: text) }
         }
+        // A deadline that is kept and is not right makes the loop sleep for too long.
+        let kept = watch.ownDeadline
+        let found = watch.findDeadline()
+        if kept != found { Issue.record("the kept deadline is \(kept as Any), and not \(found as Any)") }
     }
 
     // MARK: HCIHost

@@ -7,8 +7,11 @@ extension Watch {
     /// - Returns: the next bytes for it, if it has room; none when nothing waits.
     mutating func take(_ input: FirmwareInput, at now: Duration) -> [UInt8] {
         let bytes = core.system.take(input, at: now)
-        // Bytes that leave move nothing here.
-        guard input != .hasRoom else { return bytes }
+        guard input != .hasRoom else {
+            // Bytes that leave move nothing here, but the next ones may have to wait.
+            if !bytes.isEmpty { keepDeadline() }
+            return bytes
+        }
         followFirmware()
         settle(at: now)
         return bytes
