@@ -22,6 +22,7 @@ import pytest
 import watches
 from bumble import hci
 from bumble.core import AdvertisingData
+from libpebble2.exceptions import PutBytesError
 from libpebble2.services.putbytes import PutBytes, PutBytesType
 from libpebble2.services.screenshot import Screenshot
 from rig import bare_phone, cairn, companion, emulator
@@ -237,6 +238,44 @@ async def test_libpebble2(tmp_path: Path) -> None:
             assert len(picture) == emulator.HEIGHT
             upload = PutBytes(libpebble.connection, PutBytesType.File, content, bank=0, filename="lang")
             await libpebble.run(upload.send)
+            assert pebble.firmware.uploads == [content]
+        finally:
+            libpebble.close()
+
+
+async def test_a_piece_that_the_firmware_refuses_at_last(tmp_path: Path) -> None:
+    """The phone knows it to be acknowledged, and learns of the refusal in the end: no upload ends well that the firmware has not."""
+    content = random.Random(7).randbytes(20_000)
+    pieces = refused = 0
+
+    def refuse_one(whole: bytes, answers: list[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
+        nonlocal pieces
+        if endpoint_and_payload(whole)[0] != emulator.PUT_BYTES or whole[4] != 2:
+            return answers
+        pieces += 1
+        if pieces != refused:
+            return answers
+        pebble.firmware.upload = None
+        return [(emulator.PUT_BYTES, bytes.fromhex("0200000000"))]
+
+    async with bridged(tmp_path) as (pebble, bridge), Phone.on(bridge.phone_port) as phone:
+        pebble.firmware.bend = refuse_one
+        transport = PhoneTransport(phone.host_ppogatt())
+        libpebble = Companion(transport)
+        transport.start()
+        link = await phone.connect(watches.ADDRESS)
+        await link.exchange_mtu(517)
+        await transport.opened()
+        await libpebble.start()
+        try:
+            for refused in (1, 5, 10):
+                pieces = 0
+                upload = PutBytes(libpebble.connection, PutBytesType.File, content, bank=0, filename="lang")
+                with pytest.raises(PutBytesError):
+                    await libpebble.run(upload.send)
+                assert pebble.firmware.uploads == []
+            refused = 0
+            await libpebble.run(PutBytes(libpebble.connection, PutBytesType.File, content, bank=0, filename="lang").send)
             assert pebble.firmware.uploads == [content]
         finally:
             libpebble.close()

@@ -145,6 +145,157 @@ import Testing
         #expect(!rig.messages.contains { $0.endpoint == .putBytes })
     }
 
+    // MARK: Uploads
+
+    private static let name = PutBytesToken(rawValue: 7)
+    private static let acknowledged = PebbleMessage(PutBytesResponse.acknowledgement(name))
+    private static let refused = PebbleMessage(PutBytesResponse.negativeAcknowledgement(.none))
+
+    private static func piece(_ count: Int, of upload: PutBytesToken = name) -> PutBytesRequest {
+        .put(PutBytesPiece(token: upload, data: [UInt8](repeating: 5, count: count)[...]))
+    }
+
+    /// A session with an upload of 1000 bytes that the firmware has named.
+    private func uploading(_ rig: inout BridgeRig) throws -> SessionID {
+        let id = rig.open()
+        try rig.send(Self.begin, on: id)
+        try rig.serve()
+        try rig.say(Self.acknowledged)
+        _ = rig.heard(on: id)
+        _ = rig.takeMessages()
+        return id
+    }
+
+    @Test func aPieceIsAcknowledgedBeforeTheFirmwareHasReadIt() throws {
+        var rig = try BridgeRig()
+        let id = try uploading(&rig)
+        let pieces = [Self.piece(400), Self.piece(300), Self.piece(300)]
+        let commit = PutBytesRequest.commit(Self.name, crc: 1)
+        try rig.send(pieces[0], on: id)
+        #expect(rig.heard(on: id) == [Self.acknowledged])
+        // One ahead, and not two.
+        try rig.send(pieces[1], on: id)
+        try rig.serve()
+        #expect(rig.heard(on: id).isEmpty)
+        #expect(rig.takeMessages() == [PebbleMessage(pieces[0])], "the firmware has one piece at a time")
+        try rig.say(Self.acknowledged)
+        #expect(rig.heard(on: id) == [Self.acknowledged])
+        try rig.serve()
+        #expect(rig.takeMessages() == [PebbleMessage(pieces[1])])
+        try rig.say(Self.acknowledged)
+        #expect(rig.heard(on: id).isEmpty, "the phone knows")
+        try rig.send(pieces[2], on: id)
+        try rig.send(commit, on: id)
+        #expect(rig.heard(on: id) == [Self.acknowledged])
+        try rig.serve()
+        try rig.say(Self.acknowledged)
+        try rig.serve()
+        #expect(rig.takeMessages() == [PebbleMessage(pieces[2]), PebbleMessage(commit)])
+        #expect(rig.heard(on: id).isEmpty, "only the firmware answers a commit")
+        try rig.say(Self.acknowledged)
+        #expect(rig.heard(on: id) == [Self.acknowledged])
+    }
+
+    /// Each of these is left to the firmware.
+    @Test(arguments: [
+        Self.piece(400, of: PutBytesToken(rawValue: 8)), Self.piece(1001), .install(Self.name), .abort(Self.name),
+        .commit(Self.name, crc: 1), .put(PutBytesPiece(token: Self.name, declaredLength: 5, data: [1, 2, 3, 4])),
+        .put(PutBytesPiece(token: Self.name, declaredLength: 3, data: [1, 2, 3, 4])),
+    ])
+    func whatMayBeRefusedIsAnsweredByTheFirmware(request: PutBytesRequest) throws {
+        var rig = try BridgeRig()
+        let id = try uploading(&rig)
+        try rig.send(request, on: id)
+        try rig.serve()
+        #expect(rig.takeMessages() == [PebbleMessage(request)])
+        #expect(rig.heard(on: id).isEmpty)
+        try rig.say(Self.refused)
+        #expect(rig.heard(on: id) == [Self.refused])
+        // What was refused is over: no piece of it is acknowledged.
+        try rig.send(Self.piece(10), on: id)
+        #expect(rig.heard(on: id).isEmpty)
+    }
+
+    @Test func aPieceOfAFinishedUploadIsAnsweredByTheFirmware() throws {
+        var rig = try BridgeRig()
+        let id = try uploading(&rig)
+        try rig.send(PutBytesRequest.commit(Self.name, crc: 1), on: id)
+        try rig.say(Self.acknowledged)
+        _ = rig.heard(on: id)
+        try rig.send(Self.piece(10), on: id)
+        #expect(rig.heard(on: id).isEmpty)
+    }
+
+    @Test func aPieceThatIsRefusedAfterAllEndsTheUpload() throws {
+        var rig = try BridgeRig()
+        let id = try uploading(&rig)
+        try rig.send(Self.piece(400), on: id)
+        #expect(rig.heard(on: id) == [Self.acknowledged])
+        try rig.serve()
+        try rig.say(Self.refused)
+        #expect(rig.heard(on: id).isEmpty)
+        try rig.send(Self.piece(400), on: id)
+        try rig.serve()
+        #expect(rig.heard(on: id).isEmpty, "the firmware has given up the upload")
+        try rig.say(Self.refused)
+        #expect(rig.heard(on: id) == [Self.refused])
+    }
+
+    /// A piece that comes before what was sent first is answered has its answer behind that.
+    @Test func answersStayInOrder() throws {
+        var rig = try BridgeRig()
+        let id = try uploading(&rig)
+        try rig.send(Self.piece(400, of: PutBytesToken(rawValue: 8)), on: id)
+        try rig.send(Self.piece(300), on: id)
+        try rig.serve()
+        #expect(rig.heard(on: id).isEmpty)
+        #expect(rig.takeMessages().count == 2)
+    }
+
+    @Test func aPhoneThatLeavesBehindAPieceLeavesNoUpload() throws {
+        var rig = try BridgeRig()
+        let first = try uploading(&rig)
+        try rig.send(Self.piece(400), on: first)
+        try rig.send(Self.piece(300), on: first)
+        try rig.serve()
+        _ = rig.takeMessages()
+        rig.system.closeSession(first, reason: "the link is lost", at: rig.now)
+        try rig.say(Self.acknowledged)
+        try rig.serve()
+        let uploads = rig.takeMessages().filter { $0.endpoint == .putBytes }
+        #expect(uploads == [PebbleMessage(PutBytesRequest.abort(Self.name))], "and not the piece that has waited")
+        // The next phone's answers are its own.
+        let second = try uploading(&rig)
+        try rig.send(PutBytesRequest.abort(Self.name), on: second)
+        try rig.serve()
+        try rig.say(Self.acknowledged)
+        #expect(rig.heard(on: second) == [Self.acknowledged])
+    }
+
+    @Test func aFirmwareInTheShadowAnswersForItself() {
+        var relay = UploadRelay(runsAhead: false)
+        for message in [PebbleMessage(Self.begin), PebbleMessage(Self.piece(400)), PebbleMessage(Self.piece(300))] {
+            let hasRoom = relay.append(message)
+            let passed = relay.next()
+            #expect(hasRoom && passed?.message == message && passed?.acknowledgement == nil)
+            let isForPhone = relay.answered(Self.acknowledged.payload)
+            #expect(isForPhone)
+        }
+    }
+
+    /// The firmware refuses a piece of another upload, and its own goes on.
+    @Test func anUploadThatGoesOnAfterARefusalEndsWithItsPhone() throws {
+        var rig = try BridgeRig()
+        let id = try uploading(&rig)
+        try rig.send(Self.piece(400, of: PutBytesToken(rawValue: 8)), on: id)
+        try rig.say(Self.refused)
+        try rig.serve()
+        _ = rig.takeMessages()
+        rig.system.closeSession(id, reason: "the phone left", at: rig.now)
+        try rig.serve()
+        #expect(rig.messages.contains(PebbleMessage(PutBytesRequest.abort(Self.name))))
+    }
+
     @Test func aSecondCompanionIsTurnedAway() throws {
         var rig = try BridgeRig()
         let first = rig.open()

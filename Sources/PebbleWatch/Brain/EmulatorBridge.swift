@@ -81,7 +81,7 @@ struct EmulatorBridge: Sendable {
     private var hasDropped = false
     /// What the session said before the firmware was ready for it.
     private var held = MessageQueue(limit: heldLimit)
-    private var upload = UploadTrace()
+    private var upload: UploadRelay
     /// The upload that a phone has left behind.
     private var leftover = UploadTrace()
     /// The endpoints that the session has spoken to.
@@ -119,6 +119,7 @@ struct EmulatorBridge: Sendable {
     init(identity: WatchIdentity, as role: Role = .brain) {
         self.identity = identity
         self.role = role
+        upload = UploadRelay(runsAhead: role == .brain)
         // The screen of a shadow is nobody's.
         screen.isWanted = role == .brain
     }
@@ -184,7 +185,7 @@ struct EmulatorBridge: Sendable {
         held.removeAll()
         inbound.removeAll()
         hasDropped = false
-        upload = UploadTrace()
+        upload = UploadRelay(runsAhead: role == .brain)
         asked = []
         waitingPictures = []
         questionEnd = nil
@@ -251,8 +252,20 @@ struct EmulatorBridge: Sendable {
             guard !screen.isTaking else { return holdPicture(message) }
             screen.phoneAsked(at: now)
         }
-        if message.endpoint == .putBytes { upload.sent(message.payload) }
-        guard outbox.append(message) else { return fall("does not read what phones say", at: now) }
+        guard message.endpoint == .putBytes ? upload.append(message) : outbox.append(message) else {
+            return fall(Self.readsTooLittle, at: now)
+        }
+        passUpload(at: now)
+    }
+
+    private static let readsTooLittle = "does not read what phones say"
+
+    /// Passes on what of an upload need not wait for the firmware.
+    private mutating func passUpload(at now: Duration) {
+        while let (message, acknowledgement) = upload.next() {
+            guard outbox.append(message) else { return fall(Self.readsTooLittle, at: now) }
+            if let acknowledgement { queueForPhone(acknowledgement) }
+        }
     }
 
     private mutating func holdPicture(_ message: PebbleMessage) {
@@ -271,7 +284,7 @@ struct EmulatorBridge: Sendable {
     /// The session is over: what it has begun ends, and what is on its way to it is dropped.
     mutating func end(_ id: SessionID, at now: Duration) {
         guard id == session else { return }
-        leftover = upload
+        leftover = upload.trace
         forgetSession()
         screen.reset()
         guard state == .ready else { return }
@@ -441,8 +454,9 @@ extension EmulatorBridge {
             return now < end ? nil : message
         case .watchVersion: return message.corrected(for: identity)
         case .putBytes:
-            upload.answered(message.payload)
-            return message
+            guard !upload.answered(message.payload) else { return message }
+            passUpload(at: now)
+            return nil
         case .blobDB:
             if let answer = try? BlobDBResponse(payload: message.payload),
                 ownTokens.remove(answer.token.rawValue) != nil

@@ -10,6 +10,8 @@ struct UploadTrace: Sendable {
     var isWaitedFor = false
     /// The upload's name, once the firmware has given it one.
     private var token: PutBytesToken?
+    /// How many of its bytes have not been sent.
+    private var left: UInt32 = 0
 
     /// A file of one byte, which is never sent. Its name is no file's of the firmware.
     private static let probe = PutBytesObject(size: 1, kind: .file, target: .bank(0, fileName: "cairn"))
@@ -26,14 +28,25 @@ struct UploadTrace: Sendable {
     }
 
     /// The phone has sent a message of PutBytes, well-formed or not.
-    mutating func sent(_ payload: [UInt8]) {
+    /// - Returns: the upload's name if it is a piece of it that the firmware has every reason to take.
+    @discardableResult
+    mutating func sent(_ payload: [UInt8]) -> PutBytesToken? {
         switch try? PutBytesRequest(payload: payload) {
-        case .begin:
+        case .begin(let object):
             isBeginning = true
             token = nil
+            left = object.size
         case .abort, .install: token = nil
-        case .put, .commit, nil: break
+        case .put(let piece):
+            guard piece.token == token, piece.data.count == piece.declaredLength, piece.declaredLength <= left,
+                payload.count <= PutBytesRequest.maximumLength
+            else { return nil }
+            left -= piece.declaredLength
+            return token
+        case .commit: left = 0
+        case nil: break
         }
+        return nil
     }
 
     /// The firmware has answered one.
@@ -43,8 +56,9 @@ struct UploadTrace: Sendable {
             if isBeginning { token = name }
             isBeginning = false
         case .negativeAcknowledgement:
+            // It may go on all the same. To give up one that does not costs nothing.
             isBeginning = false
-            token = nil
+            left = 0
         case nil: break
         }
     }
