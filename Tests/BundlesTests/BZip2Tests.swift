@@ -45,8 +45,10 @@ import Testing
         #expect(unpacked([]).problem == .notPacked)
         #expect(unpacked(Array(Self.text.dropLast(5))).problem == .truncated)
         var wrong = Self.text
+        // The checksum of the block: nothing of it is handed out.
         wrong[12] ^= 1
         #expect(unpacked(wrong).problem == .wrongChecksum)
+        #expect(unpacked(wrong).bytes.isEmpty)
         #expect(unpacked(Self.runs, limit: 1000).problem == .tooLarge(limit: 1000))
     }
 

@@ -123,6 +123,24 @@ import Testing
         #expect(throttle.nextDeadline == nil)
     }
 
+    /// The deadline is that of the budget that opens first, whatever other lines come in between.
+    @Test func theDeadlineIsThatOfTheNextCount() {
+        var throttle = LogThrottle()
+        func flood(_ text: String, at now: Duration) {
+            for _ in 0..<50 { _ = throttle.admit(text, label: "gap", level: .info, at: now) }
+        }
+        flood("connected to 1, 0x0040", at: .zero)
+        flood("connected to 1, 0x0041", at: .seconds(10))
+        #expect(throttle.nextDeadline == .seconds(60))
+        _ = throttle.admit("disconnected, 0x0040", label: "gap", level: .info, at: .seconds(20))
+        #expect(throttle.nextDeadline == .seconds(60))
+        // The next line of the first kind tells the count, and no other is due before the second's.
+        _ = throttle.admit("connected to 1, 0x0040", label: "gap", level: .info, at: .seconds(61))
+        #expect(throttle.nextDeadline == .seconds(70))
+        #expect(throttle.reopened(at: .seconds(70)).count == 1)
+        #expect(throttle.nextDeadline == nil)
+    }
+
     @Test func detailsThatWereAskedForAreAllThere() {
         let lines = LineList()
         let edge = LogEdge(clock: MonotonicClock()) { _, _, text in lines.append(text) }

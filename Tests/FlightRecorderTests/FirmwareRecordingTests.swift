@@ -1,5 +1,6 @@
 import AirSimulator
 import BluetoothHCI
+import ByteCoding
 import PebblePhone
 import PebbleProtocol
 import PebbleWatch
@@ -46,6 +47,26 @@ import Testing
         var bytes: [UInt8] = []
         QEMUFrame.append(frame.data[...], as: frame.protocolID, to: &bytes)
         _ = air.give(.firmware(.bytes(bytes[...])))
+    }
+
+    /// A replay of a recording that is read otherwise than it was written can agree with itself.
+    @Test(
+        arguments: [
+            .start, .controllerLost, .packet([1, 2]), .time, .command(.press(.select, .short)),
+            .changeFinished(1, failure: nil), .changeFinished(2, failure: .full(path: "/a")), .shutdown,
+            .toolConnected(.qemu), .toolConnected(.serial), .toolLeft(3, reason: "gone"), .toolBytes([4], from: 5),
+            .toolHasRoom(6), .firmware(.connected), .firmware(.lost(reason: "gone")), .firmware(.bytes([7, 8])),
+            .firmware(.hasRoom), .firmware(.console(isThere: true)), .firmware(.console(isThere: false)),
+            .firmware(.sessionRenewed),
+        ] as [RecordedInput]
+    )
+    func everyInputIsReadAsItWasWritten(input: RecordedInput) throws {
+        var writer = EntryWriter()
+        writer.append(input, at: .seconds(9))
+        var reader = ByteReader(writer.bytes[...])
+        var time = Duration.zero
+        #expect(try RecordingEntry(reading: &reader, time: &time) == .input(input, at: .seconds(9)))
+        #expect(reader.isEmpty)
     }
 
     @Test(arguments: 1...6 as ClosedRange<UInt64>)

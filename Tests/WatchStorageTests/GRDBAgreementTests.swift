@@ -157,4 +157,24 @@ import Testing
             return reason.contains("cannot be read")
         }
     }
+
+    /// The pieces of an image leave no gap, do not overlap, and begin at its beginning.
+    @Test(arguments: [
+        "UPDATE updatePiece SET offset = 3 WHERE offset = 2", "UPDATE updatePiece SET offset = 1 WHERE offset = 2",
+        "DELETE FROM updatePiece WHERE offset = 0",
+    ])
+    func anImageInWrongPiecesIsDamage(change: String) throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let store = try SQLiteStore(directory: directory)
+        for offset in [0, 2] { try store.apply(.service(.updateBytes(.firmware, offset: offset, [1, 2]))) }
+        #expect(try store.load().services.update[.firmware]?.bytes == [1, 2, 1, 2])
+        try store.close()
+        try DatabaseQueue(path: file).write { try $0.execute(sql: change) }
+        #expect {
+            _ = try SQLiteStore(directory: directory).load()
+        } throws: { error in
+            guard case .corrupt(_, let reason)? = error as? WatchStoreError else { return false }
+            return reason.contains("offset")
+        }
+    }
 }
