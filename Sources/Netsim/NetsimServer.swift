@@ -42,6 +42,16 @@ public struct NetsimServer: Sendable {
     }
 }
 
+/// The messages of a stream. One task at a time reads them: first the one that the stream is for, then the one that carries packets.
+private final class RequestReader: @unchecked Sendable {
+    private var messages: RPCAsyncSequence<Netsim_Packet_PacketRequest, any Error>.AsyncIterator
+
+    init(_ request: RPCAsyncSequence<Netsim_Packet_PacketRequest, any Error>) { messages = request.makeAsyncIterator() }
+
+    /// The next message; nil at the end of the stream.
+    func next() async throws -> Netsim_Packet_PacketRequest? { try await messages.next() }
+}
+
 /// The service that emulators look for.
 private struct PacketStreamer: Netsim_Packet_PacketStreamer.SimpleServiceProtocol {
     let server: NetsimServer
@@ -52,8 +62,7 @@ private struct PacketStreamer: Netsim_Packet_PacketStreamer.SimpleServiceProtoco
         context: ServerContext
     ) async throws {
         try checkUser(context.remotePeer)
-        // One task at a time uses it: this one for the first message, then the one that carries the rest.
-        nonisolated(unsafe) var messages = request.makeAsyncIterator()
+        let messages = RequestReader(request)
         guard let first = try await messages.next() else { return }
         guard case .initialInfo(let info) = first.requestType else {
             return try await refuse("the first message of a stream says which chip it is (initial_info)", response)

@@ -109,7 +109,7 @@ extension ControlCommands {
             try fields.required(
                 "entries",
                 &entries,
-                .list(of: .entryOfRequest).describing(["maxItems": .integer(UInt8.max)]),
+                .list(of: .entryOfRequest).describing(["maxItems": .whole(UInt8.max)]),
                 "the entries of the dictionary, each with `key`, `type`, and `bytes`, `string` or `number`"
             )
         }

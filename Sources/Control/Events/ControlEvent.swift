@@ -82,7 +82,7 @@ package struct NamedControlEvent<Name: ControlEventNaming>: Encodable, Sendable 
         values["event"] = .text(name.rawValue)
         values["at"] = .real(at)
         values["text"] = .text(text)
-        if sequence > 0 { values["sequence"] = .integer(sequence) }
+        if sequence > 0 { values["sequence"] = .whole(sequence) }
         return values
     }
 

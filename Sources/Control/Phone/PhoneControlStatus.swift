@@ -91,7 +91,7 @@ extension PhoneControlStatus {
         }
 
         private static var strength: ControlFormat<Int, Int> {
-            ControlFormat(["type": "integer"], read: { value, _ in value }, write: { .integer($0) })
+            ControlFormat(["type": "integer"], read: { value, _ in value }, write: { .whole($0) })
         }
 
         /// For a person at a terminal.

@@ -228,7 +228,7 @@ extension FieldVisitor {
         try required(
             "entries",
             &entries,
-            .list(of: .entryOfRequest).describing(["maxItems": .integer(UInt8.max)]),
+            .list(of: .entryOfRequest).describing(["maxItems": .whole(UInt8.max)]),
             help + ", each with `key`, `type`, and `bytes`, `string` or `number`"
         )
     }

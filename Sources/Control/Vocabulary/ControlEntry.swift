@@ -76,8 +76,8 @@ package struct ControlEntry: Codable, Sendable, Equatable {
 extension ControlEntry {
     /// Its fields for `ControlValue`.
     fileprivate var values: [String: ControlValue] {
-        var values: [String: ControlValue] = ["key": .integer(key), "type": .text(type)]
-        values["number"] = number.map { .integer($0) }
+        var values: [String: ControlValue] = ["key": .whole(key), "type": .text(type)]
+        values["number"] = number.map { .whole($0) }
         values["string"] = string.map { .text($0) }
         values["bytes"] = bytes.map { .text($0) }
         return values
@@ -90,7 +90,7 @@ extension ControlEntry {
         _ value: [String: SchemaValue],
         isRequest: Bool
     ) -> SchemaValue {
-        let key: SchemaValue = .object(["type": "integer", "minimum": .integer(0), "maximum": .integer(UInt32.max)])
+        let key: SchemaValue = .object(["type": "integer", "minimum": .whole(0), "maximum": .whole(UInt32.max)])
         var keywords: [String: SchemaValue] = [
             "type": "object",
             "properties": .object(["key": key, "type": .object(["const": .text(type)]), field: .object(value)]),
@@ -101,7 +101,7 @@ extension ControlEntry {
     }
 
     private static func range<Number: FixedWidthInteger>(_ type: Number.Type) -> [String: SchemaValue] {
-        ["type": "integer", "minimum": .integer(Number.min), "maximum": .integer(Number.max)]
+        ["type": "integer", "minimum": .whole(Number.min), "maximum": .whole(Number.max)]
     }
 
     /// The schema: which field has the value, and its range, depends on the type.

@@ -80,12 +80,12 @@ extension ControlFormat where Value == Double, Wire == Double {
     static var number: Self { Self(["type": "number"], read: { value, _ in value }, write: { .real($0) }) }
 
     /// A number that is not less than 0.
-    static var amount: Self { number.describing(["minimum": .integer(0)]) }
+    static var amount: Self { number.describing(["minimum": .whole(0)]) }
 
     /// A number in a range of whole ends; another is refused.
     static func number(in range: ClosedRange<Int>) -> Self {
         Self(
-            ["type": "number", "minimum": .integer(range.lowerBound), "maximum": .integer(range.upperBound)],
+            ["type": "number", "minimum": .whole(range.lowerBound), "maximum": .whole(range.upperBound)],
             read: { value, name in
                 guard (Double(range.lowerBound)...Double(range.upperBound)).contains(value) else {
                     throw ControlRequest.Invalid.outside(name, range)
@@ -102,12 +102,12 @@ extension ControlFormat where Value: FixedWidthInteger & Sendable, Wire == Int {
     static var integer: Self {
         let range = Value.min...Value.max
         return Self(
-            ["type": "integer", "minimum": .integer(Value.min), "maximum": .integer(Value.max)],
+            ["type": "integer", "minimum": .whole(Value.min), "maximum": .whole(Value.max)],
             read: { number, name in
                 guard let value = Value(exactly: number) else { throw ControlRequest.Invalid.outside(name, range) }
                 return value
             },
-            write: { .integer($0) }
+            write: { .whole($0) }
         )
     }
 }
@@ -116,14 +116,14 @@ extension ControlFormat where Value == Int, Wire == Int {
     /// A whole number from 0 on.
     static var count: Self {
         Self(
-            ["type": "integer", "minimum": .integer(0), "maximum": .integer(Int.max)],
+            ["type": "integer", "minimum": .whole(0), "maximum": .whole(Int.max)],
             read: { number, name in
                 guard number >= 0 else {
                     throw ControlRequest.Invalid(description: "“\(name)” is a number from 0 on")
                 }
                 return number
             },
-            write: { .integer($0) }
+            write: { .whole($0) }
         )
     }
 }
@@ -132,9 +132,9 @@ extension ControlFormat where Value == UInt64, Wire == UInt64 {
     /// The number of an event or of a session.
     static var serial: Self {
         Self(
-            ["type": "integer", "minimum": .integer(0), "maximum": .unsigned(.max)],
+            ["type": "integer", "minimum": .whole(0), "maximum": .unsigned(.max)],
             read: { number, _ in number },
-            write: { .integer($0) }
+            write: { .whole($0) }
         )
     }
 }

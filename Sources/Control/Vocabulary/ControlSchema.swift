@@ -41,7 +41,8 @@ package indirect enum SchemaValue: Sendable, Equatable, Encodable, ExpressibleBy
 
     static func schema(_ schema: ControlSchema) -> SchemaValue { .object(schema.keywords) }
 
-    static func integer(_ value: some BinaryInteger) -> SchemaValue {
+    /// A whole number of any width.
+    static func whole(_ value: some BinaryInteger) -> SchemaValue {
         Int64(exactly: value).map { .integer($0) } ?? .unsigned(UInt64(clamping: value))
     }
 

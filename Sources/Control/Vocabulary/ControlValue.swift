@@ -25,7 +25,8 @@ package enum ControlValue: Sendable, Equatable, Encodable {
     /// A number that need not be whole. A whole one is an integer, since JSON does not tell them apart.
     static func real(_ value: Double) -> ControlValue { Int64(exactly: value).map { .integer($0) } ?? .number(value) }
 
-    static func integer(_ value: some BinaryInteger) -> ControlValue { .integer(Int64(clamping: value)) }
+    /// A whole number of any width.
+    static func whole(_ value: some BinaryInteger) -> ControlValue { .integer(Int64(clamping: value)) }
 }
 
 extension ControlValue: Decodable {

@@ -93,7 +93,7 @@ extension FaultParameter.Form {
         guard let first = parts.first, !first.isEmpty, first.utf8.allSatisfy(isDigit) else { return nil }
         let rest = parts.count == 2 ? parts[1] : ""
         guard parts.count == 1 || !rest.isEmpty, rest.count <= digits, rest.utf8.allSatisfy(isDigit) else { return nil }
-        return Int(String(first) + rest + String(repeating: "0", count: digits - rest.count))
+        return Int("\(first)\(rest)\(String(repeating: "0", count: digits - rest.count))")
     }
 
     private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
