@@ -112,7 +112,9 @@ def test_c_library_version_is_stated(program: Path) -> None:
 def test_nothing_of_the_machine_that_built_it(program: Path) -> None:
     """The program names no folder of the machine that built it."""
     strings = set(re.findall(rb"/(?:tmp|home|root|work)/[\w./-]+", program.read_bytes()))
-    assert not [path for path in strings if b"cairn" in path.lower() or b"swift" in path.lower()]
+    named = {path for path in strings if b"cairn" in path.lower() or b"swift" in path.lower()}
+    # What mkdtemp makes a name of, where the program runs.
+    assert not {path for path in named if not path.endswith(b"XXXXXX")}
 
 
 def package_inside() -> Path:
