@@ -335,7 +335,8 @@ async def test_a_firmware_that_floods(tmp_path: Path) -> None:
                 await talk.answered()
             await mirror.settled()
         status, differences, summary = await mirror.end()
-    assert (status, differences, summary["unasked"]) == (0, [], 3000)
+    # And which app runs, each time that the firmware has taken note of a phone that came or went.
+    assert (status, differences) == (0, []) and 3000 <= summary["unasked"] <= 3004
 
 
 async def test_a_firmware_that_is_slower_than_the_phone(tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ import Testing
     @Test(arguments: [true, false])
     func anUploadEndsWithItsPhone(isNamed: Bool) throws {
         var rig = try BridgeRig()
-        let id = rig.open()
+        let id = try rig.openForUploads()
         try rig.send(Self.begin, on: id)
         try rig.serve()
         let name = PutBytesToken(rawValue: 0x10F0_0001)
@@ -133,7 +133,7 @@ import Testing
 
     @Test func aFinishedUploadIsNotGivenUp() throws {
         var rig = try BridgeRig()
-        let id = rig.open()
+        let id = try rig.openForUploads()
         let name = PutBytesToken(rawValue: 7)
         try rig.send(Self.begin, on: id)
         try rig.say(PutBytesResponse.acknowledgement(name))
@@ -157,7 +157,7 @@ import Testing
 
     /// A session with an upload of 1000 bytes that the firmware has named.
     private func uploading(_ rig: inout BridgeRig) throws -> SessionID {
-        let id = rig.open()
+        let id = try rig.openForUploads()
         try rig.send(Self.begin, on: id)
         try rig.serve()
         try rig.say(Self.acknowledged)
@@ -214,6 +214,31 @@ import Testing
         // What was refused is over: no piece of it is acknowledged.
         try rig.send(Self.piece(10), on: id)
         #expect(rig.heard(on: id).isEmpty)
+    }
+
+    /// The firmware gives up every upload when it takes note of a phone that has come or gone, and says which app runs after that.
+    @Test(arguments: [true, false])
+    func anUploadWaitsForTheFirmwareToTakeNote(saysWhatRuns: Bool) throws {
+        var rig = try BridgeRig()
+        let ping = PingMessage.ping(cookie: 1, isIdle: nil)
+        let first = rig.open()
+        try rig.serve()
+        rig.system.closeSession(first, reason: "the phone left", at: rig.now)
+        try rig.serve()
+        let second = rig.open()
+        try rig.send(ping, on: second)
+        try rig.send(Self.begin, on: second)
+        try rig.serve()
+        #expect(rig.takeMessages().last == PebbleMessage(ping))
+        // It was told of the first phone, that it has gone, and of the second.
+        for _ in 0..<3 {
+            try rig.serve()
+            #expect(rig.takeMessages().isEmpty)
+            if saysWhatRuns { try rig.say(AppRunStateMessage.start(.system)) }
+        }
+        if !saysWhatRuns { try rig.wait(EmulatorBridge.notePatience) }
+        try rig.serve()
+        #expect(rig.takeMessages().contains(PebbleMessage(Self.begin)))
     }
 
     @Test func aPieceOfAFinishedUploadIsAnsweredByTheFirmware() throws {
@@ -360,7 +385,7 @@ import Testing
 
     @Test func aLostEmulatorTakesItsSessionAlong() throws {
         var rig = try BridgeRig()
-        let id = rig.open()
+        let id = try rig.openForUploads()
         try rig.send(Self.begin, on: id)
         _ = rig.system.take(.lost(reason: "it was closed"), at: rig.now)
         #expect(!rig.system.sessions.isOpen(id))
@@ -372,7 +397,7 @@ import Testing
 
     @Test func aFirmwareThatTakesNothingIsBounded() throws {
         var rig = try BridgeRig()
-        let id = rig.open()
+        let id = try rig.openForUploads()
         let data = [UInt8](repeating: 1, count: 2000)
         let piece = PutBytesRequest.put(PutBytesPiece(token: .init(rawValue: 1), data: data[...]))
         for _ in 0..<200 { try rig.send(piece, on: id) }

@@ -88,4 +88,136 @@ import Testing
         try rig.say(PebbleMessage(endpoint: .screenshot, payload: [UInt8](repeating: 0xFF, count: length)))
         #expect(try rig.bridge.screen.frame == nil && !rig.bridge.screen.isTaking)
     }
+
+    // MARK: What a picture is in the way of
+
+    private static let ping = PingMessage.ping(cookie: 1, isIdle: nil)
+    private static let begin = PutBytesRequest.begin(
+        PutBytesObject(size: 1000, kind: .file, target: .bank(0, fileName: "lang"))
+    )
+    private static let name = PutBytesToken(rawValue: 7)
+
+    /// What is asked while a picture is on its way would not be answered.
+    @Test(arguments: [true, false]) func nothingIsAskedWhileAPictureIsOnItsWay(isPhones: Bool) throws {
+        var rig = try BridgeRig()
+        let id = try rig.openForUploads()
+        if isPhones {
+            try rig.send(ScreenshotRequest(), on: id)
+            try rig.serve()
+        } else {
+            try rig.wait(EmulatorScreen.settling)
+        }
+        #expect(Self.wishes(rig.takeMessages()) == 1)
+        let picture = Self.picture(0xC5)
+        for (number, message) in picture.enumerated() {
+            if number == 1 {
+                try rig.send(Self.ping, on: id)
+                try rig.send(Self.begin, on: id)
+            }
+            try rig.serve()
+            #expect(rig.takeMessages().isEmpty)
+            try rig.say(message)
+            try rig.wait(.milliseconds(20))
+        }
+        try rig.serve()
+        #expect(rig.takeMessages() == [PebbleMessage(Self.ping), PebbleMessage(Self.begin)])
+    }
+
+    @Test func aPictureThatRestsIsInNobodysWay() throws {
+        var rig = try BridgeRig()
+        let id = rig.open()
+        try rig.wait(EmulatorScreen.settling)
+        try rig.say(Self.picture(0xC5)[0])
+        try rig.send(Self.ping, on: id)
+        try rig.wait(EmulatorScreen.rest - .milliseconds(1))
+        #expect(Self.wishes(rig.takeMessages()) == 1)
+        try rig.wait(.milliseconds(1))
+        #expect(rig.takeMessages() == [PebbleMessage(Self.ping)])
+    }
+
+    @Test func noPictureIsTakenOfAnUpload() throws {
+        var rig = try BridgeRig()
+        let id = try rig.openForUploads()
+        try rig.wait(EmulatorScreen.settling)
+        for message in Self.picture(0xC5) { try rig.say(message) }
+        _ = rig.takeMessages()
+        try rig.send(Self.begin, on: id)
+        try rig.say(PutBytesResponse.acknowledgement(Self.name))
+        for _ in 0..<20 {
+            try rig.wait(.milliseconds(500))
+            try rig.send(PutBytesRequest.put(PutBytesPiece(token: Self.name, data: [1])), on: id)
+            try rig.serve()
+            try rig.say(PutBytesResponse.acknowledgement(Self.name))
+        }
+        #expect(Self.wishes(rig.takeMessages()) == 0)
+        try rig.wait(EmulatorScreen.uploadRest)
+        #expect(Self.wishes(rig.takeMessages()) == 1)
+    }
+
+    /// The firmware takes a while for the checksum of a large file.
+    @Test func noPictureIsTakenWhileTheFirmwareOwesAnAnswerToAnUpload() throws {
+        var rig = try BridgeRig()
+        let id = try rig.openForUploads()
+        try rig.send(Self.begin, on: id)
+        try rig.serve()
+        _ = rig.takeMessages()
+        try rig.wait(EmulatorScreen.uploadPatience - .milliseconds(1))
+        #expect(Self.wishes(rig.takeMessages()) == 0)
+        try rig.wait(.milliseconds(1))
+        #expect(Self.wishes(rig.takeMessages()) == 1)
+    }
+
+    /// A phone asks for a picture in its upload: the piece that comes next waits for it.
+    @Test func aPieceWaitsForThePhonesPicture() throws {
+        var rig = try BridgeRig()
+        let id = try rig.openForUploads()
+        try rig.send(Self.begin, on: id)
+        try rig.serve()
+        try rig.say(PutBytesResponse.acknowledgement(Self.name))
+        let pieces = [1, 2].map { PutBytesRequest.put(PutBytesPiece(token: Self.name, data: [$0])) }
+        try rig.send(pieces[0], on: id)
+        try rig.send(pieces[1], on: id)
+        try rig.send(ScreenshotRequest(), on: id)
+        try rig.serve()
+        _ = rig.takeMessages()
+        try rig.say(PutBytesResponse.acknowledgement(Self.name))
+        try rig.serve()
+        #expect(rig.takeMessages().isEmpty)
+        for message in Self.picture(0xC5) { try rig.say(message) }
+        try rig.serve()
+        #expect(rig.takeMessages() == [PebbleMessage(pieces[1])])
+    }
+
+    /// The question that stands between two phones would not be answered either.
+    @Test func aSessionEndsWhenItsPictureIsWhole() throws {
+        var rig = try BridgeRig()
+        let first = rig.open()
+        try rig.wait(EmulatorScreen.settling)
+        _ = rig.takeMessages()
+        rig.system.closeSession(first, reason: "the phone left", at: rig.now)
+        let second = rig.open()
+        try rig.send(Self.ping, on: second)
+        try rig.serve()
+        #expect(rig.takeMessages().isEmpty)
+        for message in Self.picture(0xC5) { try rig.say(message) }
+        try rig.serve()
+        try rig.serve()
+        let messages = rig.takeMessages()
+        #expect(messages.first?.answerToMark != nil)
+        #expect(messages.last == PebbleMessage(Self.ping))
+        #expect(rig.heard(on: second).contains { $0.endpoint == .ping })
+    }
+
+    @Test func moreThanCanWaitDoesNot() throws {
+        var rig = try BridgeRig()
+        let id = rig.open()
+        try rig.wait(EmulatorScreen.settling)
+        _ = rig.takeMessages()
+        let long = PebbleMessage(endpoint: .appLog, payload: [UInt8](repeating: 1, count: 30_000))
+        for _ in 0..<4 { try rig.send(long, on: id) }
+        try rig.serve()
+        #expect(rig.takeMessages().count == 3, "those that waited, and the one that has no room")
+        try rig.wait(EmulatorScreen.rest)
+        #expect(rig.takeMessages() == [long])
+    }
 }

@@ -41,8 +41,14 @@ struct BridgeRig {
     mutating func boot() throws {
         _ = system.take(.connected, at: now)
         try say(PhoneVersionMessage.request)
+        try takeNote()
         try serve()
+        // It was told if no phone is there.
+        if system.bridge?.session == nil { try takeNote() }
     }
+
+    /// The firmware has taken note of a phone that has come or gone.
+    private mutating func takeNote() throws { try say(AppRunStateMessage.start(.system)) }
 
     var bridge: EmulatorBridge { get throws { try #require(system.bridge) } }
 
@@ -118,8 +124,20 @@ struct BridgeRig {
         system.openSession(destination, over: transport, among: own, at: now)
     }
 
+    /// Opens a session of whose phone the firmware has taken note, so that it takes uploads.
+    mutating func openForUploads() throws -> SessionID {
+        let id = open()
+        try serve()
+        try takeNote()
+        return id
+    }
+
     /// A phone's message.
     mutating func send(_ message: some EndpointMessage, on id: SessionID) throws {
+        try send(PebbleMessage(message), on: id)
+    }
+
+    mutating func send(_ message: PebbleMessage, on id: SessionID) throws {
         var bytes: [UInt8] = []
         try MessageFramer.append(message, to: &bytes)
         system.receive(bytes[...], on: id, at: now)

@@ -34,14 +34,28 @@ struct MirrorRig {
         id = system.openSession(.reversedV2, over: .reversedPPoGATT, among: [], at: now)
         // It has just started.
         try say(PebbleMessage(PhoneVersionMessage.request))
+        try say(PebbleMessage(AppRunStateMessage.start(.system)))
         try serve()
+        // It takes note that no phone was there, and of this one.
+        for _ in 0..<Self.noteCount {
+            try say(PebbleMessage(AppRunStateMessage.start(.system)))
+            try serve()
+        }
         asked = []
     }
 
-    var tally: MirrorTally { system.mirror?.wholeTally ?? MirrorTally() }
+    private static let noteCount: UInt64 = 2
 
-    /// Lets the firmware have what waits for it; it answers marks, and the bridge's own questions.
+    /// What was counted since the firmware has taken note of the phone.
+    var tally: MirrorTally {
+        var tally = system.mirror?.wholeTally ?? MirrorTally()
+        tally.unasked -= Self.noteCount
+        return tally
+    }
+
+    /// Lets the firmware have what waits for it; it answers marks, and the bridge's own questions. The store does what it is asked.
     mutating func serve() throws {
+        while let change = system.nextChange() { system.changeFinished(for: change.owner, failure: nil, at: now) }
         while true {
             let bytes = system.take(.hasRoom, at: now)
             guard !bytes.isEmpty else { break }

@@ -37,6 +37,8 @@ struct EmulatorBridge: Sendable {
     static let patience: Duration = .seconds(10)
     /// After so long without a message it is asked whether it is still there.
     static let quiet: Duration = .seconds(30)
+    /// How long the firmware may take to take note of a phone that has come or gone.
+    static let notePatience: Duration = .seconds(3)
     /// How long the console may take to begin a fresh session.
     static let renewalPatience: Duration = .seconds(15)
     /// For how long after a session's beginning the firmware's own question for the phone's version is one too many.
@@ -79,11 +81,18 @@ struct EmulatorBridge: Sendable {
     /// What the firmware said to the session, whole and in order.
     private var inbound = MessageQueue(limit: inboundLimit)
     private var hasDropped = false
-    /// What the session said before the firmware was ready for it.
+    /// What was said to the firmware before it was ready for it, or while a picture is on its way.
     private var held = MessageQueue(limit: heldLimit)
     private var upload: UploadRelay
     /// The upload that a phone has left behind.
     private var leftover = UploadTrace()
+    /// Until when uploads wait for the firmware to have taken note of a phone that has come or gone: it gives up every upload then,
+    /// and says which app runs.
+    private var noteEnd: Duration?
+    /// How often it has not said so yet.
+    private var owedNotes = 0
+    /// Whether a session is over whose picture is on its way.
+    private var isEndDue = false
     /// The endpoints that the session has spoken to.
     private var asked: Set<Endpoint> = []
     /// Until when the firmware's own question for the phone's version is dropped; nil once it was.
@@ -154,15 +163,31 @@ struct EmulatorBridge: Sendable {
     /// Asks whether a firmware is there. One that was told to wait for its phone begins its session at protocol 3.
     private mutating func ask(at now: Duration) {
         toldConnected = nil
-        tellConnected(true)
+        owedNotes = 0
+        tellConnected(true, at: now)
         state = .asked(mark(), until: now + Self.patience)
     }
 
     /// Tells the firmware's apps whether the phone is there, unless they know.
-    private mutating func tellConnected(_ isConnected: Bool) {
+    private mutating func tellConnected(_ isConnected: Bool, at now: Duration) {
         guard toldConnected != isConnected else { return }
+        if toldConnected != nil { owedNotes += 1 }
+        noteEnd = now + Self.notePatience
         toldConnected = isConnected
         outbox.append(.bluetoothConnection(isConnected: isConnected))
+    }
+
+    /// Whether the firmware has to take note of a phone that has come or gone.
+    var isTakingNote: Bool { noteEnd != nil }
+
+    private mutating func hasTakenNote() {
+        owedNotes -= 1
+        if owedNotes <= 0 { forgetNotes() }
+    }
+
+    private mutating func forgetNotes() {
+        owedNotes = 0
+        noteEnd = nil
     }
 
     /// Asks the firmware something that is answered when it has gone on from all before.
@@ -177,6 +202,7 @@ struct EmulatorBridge: Sendable {
         inbox = EmulatorInbox()
         watchdog = nil
         leftover = UploadTrace()
+        isEndDue = false
         screen.reset()
     }
 
@@ -222,27 +248,34 @@ struct EmulatorBridge: Sendable {
     mutating func begin(_ id: SessionID, at now: Duration) {
         forgetSession()
         session = id
-        if state == .ready { open(at: now) }
+        if state == .ready, !isEndDue { open(at: now) }
     }
 
     /// The firmware is ready for the session.
     private mutating func open(at now: Duration) {
-        tellConnected(true)
+        tellConnected(true, at: now)
         // The firmware asks by itself only if it has begun a session just now.
         questionEnd = now + Self.secondQuestion
         if role == .brain { queueForPhone(PebbleMessage(PhoneVersionMessage.request)) }
-        var waiting = held
-        held.removeAll()
-        while let message = waiting.next() { pass(message, at: now) }
+        passHeld(at: now)
     }
 
-    /// Takes a message that the session brought. It waits if the firmware is not ready.
+    /// Takes a message that the session brought. It waits if the firmware is not ready, or a picture is on its way.
     mutating func forward(_ message: PebbleMessage, on id: SessionID, at now: Duration) {
         guard id == session else { return }
-        guard state != .ready else { return pass(message, at: now) }
-        guard held.append(message) else {
-            return note(.warning, "\(id): no firmware is ready for \(message.endpoint); the message is dropped")
+        if message.endpoint == .screenshot, state == .ready, screen.isBusy { return holdPicture(message) }
+        guard !held.append(message) else { return passHeld(at: now) }
+        guard state != .ready || isEndDue else {
+            // It costs less to have answers lost than messages.
+            while let first = held.next() { pass(first, at: now) }
+            return pass(message, at: now)
         }
+        note(.warning, "\(id): no firmware is ready for \(message.endpoint); the message is dropped")
+    }
+
+    /// Passes on what has waited, if nothing is in its way any more.
+    private mutating func passHeld(at now: Duration) {
+        while state == .ready, !isEndDue, !screen.isBusy, let message = held.next() { pass(message, at: now) }
     }
 
     private mutating func pass(_ message: PebbleMessage, at now: Duration) {
@@ -252,6 +285,7 @@ struct EmulatorBridge: Sendable {
             guard !screen.isTaking else { return holdPicture(message) }
             screen.phoneAsked(at: now)
         }
+        if message.endpoint == .putBytes { screen.uploadGoesOn(isAnswered: false, at: now) }
         guard message.endpoint == .putBytes ? upload.append(message) : outbox.append(message) else {
             return fall(Self.readsTooLittle, at: now)
         }
@@ -262,7 +296,7 @@ struct EmulatorBridge: Sendable {
 
     /// Passes on what of an upload need not wait for the firmware.
     private mutating func passUpload(at now: Duration) {
-        while let (message, acknowledgement) = upload.next() {
+        while !screen.isBusy, !isTakingNote, let (message, acknowledgement) = upload.next() {
             guard outbox.append(message) else { return fall(Self.readsTooLittle, at: now) }
             if let acknowledgement { queueForPhone(acknowledgement) }
         }
@@ -275,9 +309,18 @@ struct EmulatorBridge: Sendable {
 
     private static let pictureLimit = 8
 
+    /// Goes on with what a picture was in the way of, if it is not any more.
+    private mutating func goOn(at now: Duration) {
+        guard !screen.isBusy else { return }
+        guard !isEndDue else { return finishSession(at: now) }
+        passUpload(at: now)
+        releasePicture(at: now)
+        passHeld(at: now)
+    }
+
     /// Passes on what waited for the bridge's own picture.
     private mutating func releasePicture(at now: Duration) {
-        guard !screen.isTaking, let message = waitingPictures.popFirst() else { return }
+        guard !screen.isTaking, !screen.isBusy, let message = waitingPictures.popFirst() else { return }
         pass(message, at: now)
     }
 
@@ -286,10 +329,16 @@ struct EmulatorBridge: Sendable {
         guard id == session else { return }
         leftover = upload.trace
         forgetSession()
+        guard state == .ready else { return screen.reset() }
+        // What is asked while a picture is on its way is not answered.
+        if screen.isBusy { isEndDue = true } else { finishSession(at: now) }
+    }
+
+    private mutating func finishSession(at now: Duration) {
+        isEndDue = false
         screen.reset()
-        guard state == .ready else { return }
         if let abort = leftover.takeAbort() { _ = outbox.append(abort) }
-        tellConnected(false)
+        tellConnected(false, at: now)
         watchdog = nil
         if hasConsole {
             state = .renewing(until: now + Self.renewalPatience, isDue: false)
@@ -341,7 +390,7 @@ struct EmulatorBridge: Sendable {
 
     /// Says something in the phone's stead.
     mutating func say(_ message: PebbleMessage) {
-        guard state == .ready else { return }
+        guard state == .ready, !screen.isBusy || !held.append(message) else { return }
         _ = outbox.append(message)
     }
 
@@ -400,6 +449,7 @@ extension EmulatorBridge {
     /// Takes what is the bridge's own, and what is nobody's any more.
     /// - Returns: what is left.
     private mutating func filter(_ message: PebbleMessage, at now: Duration) -> PebbleMessage? {
+        if message.endpoint == .appRunState { hasTakenNote() }
         let answered = FirmwareMark(answeredBy: message)
         switch state {
         case .absent, .renewing: return nil
@@ -454,9 +504,10 @@ extension EmulatorBridge {
             return now < end ? nil : message
         case .watchVersion: return message.corrected(for: identity)
         case .putBytes:
-            guard !upload.answered(message.payload) else { return message }
-            passUpload(at: now)
-            return nil
+            let isForPhone = upload.answered(message.payload)
+            screen.uploadGoesOn(isAnswered: upload.isAnswered, at: now)
+            if !isForPhone { passUpload(at: now) }
+            return isForPhone ? message : nil
         case .blobDB:
             if let answer = try? BlobDBResponse(payload: message.payload),
                 ownTokens.remove(answer.token.rawValue) != nil
@@ -466,12 +517,13 @@ extension EmulatorBridge {
             }
             return message
         case .appRunState:
+            passUpload(at: now)
             screen.mayHaveChanged(at: now)
             return message
         // What is long, and was asked for by a phone that is gone, may go on after that answer.
         case .screenshot:
-            let isOwn = screen.take(message.payload, of: version?.running.hardwarePlatform.appPlatform)
-            releasePicture(at: now)
+            let isOwn = screen.take(message.payload, of: version?.running.hardwarePlatform.appPlatform, at: now)
+            goOn(at: now)
             return !isOwn && asked.contains(.screenshot) ? message : nil
         case .getBytes, .logDump: return asked.contains(message.endpoint) ? message : nil
         default: return message
@@ -485,7 +537,7 @@ extension EmulatorBridge {
         if !hasIntroduced { introduce() }
         hasComplained = false
         if session == nil {
-            tellConnected(false)
+            tellConnected(false, at: now)
         } else {
             open(at: now)
         }
@@ -520,6 +572,7 @@ extension EmulatorBridge {
         case .ready:
             next.lower(to: watchdog?.until ?? lastHeard + Self.quiet)
             next.lower(to: screen.nextDeadline)
+            next.lower(to: noteEnd)
         }
         next.lower(to: buttons.nextDeadline)
         next.lower(to: outbox.nextDeadline)
@@ -569,8 +622,10 @@ extension EmulatorBridge {
     }
 
     private mutating func advanceReady(to now: Duration) {
+        if let end = noteEnd, end <= now { forgetNotes() }
         if screen.advance(to: now) { _ = outbox.append(PebbleMessage(ScreenshotRequest())) }
-        releasePicture(at: now)
+        goOn(at: now)
+        guard state == .ready else { return }
         if let watchdog {
             if watchdog.until <= now { fall("does not answer", at: now) }
         } else if lastHeard + Self.quiet <= now {

@@ -5,11 +5,20 @@ import PebbleProtocol
 ///
 /// A picture is taken when something has happened to the watch and the firmware has had time to draw, so that a firmware that nobody
 /// talks to is left alone. It takes turns with the pictures of phones: the firmware refuses a second one while one is on its way.
+///
+/// While a picture is on its way nothing else is asked of the firmware. The picture fills all the room for what is to leave, and in
+/// the emulator the task that would answer is also the one that empties that room: it waits 4 s for itself, and drops the answer.
 struct EmulatorScreen: Sendable {
     /// How long the firmware is given to draw after something happened: then it is quiet.
     static let settling: Duration = .milliseconds(400)
     /// How long it may go on being disturbed before a picture is taken all the same.
     static let longestDelay: Duration = .seconds(3)
+    /// How long an upload has to rest before a picture is taken: the phone would wait for both.
+    static let uploadRest: Duration = .seconds(1)
+    /// How long the firmware may take for a piece of an upload, or for the checksum of all, before pictures are taken again.
+    static let uploadPatience: Duration = .seconds(30)
+    /// How long a picture may rest on its way before others are served again.
+    static let rest: Duration = .seconds(3)
     /// How long a picture may take to arrive.
     static let patience: Duration = .seconds(10)
 
@@ -27,6 +36,13 @@ struct EmulatorScreen: Sendable {
     private var taking: Taking?
     /// When something first happened that the last picture does not show, and when last.
     private var changed: (first: Duration, last: Duration)?
+    /// Until when no picture is taken because of an upload.
+    private var uploadEnd: Duration = .zero
+    /// When the picture that is on its way has rested for too long.
+    private var restEnd: Duration?
+
+    /// Whether a picture is on its way, whoever it is for: what is asked of the firmware has to wait.
+    var isBusy: Bool { taking != nil && restEnd != nil }
 
     /// Whether a picture of the screen's owner is on its way: a phone's has to wait.
     var isTaking: Bool {
@@ -36,8 +52,8 @@ struct EmulatorScreen: Sendable {
     /// When `advance` has something to do.
     var nextDeadline: Duration? {
         switch taking {
-        case .own(let end, _, _), .phones(_, let end): end
-        case nil: changed.map { min($0.last + Self.settling, $0.first + Self.longestDelay) }
+        case .own(let end, _, _), .phones(_, let end): min(end, restEnd ?? end)
+        case nil: changed.map { max(min($0.last + Self.settling, $0.first + Self.longestDelay), uploadEnd) }
         }
     }
 
@@ -46,24 +62,35 @@ struct EmulatorScreen: Sendable {
         if isWanted { changed = (changed?.first ?? now, now) }
     }
 
+    /// A phone uploads something.
+    /// - Parameter isAnswered: whether the firmware has answered all of it.
+    mutating func uploadGoesOn(isAnswered: Bool, at now: Duration) {
+        uploadEnd = now + (isAnswered ? Self.uploadRest : Self.uploadPatience)
+    }
+
     /// A phone has asked for a picture.
     mutating func phoneAsked(at now: Duration) {
-        if taking == nil { taking = .phones(missing: nil, until: now + Self.patience) }
+        guard taking == nil else { return }
+        taking = .phones(missing: nil, until: now + Self.patience)
+        restEnd = now + Self.rest
     }
 
     /// Lets time pass.
     /// - Returns: whether a picture is to be asked for.
     mutating func advance(to now: Duration) -> Bool {
+        if let end = restEnd, end <= now { restEnd = nil }
         if let deadline = nextDeadline, taking != nil, deadline <= now { taking = nil }
         guard taking == nil, let deadline = nextDeadline, deadline <= now else { return false }
         changed = nil
         taking = .own(until: now + Self.patience, nil, pixels: [])
+        restEnd = now + Self.rest
         return true
     }
 
     /// Takes a message of the endpoint.
     /// - Returns: false if it is a phone's.
-    mutating func take(_ payload: [UInt8], of platform: AppPlatform?) -> Bool {
+    mutating func take(_ payload: [UInt8], of platform: AppPlatform?, at now: Duration) -> Bool {
+        if restEnd != nil { restEnd = now + Self.rest }
         switch taking {
         case .own(let end, nil, _):
             guard let header = try? ScreenshotHeader(payload: payload), header.status == .ok else {
@@ -114,6 +141,8 @@ struct EmulatorScreen: Sendable {
     mutating func reset() {
         taking = nil
         changed = nil
+        restEnd = nil
+        uploadEnd = .zero
     }
 }
 

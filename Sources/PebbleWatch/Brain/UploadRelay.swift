@@ -25,6 +25,9 @@ struct UploadRelay: Sendable {
 
     init(runsAhead: Bool) { self.runsAhead = runsAhead }
 
+    /// Whether the firmware has answered everything.
+    var isAnswered: Bool { unanswered == 0 && waiting.isEmpty }
+
     /// Takes a message of the phone's.
     /// - Returns: false if there was no room for it.
     mutating func append(_ message: PebbleMessage) -> Bool { waiting.append(message) }

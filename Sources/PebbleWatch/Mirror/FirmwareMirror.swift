@@ -335,7 +335,7 @@ struct FirmwareMirror: Sendable {
 extension FirmwareMirror {
     /// Asks the firmware what is next, if it is ready for that.
     mutating func proceed(at now: Duration) {
-        while bridge.state == .ready, current == nil, let step = agenda.popFirst() {
+        while bridge.state == .ready, !bridge.isTakingNote, current == nil, let step = agenda.popFirst() {
             switch step {
             case .begin(let id): bridge.begin(id, at: now)
             case .end(let id): bridge.end(id, at: now)

@@ -11,8 +11,11 @@ made here after the same recordings. Written from what was measured at the emula
   a message followed by anything else puts it out of step for good.
 - It has one session, too. `start_connected`: it begins at boot, where the firmware asks for the phone's version before anybody
   listens; else with the first word that the phone is there (protocol 3).
+- It takes note of a phone that comes or goes (protocol 3) in a while. Then it gives up every upload, and says which app runs.
 - It shows a window for each ping, and has no memory for more than some 220 of them.
 - The port must be drained: a firmware whose port is full stops.
+- A picture fills all the room for what is to leave, and the task that answers is the one that empties it: what is asked while a
+  picture is on its way is answered never.
 - An upload that is open makes the firmware refuse the next one, and lose both.
 """
 
@@ -40,8 +43,12 @@ LONGEST_DATA = 2048
 #: How much of what came the firmware's main task may not have read, and how long that task lets it wait.
 PORT_ROOM = 2175
 READING_SECONDS = 0.003
+#: How long a picture's parts are apart.
+PICTURE_SECONDS = 0.005
 #: How long the firmware does not listen. It is switched on a moment before somebody connects to its port.
 BOOT_SECONDS = 0.2
+#: How long it takes to take note of a phone that has come or gone.
+NOTE_SECONDS = 0.13
 #: How many windows it has memory for.
 WINDOW_LIMIT = 220
 #: How long a frame may take to become whole.
@@ -139,6 +146,12 @@ class Firmware:
         self._answers: dict[bytes, deque[tuple[tuple[int, bytes], ...]]] = {}
         self._start_connected = start_connected
         self.has_session = start_connected
+        self._notes: list[asyncio.TimerHandle] = []
+        #: Whether it has taken note of all phones that came or went.
+        self.has_noted = asyncio.Event()
+        self.has_noted.set()
+        #: Whether it was told that a phone is there.
+        self._is_connected = start_connected
         #: The radio is off: a phone that is there (protocol 3) begins no session.
         self.is_in_airplane_mode = False
         #: How long its main task is busy with something else before it reads.
@@ -161,6 +174,11 @@ class Firmware:
         self._transaction = 0
         self._windows = 0
         self.screen = 0
+        #: What of a picture has not left.
+        self._picture: deque[bytes] = deque()
+        self._showing: asyncio.TimerHandle | None = None
+        #: Answers that a picture has cost.
+        self.lost_answers: list[tuple[int, bytes]] = []
 
     def serve(self, cases: list[Case]) -> None:
         """Answers as recorded, from now on."""
@@ -193,13 +211,34 @@ class Firmware:
         self.has_session = False
         self._stream = MessageStream()
         self.upload = None
+        for note in self._notes:
+            note.cancel()
+        self._notes.clear()
 
     def leave_airplane_mode(self) -> None:
         """A session begins as at the start."""
         self.is_in_airplane_mode = False
         self.has_session = self._start_connected
         if self.has_session:
-            self.say(PHONE_VERSION, b"\x00")
+            self._begin_session()
+
+    def _begin_session(self) -> None:
+        self.say(PHONE_VERSION, b"\x00")
+        self._is_connected = True
+        self._notice()
+
+    def _notice(self) -> None:
+        """It will take note of a phone that has come or gone."""
+        self.has_noted.clear()
+        self._notes.append(asyncio.get_running_loop().call_later(NOTE_SECONDS, self._take_note))
+
+    def _take_note(self) -> None:
+        self._notes.pop(0)
+        if not self._notes:
+            self.has_noted.set()
+        self.upload = None
+        if not self.silent:
+            self.say(RUN_STATE, b"\x01" + ECHO_APP.bytes)
 
     # What comes in
 
@@ -225,11 +264,11 @@ class Firmware:
     def _listen(self) -> None:
         self.listens.set()
         if self.has_session and not self.silent:
-            self.say(PHONE_VERSION, b"\x00")
+            self._begin_session()
 
     def halt(self) -> None:
         """Runs no more."""
-        for timer in (self._booting, self._reading):
+        for timer in (self._booting, self._reading, self._showing, *self._notes):
             if timer is not None:
                 timer.cancel()
 
@@ -271,15 +310,8 @@ class Firmware:
     def _take(self, protocol: int, data: bytes) -> None:
         if protocol != SPP:
             self.told.put((protocol, data))
-            if (
-                protocol == CONNECTION
-                and data[:1] == b"\x01"
-                and not self.has_session
-                and not self.is_in_airplane_mode
-            ):
-                self.has_session = True
-                self.say(PHONE_VERSION, b"\x00")
-                self.say(RUN_STATE, b"\x01" + ECHO_APP.bytes)
+            if protocol == CONNECTION and not self.is_in_airplane_mode:
+                self._take_connection(data[:1] == b"\x01")
             if protocol == ACCELEROMETER and self.answers_accelerometer:
                 self._send(frame(ACCELEROMETER, b"\x01\x00"))
             return
@@ -291,11 +323,23 @@ class Firmware:
             self.messages.put((endpoint, payload))
             if not self.silent:
                 answers: list[tuple[int, bytes]] = []
+                is_showing = bool(self._picture)
                 self._answers_now = answers
                 self._answer(whole, endpoint, payload)
                 self._answers_now = None
                 for each in self.bend(whole, answers):
-                    self.say(*each)
+                    if is_showing:
+                        self.lost_answers.append(each)
+                    else:
+                        self.say(*each)
+
+    def _take_connection(self, is_connected: bool) -> None:
+        if is_connected and not self.has_session:
+            self.has_session = True
+            self._begin_session()
+        elif is_connected != self._is_connected and self.has_session:
+            self._is_connected = is_connected
+            self._notice()
 
     # What it answers
 
@@ -347,8 +391,18 @@ class Firmware:
     def _answer_screenshot(self) -> None:
         """A picture of one colour, in messages of 2000 bytes: 8 bits a pixel."""
         picture = struct.pack(">BIII", 0, 2, WIDTH, HEIGHT) + bytes([0xC0 | self.screen]) * (WIDTH * HEIGHT)
-        for start in range(0, len(picture), 2000):
-            self.say(SCREENSHOT, picture[start : start + 2000])
+        if self._picture:
+            # There is one already.
+            self.say(SCREENSHOT, struct.pack(">BIII", 1, 0, 0, 0))
+            return
+        self._picture.extend(picture[start : start + 2000] for start in range(0, len(picture), 2000))
+        self._show()
+
+    def _show(self) -> None:
+        """The next part of the picture leaves."""
+        self._send(frame(SPP, message(SCREENSHOT, self._picture.popleft())))
+        if self._picture:
+            self._showing = asyncio.get_running_loop().call_later(PICTURE_SECONDS, self._show)
 
     def _answer_upload(self, payload: bytes) -> tuple[bool, int]:
         command = payload[0] if payload else 0
