@@ -35,7 +35,6 @@ from rig.emulator import BarePort, Emulator, frame, message
 from rig.libpebble import Companion
 from rig.pebble import MessageStream, PebbleSession, endpoint_and_payload
 from rig.phone import Phone, WatchLink
-from rig.ppogatt import PhoneTransport
 from rig.process import Program
 from rig.waiting import Mailbox, within
 
@@ -231,23 +230,13 @@ async def test_recorded_answers(tmp_path: Path) -> None:
 async def test_libpebble2(tmp_path: Path) -> None:
     """libpebble2's own services: a picture of the firmware's screen, and 1 MB of upload."""
     content = random.Random(19).randbytes(1 << 20)
-    async with bridged(tmp_path) as (pebble, bridge), Phone.on(bridge.phone_port) as phone:
-        transport = PhoneTransport(phone.host_ppogatt())
-        libpebble = Companion(transport)
-        transport.start()
-        link = await phone.connect(watches.ADDRESS)
-        await link.exchange_mtu(517)
-        await transport.opened()
-        await libpebble.start()
-        try:
-            assert libpebble.connection.firmware_version.major == 4
-            picture = await libpebble.run(Screenshot(libpebble.connection).grab_image)
-            assert len(picture) == emulator.HEIGHT
-            upload = PutBytes(libpebble.connection, PutBytesType.File, content, bank=0, filename="lang")
-            await libpebble.run(upload.send)
-            assert pebble.firmware.uploads == [content]
-        finally:
-            libpebble.close()
+    async with bridged(tmp_path) as (pebble, bridge), Companion.on(bridge.phone_port, watches.ADDRESS) as libpebble:
+        assert libpebble.connection.firmware_version.major == 4
+        picture = await libpebble.run(Screenshot(libpebble.connection).grab_image)
+        assert len(picture) == emulator.HEIGHT
+        upload = PutBytes(libpebble.connection, PutBytesType.File, content, bank=0, filename="lang")
+        await libpebble.run(upload.send)
+        assert pebble.firmware.uploads == [content]
 
 
 async def test_a_piece_that_the_firmware_refuses_at_last(tmp_path: Path) -> None:
@@ -265,27 +254,17 @@ async def test_a_piece_that_the_firmware_refuses_at_last(tmp_path: Path) -> None
         pebble.firmware.upload = None
         return [(emulator.PUT_BYTES, bytes.fromhex("0200000000"))]
 
-    async with bridged(tmp_path) as (pebble, bridge), Phone.on(bridge.phone_port) as phone:
+    async with bridged(tmp_path) as (pebble, bridge), Companion.on(bridge.phone_port, watches.ADDRESS) as libpebble:
         pebble.firmware.bend = refuse_one
-        transport = PhoneTransport(phone.host_ppogatt())
-        libpebble = Companion(transport)
-        transport.start()
-        link = await phone.connect(watches.ADDRESS)
-        await link.exchange_mtu(517)
-        await transport.opened()
-        await libpebble.start()
-        try:
-            for refused in (1, 5, 10):
-                pieces = 0
-                upload = PutBytes(libpebble.connection, PutBytesType.File, content, bank=0, filename="lang")
-                with pytest.raises(PutBytesError):
-                    await libpebble.run(upload.send)
-                assert pebble.firmware.uploads == []
-            refused = 0
-            await libpebble.run(PutBytes(libpebble.connection, PutBytesType.File, content, bank=0, filename="lang").send)
-            assert pebble.firmware.uploads == [content]
-        finally:
-            libpebble.close()
+        for refused in (1, 5, 10):
+            pieces = 0
+            upload = PutBytes(libpebble.connection, PutBytesType.File, content, bank=0, filename="lang")
+            with pytest.raises(PutBytesError):
+                await libpebble.run(upload.send)
+            assert pebble.firmware.uploads == []
+        refused = 0
+        await libpebble.run(PutBytes(libpebble.connection, PutBytesType.File, content, bank=0, filename="lang").send)
+        assert pebble.firmware.uploads == [content]
 
 
 async def test_app_messages_of_8_kilobytes(tmp_path: Path) -> None:
@@ -643,24 +622,14 @@ async def test_buttons_and_senses(tmp_path: Path) -> None:
 async def test_a_picture_costs_the_phone_no_answer(tmp_path: Path) -> None:
     """A phone that talks all the while, and uploads: pictures of the screen are taken in between."""
     content = random.Random(2).randbytes(50_000)
-    async with bridged(tmp_path) as (pebble, bridge), Phone.on(bridge.phone_port) as phone:
-        transport = PhoneTransport(phone.host_ppogatt())
-        libpebble = Companion(transport)
-        transport.start()
-        link = await phone.connect(watches.ADDRESS)
-        await link.exchange_mtu(517)
-        await transport.opened()
-        await libpebble.start()
-        try:
-            for color in range(4):
-                pebble.firmware.screen = color
-                await bridge.control.ask("press", button="up")
-                pictures = emulator.endpoints(pebble.firmware.messages.waiting).count(emulator.SCREENSHOT)
-                while emulator.endpoints(pebble.firmware.messages.waiting).count(emulator.SCREENSHOT) == pictures:
-                    assert await libpebble.run(libpebble.connection.send_and_read, WatchVersion(data=WatchVersionRequest()), WatchVersion)
-                await libpebble.run(PutBytes(libpebble.connection, PutBytesType.File, content, bank=0, filename="x").send)
-        finally:
-            libpebble.close()
+    async with bridged(tmp_path) as (pebble, bridge), Companion.on(bridge.phone_port, watches.ADDRESS) as libpebble:
+        for color in range(4):
+            pebble.firmware.screen = color
+            await bridge.control.ask("press", button="up")
+            pictures = emulator.endpoints(pebble.firmware.messages.waiting).count(emulator.SCREENSHOT)
+            while emulator.endpoints(pebble.firmware.messages.waiting).count(emulator.SCREENSHOT) == pictures:
+                assert await libpebble.run(libpebble.connection.send_and_read, WatchVersion(data=WatchVersionRequest()), WatchVersion)
+            await libpebble.run(PutBytes(libpebble.connection, PutBytesType.File, content, bank=0, filename="x").send)
         assert pebble.firmware.uploads == [content] * 4
         assert pebble.firmware.lost_answers == []
 

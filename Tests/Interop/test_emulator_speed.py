@@ -18,8 +18,6 @@ from libpebble2.services.putbytes import PutBytes, PutBytesType
 from rig import emulator
 from rig.emulator import Emulator, frame, message
 from rig.libpebble import Companion
-from rig.phone import Phone
-from rig.ppogatt import PhoneTransport
 from test_emulator import bridge_to
 
 #: Time is measured where nothing else runs: by hand.
@@ -81,20 +79,10 @@ async def test_throughput(tmp_path: Path) -> None:
     content = random.Random(4).randbytes(UPLOAD)
 
     async def upload(port: int) -> float:
-        async with Phone.on(port) as phone:
-            transport = PhoneTransport(phone.host_ppogatt())
-            libpebble = Companion(transport)
-            transport.start()
-            link = await phone.connect(watches.ADDRESS)
-            await link.exchange_mtu(517)
-            await transport.opened()
-            await libpebble.start()
-            try:
-                began = time.perf_counter()
-                await libpebble.run(PutBytes(libpebble.connection, PutBytesType.File, content, bank=0, filename="x").send)
-                return len(content) / (time.perf_counter() - began) / 1000
-            finally:
-                libpebble.close()
+        async with Companion.on(port, watches.ADDRESS) as libpebble:
+            began = time.perf_counter()
+            await libpebble.run(PutBytes(libpebble.connection, PutBytesType.File, content, bank=0, filename="x").send)
+            return len(content) / (time.perf_counter() - began) / 1000
 
     rates: dict[str, list[float]] = {"built-in": [], "bridged": []}
     for turn in range(ROUNDS):

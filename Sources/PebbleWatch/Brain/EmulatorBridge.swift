@@ -268,7 +268,9 @@ struct EmulatorBridge: Sendable {
         guard state != .ready || isEndDue else {
             // It costs less to have answers lost than messages.
             while let first = held.next() { pass(first, at: now) }
-            return pass(message, at: now)
+            // A firmware that does not read has fallen by now, and its session has ended.
+            if state == .ready { pass(message, at: now) }
+            return
         }
         note(.warning, "\(id): no firmware is ready for \(message.endpoint); the message is dropped")
     }

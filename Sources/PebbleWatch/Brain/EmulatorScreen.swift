@@ -41,7 +41,7 @@ struct EmulatorScreen: Sendable {
     /// When the picture that is on its way has rested for too long.
     private var restEnd: Duration?
 
-    /// Whether a picture is on its way, whoever it is for: what is asked of the firmware has to wait.
+    /// Whether a picture is arriving, the watch's or a phone's. Nothing else is asked of the firmware then.
     var isBusy: Bool { taking != nil && restEnd != nil }
 
     /// Whether a picture of the screen's owner is on its way: a phone's has to wait.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import queue
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import ParamSpec, TypeVar
 
 from libpebble2.communication import PebbleConnection
@@ -12,6 +13,7 @@ from libpebble2.communication.transports import BaseTransport, MessageTarget, Me
 from libpebble2.exceptions import ConnectionError as PebbleConnectionError
 
 from .pebble import MessageStream
+from .phone import Phone
 from .ppogatt import PhoneTransport
 from .waiting import within
 
@@ -78,6 +80,23 @@ class Companion:
     def __init__(self, transport: PhoneTransport) -> None:
         self._transport = BluetoothTransport(transport)
         self.connection = PebbleConnection(self._transport)
+
+    @classmethod
+    @contextlib.asynccontextmanager
+    async def on(cls, port: int, address: str) -> AsyncIterator[Companion]:
+        """libpebble2 on a phone of its own, which hosts PPoGATT, until the end of the block."""
+        async with Phone.on(port) as phone:
+            transport = PhoneTransport(phone.host_ppogatt())
+            companion = cls(transport)
+            transport.start()
+            link = await phone.connect(address)
+            await link.exchange_mtu(517)
+            await transport.opened()
+            await companion.start()
+            try:
+                yield companion
+            finally:
+                companion.close()
 
     async def start(self) -> None:
         """Reads from now on, and asks for the watch's version."""
