@@ -131,6 +131,7 @@ import Testing
             for _ in 0...LogThrottle.linesOfKind { _ = throttle.admit(text, label: "gap", level: .info, at: now) }
         }
         flood("connected to 1, 0x0040", at: .zero)
+        #expect(throttle.nextDeadline == .seconds(60))
         flood("connected to 1, 0x0041", at: .seconds(10))
         #expect(throttle.nextDeadline == .seconds(60))
         _ = throttle.admit("disconnected, 0x0040", label: "gap", level: .info, at: .seconds(20))

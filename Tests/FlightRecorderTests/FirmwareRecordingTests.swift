@@ -74,6 +74,22 @@ import Testing
         #expect(reader.isEmpty)
     }
 
+    /// The watch's deadline is right after each batch: `RecordedHost` compares it with one that is looked for.
+    @Test func whatWaitsForThePauseHasADeadline() throws {
+        var air = try RecordedAir(RecordedHost(Self.configuration(), seed: 1), seed: 1)
+        var stream = MessageDeframer()
+        _ = air.give(.firmware(.connected))
+        air.run(for: .seconds(9))
+        _ = try Self.serve(&air, &stream, measures: false)
+        for _ in 0..<100 { _ = air.give(.command(.sense(.tap(.x, direction: 1)))) }
+        var batches = 0
+        for _ in 0..<20 {
+            air.run(for: .milliseconds(150))
+            if case .firmwareBytes(let bytes)? = air.give(.firmware(.hasRoom)), !bytes.isEmpty { batches += 1 }
+        }
+        #expect(batches > 2)
+    }
+
     @Test(arguments: 1...6 as ClosedRange<UInt64>)
     func aReplayIsTheSameAsTheRun(seed: UInt64) throws {
         var chance = SplitMix64(seed: seed)
