@@ -26,6 +26,7 @@ from libpebble2.exceptions import PutBytesError
 from libpebble2.protocol.system import WatchVersion, WatchVersionRequest
 from libpebble2.services.putbytes import PutBytes, PutBytesType
 from libpebble2.services.screenshot import Screenshot
+from libpebble2.util.stm32_crc import crc32
 from rig import bare_phone, cairn, companion, emulator
 from rig import gatt as uuids
 from rig.bare_phone import BarePhone
@@ -323,6 +324,33 @@ async def test_what_was_for_a_phone_that_left_is_not_for_the_next(tmp_path: Path
                 # The app is told that its phone went and came.
                 told = [data for protocol, data in pebble.firmware.told.waiting if protocol == emulator.CONNECTION]
                 assert told[-3:] == [b"\x01", b"\x00", b"\x01"]
+
+
+async def test_an_upload_that_begins_with_a_phone_s_arrival(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The firmware gives up every upload when it takes note of a phone: one that begins before that waits, and ends well."""
+    monkeypatch.setattr(emulator, "NOTE_SECONDS", 0.6)
+    content = random.Random(3).randbytes(5000)
+    begin = struct.pack(">BIBB", 1, len(content), 6, 0) + b"lang\0"
+    async with bridged(tmp_path) as (pebble, bridge), Phone.on(bridge.phone_port) as phone:
+        for _ in range(3):
+            async with session_on(phone) as (link, session):
+
+                async def ask(payload: bytes, session: PebbleSession = session) -> bytes:
+                    session.send_raw(emulator.PUT_BYTES, payload)
+                    answer = await session.inbox.take(10, "an answer", lambda each: each.endpoint == emulator.PUT_BYTES)
+                    assert answer.payload[0] == 1
+                    return answer.payload[1:5]
+
+                await companion.introduce(session)
+                assert not pebble.firmware.has_noted.is_set()
+                token = await ask(begin)
+                for start in range(0, len(content), 2000):
+                    piece = content[start : start + 2000]
+                    await ask(b"\x02" + token + struct.pack(">I", len(piece)) + piece)
+                await ask(b"\x03" + token + struct.pack(">I", crc32(content)))
+                await ask(b"\x05" + token)
+                await link.disconnect()
+        assert pebble.firmware.uploads == [content] * 3
 
 
 async def test_a_second_companion_is_told_that_the_watch_is_busy(tmp_path: Path) -> None:
