@@ -490,6 +490,60 @@ import Testing
         #expect(rig.takeTold() == [.buttons([])])
     }
 
+    /// The emulator looks at buttons now and then: two presses without a pause would be one.
+    @Test func pressesOneAfterAnotherAreAllSeen() throws {
+        var rig = try BridgeRig()
+        _ = rig.takeTold()
+        let start = rig.now
+        rig.system.withBridge(at: start) { bridge in
+            for press in [ButtonPress.short, .long, .short] { bridge.tell(bridge.buttons.press(.up, press, at: start)) }
+            bridge.tell(bridge.buttons.press(.down, .short, at: start))
+        }
+        var changes: [(time: Duration, told: QEMUMessage)] = []
+        for _ in 0..<200 {
+            try rig.serve()
+            for told in rig.takeTold() { changes.append((rig.now - start, told)) }
+            try rig.wait(.milliseconds(10))
+        }
+        #expect(
+            changes.map(\.told) == [
+                .buttons(.up), .buttons([.up, .down]), .buttons([]), .buttons(.up), .buttons([]), .buttons(.up),
+                .buttons([]),
+            ]
+        )
+        // 0.1 s and 1 s, each with 60 ms behind it.
+        let times: [Duration] = [0, 0, 100, 160, 1160, 1220, 1320].map { .milliseconds($0) }
+        #expect(changes.map(\.time) == times)
+    }
+
+    @Test func aPressAfterAHoldIsSeen() throws {
+        var rig = try BridgeRig()
+        _ = rig.takeTold()
+        let start = rig.now
+        rig.system.withBridge(at: start) { $0.tell($0.buttons.hold([.up], at: start)) }
+        try rig.wait(.seconds(1))
+        let end = rig.now
+        rig.system.withBridge(at: end) { bridge in
+            bridge.tell(bridge.buttons.hold([], at: end))
+            bridge.tell(bridge.buttons.press(.up, .short, at: end))
+        }
+        try rig.wait(EmulatorButtons.pause - .milliseconds(1))
+        #expect(rig.takeTold() == [.buttons(.up), .buttons([])])
+        try rig.wait(.seconds(1))
+        #expect(rig.takeTold() == [.buttons(.up), .buttons([])])
+    }
+
+    @Test func pressesThatWaitAreBounded() throws {
+        var rig = try BridgeRig()
+        _ = rig.takeTold()
+        let start = rig.now
+        rig.system.withBridge(at: start) { bridge in
+            for _ in 0..<1000 { bridge.tell(bridge.buttons.press(.up, .short, at: start)) }
+        }
+        try rig.wait(.seconds(60))
+        #expect(rig.takeTold().filter { $0 == .buttons(.up) }.count == 1 + EmulatorButtons.waitingLimit)
+    }
+
     @Test func buttonsThatAreHeldStayDown() throws {
         var rig = try BridgeRig()
         _ = rig.takeTold()

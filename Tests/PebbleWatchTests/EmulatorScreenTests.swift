@@ -59,7 +59,10 @@ import Testing
         #expect(Self.wishes(rig.takeMessages()) == 0)
         _ = rig.heard(on: id)
         for message in Self.picture(0xC3) { try rig.say(message) }
-        try rig.serve()
+        // The firmware refuses it for a moment.
+        try rig.wait(EmulatorScreen.pause - .milliseconds(1))
+        #expect(Self.wishes(rig.takeMessages()) == 0)
+        try rig.wait(.milliseconds(1))
         #expect(Self.wishes(rig.takeMessages()) == 1 && rig.heard(on: id).isEmpty)
         let picture = Self.picture(0xC5)
         for message in picture { try rig.say(message) }
@@ -87,6 +90,32 @@ import Testing
         try rig.wait(EmulatorScreen.settling)
         try rig.say(PebbleMessage(endpoint: .screenshot, payload: [UInt8](repeating: 0xFF, count: length)))
         #expect(try rig.bridge.screen.frame == nil && !rig.bridge.screen.isTaking)
+    }
+
+    /// A screen whose picture was refused would be that of before for good.
+    @Test func aPictureThatIsRefusedIsAskedForAgain() throws {
+        var rig = try BridgeRig()
+        let refusal = ScreenshotHeader(status: .alreadyInProgress, format: .oneBit, width: 0, height: 0, pixels: [])
+        for _ in 0..<3 {
+            try rig.wait(.seconds(1))
+            #expect(Self.wishes(rig.takeMessages()) == 1)
+            try rig.say(PebbleMessage(refusal))
+        }
+        try rig.wait(.seconds(1))
+        for message in Self.picture(0xC6) { try rig.say(message) }
+        #expect(rig.system.frame.pixels.first == 0xC6)
+        _ = rig.takeMessages()
+        // A firmware that refuses all of them is not asked for ever.
+        let now = rig.now
+        rig.system.withBridge(at: now) { $0.tell($0.buttons.press(.up, .short, at: now)) }
+        var wishes = 0
+        for _ in 0..<20 {
+            try rig.wait(.seconds(1))
+            guard Self.wishes(rig.takeMessages()) > 0 else { continue }
+            wishes += 1
+            try rig.say(PebbleMessage(refusal))
+        }
+        #expect(wishes == 1 + EmulatorScreen.attempts)
     }
 
     // MARK: What a picture is in the way of

@@ -1,19 +1,30 @@
+import DequeModule
 import PebbleProtocol
 
 /// The buttons as the emulator sees them: which are down, and until when.
 ///
 /// The emulator looks at buttons now and then, as the firmware does on a board. A press that begins and ends at once would not be
-/// seen, and so every press lasts.
+/// seen, and two without a pause would be one. So every press lasts, the button is up for a while after it, and a press of a button
+/// whose last one is not over waits for that.
 struct EmulatorButtons: Sendable {
     /// How long a button is down at least: longer than the firmware waits for one to stop bouncing.
     static let shortest: Duration = .milliseconds(100)
     /// How long a long press lasts: longer than apps of the SDK wait for one, which is half a second unless they say otherwise.
     static let long: Duration = .seconds(1)
 
+    /// How long a button is up between two presses at least: longer than the firmware waits for one to stop bouncing.
+    static let pause: Duration = .milliseconds(60)
+    /// How many presses of a button wait. More are not seen.
+    static let waitingLimit = 64
+
     /// What a person holds.
     private var held: Set<WatchButton> = []
     /// When buttons that are down may be up again.
     private var ends: [WatchButton: Duration] = [:]
+    /// When buttons that are up may be down again.
+    private var pauseEnds: [WatchButton: Duration] = [:]
+    /// How long the presses last that wait, the oldest first.
+    private var waiting: [WatchButton: Deque<Duration>] = [:]
     /// What the emulator was told.
     private var told: QEMUMessage.Buttons = []
 
@@ -21,18 +32,25 @@ struct EmulatorButtons: Sendable {
     var nextDeadline: Duration? {
         var next: Duration?
         for (button, end) in ends where !held.contains(button) { next.lower(to: end) }
+        for (button, end) in pauseEnds where waiting[button] != nil && !held.contains(button) { next.lower(to: end) }
         return next
     }
 
     /// A button is pressed and let go.
     mutating func press(_ button: WatchButton, _ press: ButtonPress, at now: Duration) -> QEMUMessage? {
-        ends[button] = now + (press == .long ? Self.long : Self.shortest)
+        let length = press == .long ? Self.long : Self.shortest
+        if held.contains(button) {
+            ends[button] = max(ends[button] ?? now, now + length)
+        } else if waiting[button, default: []].count < Self.waitingLimit {
+            waiting[button, default: []].append(length)
+        }
         return change(at: now)
     }
 
     /// These buttons, and no others, are down.
     mutating func hold(_ buttons: Set<WatchButton>, at now: Duration) -> QEMUMessage? {
-        for button in buttons where !held.contains(button) { ends[button] = now + Self.shortest }
+        for button in buttons.subtracting(held) { ends[button] = max(ends[button] ?? now, now + Self.shortest) }
+        for button in held.subtracting(buttons) where ends[button] == nil { pauseEnds[button] = now + Self.pause }
         held = buttons
         return change(at: now)
     }
@@ -42,7 +60,17 @@ struct EmulatorButtons: Sendable {
     mutating func advance(to now: Duration) -> QEMUMessage? { change(at: now) }
 
     private mutating func change(at now: Duration) -> QEMUMessage? {
-        ends = ends.filter { $0.value > now }
+        for (button, end) in ends where end <= now {
+            ends[button] = nil
+            // Counted from now, so that it is told to be up before it is down again.
+            if !held.contains(button) { pauseEnds[button] = now + Self.pause }
+        }
+        pauseEnds = pauseEnds.filter { $0.value > now }
+        for (button, lengths) in waiting where !held.contains(button) && ends[button] == nil && pauseEnds[button] == nil
+        {
+            ends[button] = lengths.first.map { now + $0 }
+            waiting[button] = lengths.count > 1 ? Deque(lengths.dropFirst()) : nil
+        }
         var buttons: QEMUMessage.Buttons = []
         for button in WatchButton.allCases where held.contains(button) || ends[button] != nil {
             buttons.insert(QEMUMessage.Buttons(button))

@@ -4,7 +4,8 @@ import PebbleProtocol
 /// What the firmware's screen shows, by pictures that are taken over the screenshot endpoint.
 ///
 /// A picture is taken when something has happened to the watch and the firmware has had time to draw, so that a firmware that nobody
-/// talks to is left alone. It takes turns with the pictures of phones: the firmware refuses a second one while one is on its way.
+/// talks to is left alone. It takes turns with the pictures of phones: the firmware refuses a second one while one is on its way, and
+/// for a moment after the last byte of one. A picture that it refuses is asked for again.
 ///
 /// While a picture is on its way nothing else is asked of the firmware. The picture fills all the room for what is to leave, and in
 /// the emulator the task that would answer is also the one that empties that room: it waits 4 s for itself, and drops the answer.
@@ -17,6 +18,10 @@ struct EmulatorScreen: Sendable {
     static let uploadRest: Duration = .seconds(1)
     /// How long the firmware may take for a piece of an upload, or for the checksum of all, before pictures are taken again.
     static let uploadPatience: Duration = .seconds(30)
+    /// How long the firmware may take to notice that a picture is sent: it refuses the next one until then.
+    static let pause: Duration = .milliseconds(100)
+    /// How often a picture is asked for again that the firmware does not give.
+    static let attempts = 5
     /// How long a picture may rest on its way before others are served again.
     static let rest: Duration = .seconds(3)
     /// How long a picture may take to arrive.
@@ -40,21 +45,30 @@ struct EmulatorScreen: Sendable {
     private var uploadEnd: Duration = .zero
     /// When the picture that is on its way has rested for too long.
     private var restEnd: Duration?
+    /// When the firmware takes the next picture.
+    private var pauseEnd: Duration?
+    /// How often the firmware has not given a picture since it last gave one.
+    private var failures = 0
 
     /// Whether a picture is arriving, the watch's or a phone's. Nothing else is asked of the firmware then.
     var isBusy: Bool { taking != nil && restEnd != nil }
 
-    /// Whether a picture of the screen's owner is on its way: a phone's has to wait.
+    /// Whether a phone's picture has to wait: one of the screen's owner is on its way, or one has just been sent.
     var isTaking: Bool {
-        if case .own = taking { true } else { false }
+        if case .own = taking { true } else { pauseEnd != nil }
     }
 
     /// When `advance` has something to do.
     var nextDeadline: Duration? {
         switch taking {
         case .own(let end, _, _), .phones(_, let end): min(end, restEnd ?? end)
-        case nil: changed.map { max(min($0.last + Self.settling, $0.first + Self.longestDelay), uploadEnd) }
+        case nil: pauseEnd ?? ownTime
         }
+    }
+
+    /// When a picture of the screen's owner is due.
+    private var ownTime: Duration? {
+        changed.map { max(min($0.last + Self.settling, $0.first + Self.longestDelay), uploadEnd) }
     }
 
     /// Something happened that may have changed the screen.
@@ -79,8 +93,9 @@ struct EmulatorScreen: Sendable {
     /// - Returns: whether a picture is to be asked for.
     mutating func advance(to now: Duration) -> Bool {
         if let end = restEnd, end <= now { restEnd = nil }
-        if let deadline = nextDeadline, taking != nil, deadline <= now { taking = nil }
-        guard taking == nil, let deadline = nextDeadline, deadline <= now else { return false }
+        if let end = pauseEnd, end <= now { pauseEnd = nil }
+        if let deadline = nextDeadline, taking != nil, deadline <= now { giveUp(at: now) }
+        guard taking == nil, pauseEnd == nil, let time = ownTime, time <= now else { return false }
         changed = nil
         taking = .own(until: now + Self.patience, nil, pixels: [])
         restEnd = now + Self.rest
@@ -94,17 +109,17 @@ struct EmulatorScreen: Sendable {
         switch taking {
         case .own(let end, nil, _):
             guard let header = try? ScreenshotHeader(payload: payload), header.status == .ok else {
-                taking = nil
+                giveUp(at: now)
                 return true
             }
-            finish(until: end, header, Array(header.pixels), of: platform)
+            finish(until: end, header, Array(header.pixels), of: platform, at: now)
             return true
         case .own(let end, let header?, let pixels):
-            finish(until: end, header, pixels + payload, of: platform)
+            finish(until: end, header, pixels + payload, of: platform, at: now)
             return true
         case .phones(let missing, let end):
             let left = missing.map { $0 - payload.count } ?? Self.missing(after: payload)
-            taking = left > 0 ? .phones(missing: left, until: end) : nil
+            if left > 0 { taking = .phones(missing: left, until: end) } else { sent(at: now) }
             return false
         case nil: return false
         }
@@ -114,7 +129,8 @@ struct EmulatorScreen: Sendable {
         until end: Duration,
         _ header: ScreenshotHeader,
         _ pixels: [UInt8],
-        of platform: AppPlatform?
+        of platform: AppPlatform?,
+        at now: Duration
     ) {
         guard let platform, let blank = FrameBuffer(platform, header) else {
             taking = nil
@@ -124,8 +140,24 @@ struct EmulatorScreen: Sendable {
             taking = .own(until: end, header, pixels: pixels)
         } else {
             frame = blank.showing(pixels)
-            taking = nil
+            failures = 0
+            sent(at: now)
         }
+    }
+
+    /// A picture has come to its end.
+    private mutating func sent(at now: Duration) {
+        taking = nil
+        pauseEnd = now + Self.pause
+    }
+
+    /// The picture that was asked for does not come. One of the screen's owner is asked for again.
+    private mutating func giveUp(at now: Duration) {
+        let isOwn = if case .own = taking { true } else { false }
+        taking = nil
+        guard isOwn, failures < Self.attempts else { return }
+        failures += 1
+        mayHaveChanged(at: now)
     }
 
     /// How many bytes follow the first message of a picture.
@@ -142,6 +174,8 @@ struct EmulatorScreen: Sendable {
         taking = nil
         changed = nil
         restEnd = nil
+        pauseEnd = nil
+        failures = 0
         uploadEnd = .zero
     }
 }
