@@ -88,6 +88,12 @@ struct MirrorRig {
         try serve()
     }
 
+    /// What the firmware was asked since this was last asked.
+    mutating func takeAsked() -> [PebbleMessage] {
+        defer { asked = [] }
+        return asked
+    }
+
     mutating func say(_ message: PebbleMessage) throws {
         var bytes: [UInt8] = []
         try MessageFramer.append(message, to: &bytes)
@@ -228,6 +234,30 @@ struct MirrorTests {
         #expect(rig.differences.isEmpty)
         #expect(rig.tally.lost == 1)
         #expect(rig.system.sessions.isOpen(rig.id), "the phone notices nothing")
+    }
+
+    /// What the phone can do decides what the firmware answers.
+    @Test func aFirmwareThatStartsAgainIsToldWhatThePhoneIs() throws {
+        var rig = try MirrorRig()
+        let phone = PebbleMessage(
+            PhoneVersionMessage.response(
+                PhoneVersion(
+                    platform: PhonePlatform(.android),
+                    appVersion: .init(major: 4, minor: 4, bugfix: 2),
+                    capabilities: .weatherApp
+                )
+            )
+        )
+        try rig.send(phone)
+        #expect(rig.takeAsked().contains(phone))
+        _ = rig.system.take(.lost(reason: "it ended"), at: rig.now)
+        _ = rig.system.take(.connected, at: rig.now)
+        try rig.say(PebbleMessage(PhoneVersionMessage.request))
+        try rig.say(PebbleMessage(AppRunStateMessage.start(.system)))
+        try rig.serve()
+        // It does not say that it has taken note that no phone was there, and of this one.
+        try rig.wait(EmulatorBridge.notePatience + EmulatorBridge.notePatience)
+        #expect(rig.takeAsked().contains(phone))
     }
 }
 

@@ -44,6 +44,8 @@ struct FirmwareMirror: Sendable {
     var bridge: EmulatorBridge
     /// The session that is compared.
     private(set) var session: SessionID?
+    /// What the session's phone has said of itself: a firmware that starts again is told once more.
+    private var introduction: PebbleMessage?
     private(set) var tally = MirrorTally()
     private var names = MirrorNames()
     private var agenda: Deque<Step> = []
@@ -98,6 +100,7 @@ struct FirmwareMirror: Sendable {
     mutating func open(_ id: SessionID) {
         if let session { close(session) }
         session = id
+        introduction = nil
         watchPixels = 0
         agenda.append(.begin(id))
         // Which app runs decides what an AppMessage is answered with.
@@ -116,6 +119,7 @@ struct FirmwareMirror: Sendable {
     mutating func ask(_ message: PebbleMessage, on id: SessionID, runningApp: PebbleUUID, at now: Duration) {
         handling = nil
         guard id == session else { return }
+        if message.endpoint == .phoneVersion { introduction = message }
         guard hasRoom(for: message) else {
             tally.lost += 1
             return
@@ -242,6 +246,7 @@ struct FirmwareMirror: Sendable {
         firmwarePixels = 0
         if let session {
             agenda.prepend(.own(PebbleMessage(AppRunStateMessage.request)))
+            if let introduction { agenda.prepend(.own(introduction)) }
             agenda.prepend(.begin(session))
         }
     }
