@@ -222,6 +222,9 @@ async def test_recorded_answers(tmp_path: Path) -> None:
                 transport.send(b"".join(case.sent))
                 for answer in case.answers:
                     assert await heard.take(10, f"an answer to {case.name}") == answer, case.name
+                if pebble.firmware.is_updating:
+                    # It was over when the next case was recorded.
+                    transport.send(message(emulator.SYSTEM, emulator.UPDATE_FAILED))
             # And nothing else.
             transport.send(message(emulator.PING, bytes.fromhex("001234567800")))
             assert await heard.take(10, "the last answer") == (emulator.PING, bytes.fromhex("0112345678"))
@@ -647,6 +650,31 @@ async def test_buttons_and_senses(tmp_path: Path) -> None:
         await is_told(emulator.TAP, b"\x01\xff")
 
 
+async def test_presses_one_after_another_are_all_seen(tmp_path: Path) -> None:
+    """A person and scripts press faster than the firmware looks."""
+    async with bridged(tmp_path) as (pebble, bridge):
+        for _ in range(5):
+            await bridge.control.ask("press", button="up")
+        pressed = [await pebble.firmware.presses.take(5, f"press {number + 1} of 5") for number in range(5)]
+        assert pressed == [emulator.UP] * 5
+        assert pebble.firmware.presses.waiting == []
+
+
+async def test_pictures_take_turns(tmp_path: Path) -> None:
+    """A phone asks for pictures again and again, and the watch takes its own: the firmware refuses none, and the screen is not stale."""
+    async with bridged(tmp_path) as (pebble, bridge), Companion.on(bridge.phone_port, watches.ADDRESS) as libpebble:
+        for color in range(4):
+            pebble.firmware.screen = color
+            await bridge.control.ask("press", button="up")
+            # The watch's own picture is taken 0.4 s after the press: the phone's come before it, beside it and after it.
+            for _ in range(8):
+                picture = await libpebble.run(Screenshot(libpebble.connection).grab_image)
+                assert len(picture) == emulator.HEIGHT
+            await shows(bridge, color)
+        assert pebble.firmware.lost_answers == []
+        assert pebble.firmware.refused_pictures == 0
+
+
 async def test_a_picture_costs_the_phone_no_answer(tmp_path: Path) -> None:
     """A phone that talks all the while, and uploads: pictures of the screen are taken in between."""
     content = random.Random(2).randbytes(50_000)
@@ -662,26 +690,27 @@ async def test_a_picture_costs_the_phone_no_answer(tmp_path: Path) -> None:
         assert pebble.firmware.lost_answers == []
 
 
+async def shows(bridge: Bridge, color: int) -> None:
+    """Waits until the watch's screen has one colour."""
+    wanted = bytes([0xC0 | color]) * (emulator.WIDTH * emulator.HEIGHT)
+
+    async def look() -> None:
+        while bytes.fromhex((await bridge.control.ask("screenshot", format="raw"))["screen"]["data"]) != wanted:
+            pass
+
+    await within(10, f"the screen to be of colour {color}", look())
+
+
 async def test_the_screen_is_the_firmware_s(tmp_path: Path) -> None:
     """It is there without a phone; after a press it is the new one; and a phone's own picture is whole meanwhile."""
     async with bridged(tmp_path) as (pebble, bridge):
-
-        async def shows(color: int) -> None:
-            wanted = bytes([0xC0 | color]) * (emulator.WIDTH * emulator.HEIGHT)
-
-            async def look() -> None:
-                while bytes.fromhex((await bridge.control.ask("screenshot", format="raw"))["screen"]["data"]) != wanted:
-                    pass
-
-            await within(10, f"the screen to be of colour {color}", look())
-
-        await shows(0)
+        await shows(bridge, 0)
         async with Phone.on(bridge.phone_port) as phone, session_on(phone) as (_, session):
             await companion.introduce(session)
             pebble.firmware.screen = 5
             await bridge.control.ask("press", button="up")
             session.send_raw(emulator.SCREENSHOT, b"\x00")
-            await shows(5)
+            await shows(bridge, 5)
             picture = bytearray()
             while len(picture) < 13 + emulator.WIDTH * emulator.HEIGHT:
                 part = await session.inbox.take(5, "the picture", lambda each: each.endpoint == emulator.SCREENSHOT)

@@ -166,6 +166,10 @@ import Testing
         #expect(said == lines.map { .line(cookie: 0x0102_0304, $0.cut) } + [.done(cookie: 0x0102_0304)])
         // A phone that knows of no more than four generations, and one that does.
         #expect(rig.send(message(.logDump, [0x10, 6, 1, 2, 3, 4])).map(\.payload) == [[0x81, 1, 2, 3, 4]])
+        // As at PebbleOS 4.35: what has another length is not answered.
+        for wrong: [UInt8] in [[0x10, 6, 1, 2, 3], [0x10, 6, 1, 2, 3, 4, 5], [0, 1, 2, 3, 4, 5]] {
+            #expect(rig.send(message(.logDump, wrong)).isEmpty)
+        }
         try rig.send(
             PhoneVersionMessage.response(
                 PhoneVersion(

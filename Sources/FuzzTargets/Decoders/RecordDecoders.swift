@@ -3,10 +3,10 @@ import PebbleProtocol
 
 /// Records, streams, and values that stand alone.
 enum RecordDecoders {
-    /// Timeline items, both ways of reading one, and app metadata.
+    /// Timeline items, each way of reading one, and app metadata.
     static func record(_ input: ArraySlice<UInt8>) throws -> UInt64 {
         var digest = FuzzDigest()
-        for reading in [TimelineItem.Reading.whole, .asFarAsItGoes] {
+        for reading in [TimelineItem.Reading.whole, .asFarAsItGoes, .asKept] {
             do {
                 let item = try TimelineItem(input, reading: reading)
                 var bytes: [UInt8] = []

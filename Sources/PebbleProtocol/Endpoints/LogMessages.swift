@@ -138,9 +138,11 @@ package enum LogDumpMessage: EndpointMessage {
         switch command {
         case 0...Command.newestLegacyGeneration:
             self = .legacyRequest(generation: command, cookie: try reader.readBigEndian("log_dump.cookie"))
+            try reader.expectEnd("log_dump.cookie")
         case Command.request:
             let generation = try reader.readUInt8("log_dump.generation")
             self = .request(generation: generation, cookie: try reader.readBigEndian("log_dump.cookie"))
+            try reader.expectEnd("log_dump.cookie")
         case Command.line:
             let cookie: UInt32 = try reader.readBigEndian("log_dump.cookie")
             self = .line(cookie: cookie, try LogLine(reading: &reader))

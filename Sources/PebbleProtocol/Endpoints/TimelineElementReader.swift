@@ -36,6 +36,13 @@ struct TimelineElementReader {
         return actions
     }
 
+    /// The actions up to the first that is not whole.
+    mutating func readActionsThatAreThere(_ count: UInt8) -> [TimelineItemAction] {
+        var actions: [TimelineItemAction] = []
+        while actions.count < Int(count), let action = try? readActions(1).first { actions.append(action) }
+        return actions
+    }
+
     private mutating func readAttribute() throws(ByteDecodingError) -> TimelineAttribute? {
         guard !isCut, hasHeader(TimelineAttribute.headerLength) else { return nil }
         let id = TimelineAttribute.ID(rawValue: try reader.readUInt8("attribute.id"))

@@ -61,6 +61,15 @@ public struct TimelineAttribute: Equatable, Sendable {
         package static let iOSAppIdentifier = ID(rawValue: 32)
         /// UInt32: the notification's UID in ANCS.
         package static let ancsID = ID(rawValue: 34)
+
+        /// How many bytes the number has that the property is; nil for texts, for lists, and for what the firmware does not know.
+        package var numberLength: Int? {
+            switch rawValue {
+            case 7, 23, 27...29, 31, 33, 35, 38, 40, 44, 45, 52: 1
+            case 4...6, 10, 13, 14, 34, 37, 48, 50: 4
+            default: nil
+            }
+        }
     }
 
     /// A property.
@@ -99,6 +108,12 @@ public struct TimelineAttribute: Equatable, Sendable {
         var attributes: [TimelineAttribute] = []
         for _ in 0..<count { attributes.append(try TimelineAttribute(reading: &reader)) }
         return attributes
+    }
+
+    /// Whether bytes begin with so many attributes, each of them whole.
+    package static func areWhole(_ bytes: ArraySlice<UInt8>, count: UInt8) -> Bool {
+        var reader = ByteReader(bytes)
+        return (try? readList(&reader, count: count)) != nil
     }
 
     /// The count and as many attributes.
@@ -277,6 +292,8 @@ public struct TimelineItem: Equatable, Sendable {
         package static let alarm = Layout(rawValue: 8)
         /// 9: for health. It needs a title.
         package static let health = Layout(rawValue: 9)
+        /// 11: for the firmware's own tests. It needs nothing.
+        package static let test = Layout(rawValue: 11)
     }
 
     /// Whether it is still to be seen: neither dismissed nor removed.
@@ -316,6 +333,9 @@ public struct TimelineItem: Equatable, Sendable {
         case whole
         /// The text that the value ends in is cut, and what would follow it is left out.
         case asFarAsItGoes
+        /// As the firmware keeps pins and reminders: whatever length is declared, every attribute has to be there, and of the actions
+        /// those count that are.
+        case asKept
     }
 
     /// Reads a record's value.
@@ -339,11 +359,12 @@ public struct TimelineItem: Equatable, Sendable {
         let actionCount = try reader.readUInt8("timeline_item.action_count")
         let missing = max(0, Int(length) - reader.count)
         var elements = TimelineElementReader(
-            reader: ByteReader(reader.remaining.prefix(Int(length))),
+            reader: ByteReader(reading == .asKept ? reader.remaining : reader.remaining.prefix(Int(length))),
             missing: reading == .asFarAsItGoes ? missing : 0
         )
         attributes = try elements.readAttributes(attributeCount)
-        actions = try elements.readActions(actionCount)
+        actions =
+            reading == .asKept ? elements.readActionsThatAreThere(actionCount) : try elements.readActions(actionCount)
     }
 
     /// Appends the value: as many actions and attributes as a byte can count.

@@ -49,6 +49,13 @@ struct BlobDB2Service: EndpointService {
         on session: SessionID,
         in context: inout ServiceContext
     ) throws(ByteDecodingError) {
+        guard !context.isUpdating else {
+            // Whatever it is, answers to the watch among it.
+            var reader = ByteReader(message.payload)
+            let command = try reader.readUInt8("blob_db2.command")
+            let token = BlobDBToken(rawValue: try reader.readLittleEndian("blob_db2.token"))
+            return respond(token, to: command, .tryLater, on: session, in: &context)
+        }
         let request: BlobDB2Message
         do {
             request = try BlobDB2Message(payload: message.payload)

@@ -43,6 +43,11 @@ struct BlobDBService: EndpointService {
             context.reply(BlobDBResponse(token: .none, status: .invalidData), on: session)
             return
         }
+        // During an update of the firmware its databases are closed.
+        guard !context.isUpdating else {
+            context.reply(BlobDBResponse(token: request.token, status: .tryLater), on: session)
+            return
+        }
         guard queue.count < Self.queueLimit else {
             context.reply(BlobDBResponse(token: request.token, status: .tryLater), on: session)
             return
@@ -108,7 +113,7 @@ extension BlobDBService {
             case .insert(let database, let record, let timestamp):
                 return try insertion(into: database, record, timestamp: timestamp, in: context)
             case .delete(let database, let key):
-                let deletion = try rules(of: database).deletion(of: key)
+                let deletion = try rules(of: database).deletion(of: key, in: context)
                 guard database != .pins else {
                     return Self.pinDeletion(deletion.key, context.store.databases) ?? .answer(deletion.statusIfMissing)
                 }
@@ -118,7 +123,9 @@ extension BlobDBService {
                 let removal = Self.removal(from: database, deletion.key)
                 return .store(removal, .deleted(database, key: deletion.key))
             case .clear(let database):
-                guard try rules(of: database).canBeCleared else { return .answer(.dataStale) }
+                let rules = try rules(of: database)
+                try rules.expectDatabase(in: context)
+                guard rules.canBeCleared else { return .answer(.dataStale) }
                 var changes: [ServiceChange] = [.databaseCleared(database), .isFaithful(true)]
                 if database == .apps { changes.append(.allAppPartsRemoved) }
                 return .store(.several(changes), .cleared(database))
@@ -137,7 +144,8 @@ extension BlobDBService {
     private static func pinDeletion(_ key: [UInt8], _ databases: BlobDatabases) -> Verdict? {
         var places: [(database: BlobDBDatabase, key: [UInt8])] = databases[.pins, key] == nil ? [] : [(.pins, key)]
         for reminder in databases.keys(of: .reminders) {
-            guard let value = databases[.reminders, reminder]?.value, let item = try? TimelineItem(value[...]),
+            guard let value = databases[.reminders, reminder]?.value,
+                let item = try? TimelineItem(value[...], reading: .asKept),
                 item.parent.key == key
             else { continue }
             places.append((.reminders, reminder))

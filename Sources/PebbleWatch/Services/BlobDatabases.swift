@@ -93,14 +93,16 @@ public struct BlobDatabases: Sendable, Equatable {
     public func items(of database: BlobDBDatabase) -> [TimelineItem] {
         keys(of: database).compactMap { key in
             guard let value = self[database, key]?.value else { return nil }
-            return try? TimelineItem(value[...])
+            return try? TimelineItem(value[...], reading: .asKept)
         }
     }
 
     /// The record of an item: under its id, or, since a phone may write a pin or a reminder under another key, wherever it is.
     func record(of id: PebbleUUID, in database: BlobDBDatabase) -> (key: [UInt8], item: TimelineItem)? {
         for key in [id.key] + keys(of: database) {
-            guard let value = self[database, key]?.value, let item = try? TimelineItem(value[...]), item.id == id else {
+            guard let value = self[database, key]?.value, let item = try? TimelineItem(value[...], reading: .asKept),
+                item.id == id
+            else {
                 continue
             }
             return (key, item)

@@ -71,6 +71,9 @@ struct ServiceContext: Sendable {
     /// Set when the watch is to restart.
     var restart: RestartCause?
 
+    /// Whether an update of the firmware goes on.
+    var isUpdating: Bool { store.updateSession != nil }
+
     /// What the clock shows.
     var localTime: WatchTime { WatchTime(secondsSince1970: clock.localSeconds(at: now)) }
 

@@ -15,8 +15,10 @@ made here after the same recordings. Written from what was measured at the emula
 - It shows a window for each ping, and has no memory for more than some 220 of them.
 - The port must be drained: a firmware whose port is full stops.
 - A picture fills all the room for what is to leave, and the task that answers is the one that empties it: what is asked while a
-  picture is on its way is answered never.
+  picture is on its way is answered never. It refuses the next picture until a moment after the last byte of one.
+- It looks at buttons now and then: one that is up for less than that is not seen to be up.
 - An upload that is open makes the firmware refuse the next one, and lose both.
+- During an update of the firmware every command to a database is to be tried later.
 """
 
 from __future__ import annotations
@@ -45,6 +47,10 @@ PORT_ROOM = 2175
 READING_SECONDS = 0.003
 #: How long a picture's parts are apart.
 PICTURE_SECONDS = 0.005
+#: For how long after the last byte of a picture the next one is refused.
+PICTURE_END_SECONDS = 0.06
+#: How long a button has to be down, or up, to be seen so.
+BUTTON_SECONDS = 0.04
 #: How long the firmware does not listen. It is switched on a moment before somebody connects to its port.
 BOOT_SECONDS = 0.2
 #: How long it takes to take note of a phone that has come or gone.
@@ -59,7 +65,12 @@ PORT_LIMIT = 4 << 20
 SPP, TAP, CONNECTION, BATTERY, ACCELEROMETER, VIBRATION, BUTTON, TIME_FORMAT = 1, 2, 3, 5, 6, 7, 8, 9
 TIME, WATCH_VERSION, PHONE_VERSION, APP_MESSAGE, RUN_STATE = 0x000B, 0x0010, 0x0011, 0x0030, 0x0034
 PING, SCREENSHOT, BLOB_DB, PUT_BYTES = 0x07D1, 0x1F40, 0xB1DB, 0xBEEF
-NO_DATABASE = b"\xff"
+SYSTEM = 0x0012
+NO_DATABASE, INVALID_DATABASE, TRY_LATER = b"\xff", b"\x04", b"\x0b"
+#: Ends an update of the firmware without success.
+UPDATE_FAILED = b"\x00\x03"
+#: A button, as the emulator is told of it.
+UP = 0x02
 ECHO_APP = uuid.UUID("2c1d6f5e-8f3a-4c57-9d0e-ec0ec0ec0ec0")
 #: The screen of the board emery.
 WIDTH, HEIGHT = 200, 228
@@ -177,6 +188,14 @@ class Firmware:
         #: What of a picture has not left.
         self._picture: deque[bytes] = deque()
         self._showing: asyncio.TimerHandle | None = None
+        self._is_ending = False
+        self.is_updating = False
+        #: How often it has refused a picture because of another.
+        self.refused_pictures = 0
+        #: The buttons that it has seen go down, as they are told.
+        self.presses: Mailbox[int] = Mailbox("the presses that the firmware sees")
+        self._buttons = self._seen_buttons = 0
+        self._looking: asyncio.TimerHandle | None = None
         #: Answers that a picture has cost.
         self.lost_answers: list[tuple[int, bytes]] = []
 
@@ -268,7 +287,7 @@ class Firmware:
 
     def halt(self) -> None:
         """Runs no more."""
-        for timer in (self._booting, self._reading, self._showing, *self._notes):
+        for timer in (self._booting, self._reading, self._showing, self._looking, *self._notes):
             if timer is not None:
                 timer.cancel()
 
@@ -312,6 +331,8 @@ class Firmware:
             self.told.put((protocol, data))
             if protocol == CONNECTION and not self.is_in_airplane_mode:
                 self._take_connection(data[:1] == b"\x01")
+            if protocol == BUTTON:
+                self._take_buttons(data[0])
             if protocol == ACCELEROMETER and self.answers_accelerometer:
                 self._send(frame(ACCELEROMETER, b"\x01\x00"))
             return
@@ -333,6 +354,18 @@ class Firmware:
                     else:
                         self.say(*each)
 
+    def _take_buttons(self, buttons: int) -> None:
+        self._buttons = buttons
+        if self._looking is not None:
+            self._looking.cancel()
+        self._looking = asyncio.get_running_loop().call_later(BUTTON_SECONDS, self._look)
+
+    def _look(self) -> None:
+        """Buttons are as they were a while ago: so they are seen."""
+        if pressed := self._buttons & ~self._seen_buttons:
+            self.presses.put(pressed)
+        self._seen_buttons = self._buttons
+
     def _take_connection(self, is_connected: bool) -> None:
         if is_connected and not self.has_session:
             self.has_session = True
@@ -344,6 +377,12 @@ class Firmware:
     # What it answers
 
     def _answer(self, whole: bytes, endpoint: int, payload: bytes) -> None:
+        # Whatever the first byte is.
+        if endpoint == SYSTEM and payload[1:2] in (b"\x01", b"\x02", b"\x03"):
+            self.is_updating = payload[1] == 1
+        if self.is_updating and endpoint == BLOB_DB and len(payload) >= 3:
+            self.say(BLOB_DB, payload[1:3] + TRY_LATER)
+            return
         recorded = self._answers.get(whole)
         if recorded:
             answers = recorded.popleft() if len(recorded) > 1 else recorded[0]
@@ -366,7 +405,7 @@ class Firmware:
         elif endpoint == APP_MESSAGE and payload[:1] == b"\x01" and len(payload) > 18:
             self._answer_push(payload)
         elif endpoint == BLOB_DB and len(payload) >= 3:
-            self.say(BLOB_DB, payload[1:3] + (b"\x04" if payload[3:] == NO_DATABASE else b"\x01"))
+            self.say(BLOB_DB, payload[1:3] + (INVALID_DATABASE if payload[3:] == NO_DATABASE else b"\x01"))
         elif endpoint == SCREENSHOT and payload == b"\x00":
             self._answer_screenshot()
         elif endpoint == PUT_BYTES:
@@ -391,9 +430,10 @@ class Firmware:
     def _answer_screenshot(self) -> None:
         """A picture of one colour, in messages of 2000 bytes: 8 bits a pixel."""
         picture = struct.pack(">BIII", 0, 2, WIDTH, HEIGHT) + bytes([0xC0 | self.screen]) * (WIDTH * HEIGHT)
-        if self._picture:
+        if self._picture or self._is_ending:
             # There is one already.
-            self.say(SCREENSHOT, struct.pack(">BIII", 1, 0, 0, 0))
+            self.refused_pictures += 1
+            self.say(SCREENSHOT, struct.pack(">BIII", 3, 1, 0, 0))
             return
         self._picture.extend(picture[start : start + 2000] for start in range(0, len(picture), 2000))
         self._show()
@@ -403,6 +443,12 @@ class Firmware:
         self._send(frame(SPP, message(SCREENSHOT, self._picture.popleft())))
         if self._picture:
             self._showing = asyncio.get_running_loop().call_later(PICTURE_SECONDS, self._show)
+        else:
+            self._is_ending = True
+            self._showing = asyncio.get_running_loop().call_later(PICTURE_END_SECONDS, self._end_picture)
+
+    def _end_picture(self) -> None:
+        self._is_ending = False
 
     def _answer_upload(self, payload: bytes) -> tuple[bool, int]:
         command = payload[0] if payload else 0
