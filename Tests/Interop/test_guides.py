@@ -156,6 +156,7 @@ NOT_RUN = {
     "swift build -c release": BUILD,
     "swift build -c release --force-resolved-versions": BUILD,
     "swift build -c release --product cairn-bench": BUILD,
+    "swift build -c release --product cairn-netsim": BUILD,
     "swift build --build-tests": BUILD,
     "swift build": BUILD,
     ".build/debug/cairn control schema >Docs/control.schema.json": BUILD,

@@ -133,6 +133,7 @@ class Writer:
         self.chance = chance
         self._cut = cut
         self._words_left: int | None = None
+        self._updates = False
 
     async def write(self) -> None:
         for kind in self._cut.earlier:
@@ -180,7 +181,15 @@ class Writer:
         answer, _ = await self.session.expect(BlobResponse, "a database's answer", lambda it: it.token == token)
         return int(answer.response)
 
+    async def end_update(self) -> None:
+        """No database takes anything while the firmware is updated. What is there of the update is discarded."""
+        if self._updates:
+            self._updates = False
+            self.facts.image_progress = 0
+            await self.say(SystemMessage(message_type=SystemMessage.Type.FirmwareUpdateFailed))
+
     async def record(self) -> None:
+        await self.end_update()
         for _ in range(KINDS["record"]):
             key = b"key %d" % self.chance.randrange(8)
             before = self.facts.records.get(key)
@@ -210,6 +219,7 @@ class Writer:
         return token
 
     async def app(self) -> None:
+        await self.end_update()
         number = self.chance.randrange(3)
         app = uuid.UUID(int=0xCA1F << 112 | number)
         binary = bundles.executable(app, f"App {number}", size=2500, seed=self.chance.randrange(256))
@@ -285,6 +295,7 @@ class Writer:
     async def image(self) -> None:
         # The stored part is discarded when an update starts again.
         self.facts.image_progress = 0
+        self._updates = True
         await self.say(SystemMessage(message_type=SystemMessage.Type.FirmwareUpdateStart))
         await self.session.expect(SystemMessage, "the update to begin")
         self.facts.image = bundles.firmware("v4.9.200", size=self.chance.randrange(2_000, 25_000))
