@@ -110,7 +110,7 @@ public struct TimelineAttribute: Equatable, Sendable {
         return attributes
     }
 
-    /// Whether bytes begin with so many attributes, each of them whole.
+    /// Whether `bytes` begin with `count` attributes, none of which is cut. What follows them is not looked at.
     package static func areWhole(_ bytes: ArraySlice<UInt8>, count: UInt8) -> Bool {
         var reader = ByteReader(bytes)
         return (try? readList(&reader, count: count)) != nil
