@@ -249,6 +249,9 @@ struct MirrorTests {
             )
         )
         try rig.send(phone)
+        // Neither is an answer.
+        let other = [PebbleMessage(PhoneVersionMessage.request), PebbleMessage(endpoint: .phoneVersion, payload: [7])]
+        for message in other { try rig.send(message) }
         #expect(rig.takeAsked().contains(phone))
         _ = rig.system.take(.lost(reason: "it ended"), at: rig.now)
         _ = rig.system.take(.connected, at: rig.now)

@@ -27,6 +27,13 @@ public enum PhoneVersionMessage: EndpointMessage {
             version.encode(to: &payload)
         }
     }
+
+    /// What the phone says of itself in a message; `nil` if the message is another, or cannot be read.
+    package static func answer(in message: PebbleMessage) -> PhoneVersion? {
+        guard message.endpoint == endpoint else { return nil }
+        guard case .response(let phone)? = try? PhoneVersionMessage(payload: message.payload) else { return nil }
+        return phone
+    }
 }
 
 /// What a phone says of itself. Each generation of companions appended fields; the two optional ones say which

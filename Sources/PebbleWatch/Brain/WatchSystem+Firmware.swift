@@ -150,11 +150,7 @@ extension WatchSystem {
     /// Gives a phone's message to the firmware.
     mutating func relay(_ message: PebbleMessage, on id: SessionID, at now: Duration) {
         outbox.emit(.message(id, .fromPhone, message))
-        if message.endpoint == .phoneVersion,
-            case .response(let phone)? = try? PhoneVersionMessage(payload: message.payload)
-        {
-            sessions.open[id]?.announce(phone.capabilities)
-        }
+        if let phone = PhoneVersionMessage.answer(in: message) { sessions.open[id]?.announce(phone.capabilities) }
         withBridge(at: now) { $0.forward(message, on: id, at: now) }
     }
 }

@@ -119,7 +119,7 @@ struct FirmwareMirror: Sendable {
     mutating func ask(_ message: PebbleMessage, on id: SessionID, runningApp: PebbleUUID, at now: Duration) {
         handling = nil
         guard id == session else { return }
-        if message.endpoint == .phoneVersion { introduction = message }
+        if PhoneVersionMessage.answer(in: message) != nil { introduction = message }
         guard hasRoom(for: message) else {
             tally.lost += 1
             return
