@@ -28,7 +28,6 @@ from rig.control import Control
 from rig.controllers import Controllers, controllers
 from rig.libpebble import Companion
 from rig.phone import Phone
-from rig.ppogatt import PhoneTransport
 from rig.process import Program
 from rig.security import IoCapability, Person, pairing
 from rig.waiting import within
@@ -121,25 +120,14 @@ async def test_contents_are_not_in_the_log(tmp_path: Path) -> None:
         folder = tmp_path / level
         folder.mkdir()
         events: list[str] = []
-        async with (
-            controllers() as room,
-            watch_in(room, folder, "--insecure-test-link", log_level=level) as place,
-            Phone.on(room.phone.port) as phone,
-        ):
+        async with controllers() as room, watch_in(room, folder, "--insecure-test-link", log_level=level) as place:
             await place.control.listen()
-            transport = PhoneTransport(phone.host_ppogatt())
-            app = Companion(transport)
-            transport.start()
-            link = await phone.connect(ADDRESS)
-            await link.exchange_mtu(517)
-            await transport.opened()
-            await app.start()
-            await plant(app)
-            await place.control.event("app-message-received")
-            # A notification, a title, a caller and a key.
-            for _ in range(4):
-                events.append(str(await place.control.events.take(10, f"a service's event with {PLANTED}", tells_contents)))
-            app.close()
+            async with Companion.on(room.phone.port, ADDRESS) as app:
+                await plant(app)
+                await place.control.event("app-message-received")
+                # A notification, a title, a caller and a key.
+                for _ in range(4):
+                    events.append(str(await place.control.events.take(10, f"a service's event with {PLANTED}", tells_contents)))
         log = place.program.log
         if level == "info":
             assert PLANTED not in log, [line for line in log.splitlines() if PLANTED in line]
