@@ -3,6 +3,13 @@
 
 #include <stdint.h>
 
+// A sanitizer takes the place of the same functions of the C library.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define CAIRN_COUNTS_NOTHING
+#endif
+#endif
+
 /// What one thread has asked the heap for since it started.
 struct allocation_counts {
     /// Calls of malloc, calloc, realloc, memalign, aligned_alloc and posix_memalign.
@@ -18,7 +25,8 @@ struct allocation_counts {
 /// The counts of the calling thread.
 ///
 /// A program that links this library has the C library's allocation functions replaced by ones that count and then
-/// call the C library's own, for everything in the process: Swift objects and array buffers included.
+/// call the C library's own, for everything in the process: Swift objects and array buffers included. Built with a
+/// sanitizer, which puts its own functions there, it counts nothing.
 struct allocation_counts allocation_counts(void);
 
 /// Calls each of the counted functions once, with `size` bytes each, and frees what it got: so that the counter can
