@@ -18,8 +18,8 @@ extension Air {
     }
 }
 
-extension LESetAdvertisingParameters: ImmediateCommand, CommandOfFamily {
-    static var family: SimulatedController.CommandFamily { .legacy }
+extension LESetAdvertisingParameters: ImmediateCommand {
+    static var family: SimulatedController.CommandFamily? { .legacy }
 
     func perform(in air: inout Air, by slot: Int) -> HCIOutcome<NoParameters> {
         let place = air.legacySet(slot)
@@ -47,8 +47,8 @@ extension LESetAdvertisingParameters: ImmediateCommand, CommandOfFamily {
     }
 }
 
-extension LESetAdvertisingData: ImmediateCommand, CommandOfFamily {
-    static var family: SimulatedController.CommandFamily { .legacy }
+extension LESetAdvertisingData: ImmediateCommand {
+    static var family: SimulatedController.CommandFamily? { .legacy }
 
     func perform(in air: inout Air, by slot: Int) -> HCIOutcome<NoParameters> {
         let place = air.legacySet(slot)
@@ -57,8 +57,8 @@ extension LESetAdvertisingData: ImmediateCommand, CommandOfFamily {
     }
 }
 
-extension LESetScanResponseData: ImmediateCommand, CommandOfFamily {
-    static var family: SimulatedController.CommandFamily { .legacy }
+extension LESetScanResponseData: ImmediateCommand {
+    static var family: SimulatedController.CommandFamily? { .legacy }
 
     func perform(in air: inout Air, by slot: Int) -> HCIOutcome<NoParameters> {
         let place = air.legacySet(slot)
@@ -67,8 +67,8 @@ extension LESetScanResponseData: ImmediateCommand, CommandOfFamily {
     }
 }
 
-extension LESetAdvertisingEnable: ImmediateCommand, CommandOfFamily {
-    static var family: SimulatedController.CommandFamily { .legacy }
+extension LESetAdvertisingEnable: ImmediateCommand {
+    static var family: SimulatedController.CommandFamily? { .legacy }
 
     func perform(in air: inout Air, by slot: Int) -> HCIOutcome<NoParameters> {
         let place = air.legacySet(slot)
@@ -86,8 +86,8 @@ extension LESetAdvertisingEnable: ImmediateCommand, CommandOfFamily {
     }
 }
 
-extension LEReadAdvertisingPhysicalChannelTxPower: ImmediateCommand, CommandOfFamily {
-    static var family: SimulatedController.CommandFamily { .legacy }
+extension LEReadAdvertisingPhysicalChannelTxPower: ImmediateCommand {
+    static var family: SimulatedController.CommandFamily? { .legacy }
 
     func perform(in air: inout Air, by slot: Int) -> HCIOutcome<ReturnParameters> {
         .success(ReturnParameters(powerDBm: 0))

@@ -1,19 +1,63 @@
 import BluetoothHCI
 import ByteCoding
 
+/// A command that simulated controllers carry out. What one needs is asked of its type, and not by casts: the first to each
+/// protocol searches all conformances of the program, and a watch's start was one quarter such searches.
+protocol SimulatedCommand: HCICommand {
+    /// Of which only the legacy or only the extended variant may be used between two resets; nil for all others.
+    static var family: SimulatedController.CommandFamily? { get }
+    /// Carries it out, and answers it.
+    static func execute(_ parameters: ArraySlice<UInt8>, in air: inout Air, by slot: Int)
+    /// Answers it with an error.
+    static func refuse(_ status: HCIStatus, in air: inout Air, by slot: Int)
+}
+
+extension SimulatedCommand {
+    static var family: SimulatedController.CommandFamily? { nil }
+}
+
 /// A command that a simulated controller carries out at once and answers with Command Complete.
-protocol ImmediateCommand: HCICommandWithReturn {
+protocol ImmediateCommand: SimulatedCommand, HCICommandWithReturn {
     func perform(in air: inout Air, by slot: Int) -> HCIOutcome<ReturnParameters>
 }
 
+extension ImmediateCommand {
+    static func execute(_ parameters: ArraySlice<UInt8>, in air: inout Air, by slot: Int) {
+        let outcome: HCIOutcome<ReturnParameters>
+        do {
+            outcome = try Self(parameters: parameters).perform(in: &air, by: slot)
+        } catch {
+            outcome = .failure(.invalidHCICommandParameters)
+        }
+        // The only command that is answered only when it is wrong (Core 5.4, Vol 4, Part E, 7.3.40).
+        if Self.self == HostNumberOfCompletedPackets.self, outcome.status == .success { return }
+        air.answerComplete(Self.self, outcome, slot)
+    }
+
+    static func refuse(_ status: HCIStatus, in air: inout Air, by slot: Int) {
+        air.answerComplete(Self.self, .failure(status), slot)
+    }
+}
+
 /// A command that a simulated controller begins, answers with Command Status, and tells the end of in an event.
-protocol LongCommand: HCICommand {
+protocol LongCommand: SimulatedCommand {
     func begin(in air: inout Air, by slot: Int) -> HCIStatus
 }
 
-/// A command of which only the legacy or only the extended variant may be used between two resets.
-protocol CommandOfFamily: HCICommand {
-    static var family: SimulatedController.CommandFamily { get }
+extension LongCommand {
+    static func execute(_ parameters: ArraySlice<UInt8>, in air: inout Air, by slot: Int) {
+        let status: HCIStatus
+        do {
+            status = try Self(parameters: parameters).begin(in: &air, by: slot)
+        } catch {
+            status = .invalidHCICommandParameters
+        }
+        air.answerStatus(status, to: opcode, slot)
+    }
+
+    static func refuse(_ status: HCIStatus, in air: inout Air, by slot: Int) {
+        air.answerStatus(status, to: opcode, slot)
+    }
 }
 
 extension HCIOutcome<NoParameters> {
@@ -43,62 +87,19 @@ extension Air {
         guard let type, controllers[slot].configuration.knows(type.id) else {
             return answerStatus(.unknownHCICommand, to: packet.opcode, slot)
         }
-        if let family = (type as? any CommandOfFamily.Type)?.family, !controllers[slot].mayUse(family) {
-            return refuse(type, .commandDisallowed, slot)
+        if let family = type.family, !controllers[slot].mayUse(family) {
+            return type.refuse(.commandDisallowed, in: &self, by: slot)
         }
-        switch type {
-        case let type as any ImmediateCommand.Type: perform(type, packet.parameters, slot)
-        case let type as any LongCommand.Type: begin(type, packet.parameters, slot)
-        default: answerStatus(.unknownHCICommand, to: packet.opcode, slot)
-        }
+        type.execute(packet.parameters, in: &self, by: slot)
         tellOfDelayedResults(slot)
     }
 
-    private mutating func perform<Command: ImmediateCommand>(
+    mutating func answerComplete<Command: HCICommandWithReturn>(
         _ type: Command.Type,
-        _ parameters: ArraySlice<UInt8>,
+        _ outcome: HCIOutcome<Command.ReturnParameters>,
         _ slot: Int
     ) {
-        let outcome: HCIOutcome<Command.ReturnParameters>
-        do {
-            outcome = try Command(parameters: parameters).perform(in: &self, by: slot)
-        } catch {
-            outcome = .failure(.invalidHCICommandParameters)
-        }
-        // The only command that is answered only when it is wrong (Core 5.4, Vol 4, Part E, 7.3.40).
-        if type == HostNumberOfCompletedPackets.self, outcome.status == .success { return }
-        let event = CommandComplete(commandCredits: Self.commandCredits, to: type, outcome)
-        controllers[slot].send(unmasked: event)
-    }
-
-    private mutating func begin<Command: LongCommand>(
-        _ type: Command.Type,
-        _ parameters: ArraySlice<UInt8>,
-        _ slot: Int
-    ) {
-        let status: HCIStatus
-        do {
-            status = try Command(parameters: parameters).begin(in: &self, by: slot)
-        } catch {
-            status = .invalidHCICommandParameters
-        }
-        answerStatus(status, to: Command.opcode, slot)
-    }
-
-    private mutating func refuse(_ type: any HCICommand.Type, _ status: HCIStatus, _ slot: Int) {
-        guard let type = type as? any HCICommandWithReturn.Type else {
-            return answerStatus(status, to: type.opcode, slot)
-        }
-        refuseComplete(type, status, slot)
-    }
-
-    private mutating func refuseComplete<Command: HCICommandWithReturn>(
-        _ type: Command.Type,
-        _ status: HCIStatus,
-        _ slot: Int
-    ) {
-        controllers[slot]
-            .send(unmasked: CommandComplete(commandCredits: Self.commandCredits, to: type, .failure(status)))
+        controllers[slot].send(unmasked: CommandComplete(commandCredits: Self.commandCredits, to: type, outcome))
     }
 
     mutating func answerStatus(_ status: HCIStatus, to opcode: HCIOpcode, _ slot: Int) {

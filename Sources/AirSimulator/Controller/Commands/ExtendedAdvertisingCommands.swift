@@ -2,8 +2,8 @@ import BluetoothHCI
 
 // Advertising with several sets.
 
-extension LESetExtendedAdvertisingParameters: ImmediateCommand, CommandOfFamily {
-    static var family: SimulatedController.CommandFamily { .extended }
+extension LESetExtendedAdvertisingParameters: ImmediateCommand {
+    static var family: SimulatedController.CommandFamily? { .extended }
 
     func perform(in air: inout Air, by slot: Int) -> HCIOutcome<ReturnParameters> {
         let known = air.place(of: set, slot)
@@ -72,8 +72,8 @@ extension LESetExtendedAdvertisingParameters: ImmediateCommand, CommandOfFamily 
     }
 }
 
-extension LESetAdvertisingSetRandomAddress: ImmediateCommand, CommandOfFamily {
-    static var family: SimulatedController.CommandFamily { .extended }
+extension LESetAdvertisingSetRandomAddress: ImmediateCommand {
+    static var family: SimulatedController.CommandFamily? { .extended }
 
     func perform(in air: inout Air, by slot: Int) -> HCIOutcome<NoParameters> {
         guard let place = air.place(of: set, slot) else { return .failure(.unknownAdvertisingIdentifier) }
@@ -88,8 +88,8 @@ extension LESetAdvertisingSetRandomAddress: ImmediateCommand, CommandOfFamily {
 
 // MARK: - Data
 
-extension LESetExtendedAdvertisingData: ImmediateCommand, CommandOfFamily {
-    static var family: SimulatedController.CommandFamily { .extended }
+extension LESetExtendedAdvertisingData: ImmediateCommand {
+    static var family: SimulatedController.CommandFamily? { .extended }
 
     func perform(in air: inout Air, by slot: Int) -> HCIOutcome<NoParameters> {
         guard let place = air.place(of: set, slot) else { return .failure(.unknownAdvertisingIdentifier) }
@@ -118,8 +118,8 @@ extension LESetExtendedAdvertisingData: ImmediateCommand, CommandOfFamily {
     }
 }
 
-extension LESetExtendedScanResponseData: ImmediateCommand, CommandOfFamily {
-    static var family: SimulatedController.CommandFamily { .extended }
+extension LESetExtendedScanResponseData: ImmediateCommand {
+    static var family: SimulatedController.CommandFamily? { .extended }
 
     func perform(in air: inout Air, by slot: Int) -> HCIOutcome<NoParameters> {
         guard let place = air.place(of: set, slot) else { return .failure(.unknownAdvertisingIdentifier) }
@@ -188,8 +188,8 @@ extension Air {
 
 // MARK: - Sets
 
-extension LESetExtendedAdvertisingEnable: ImmediateCommand, CommandOfFamily {
-    static var family: SimulatedController.CommandFamily { .extended }
+extension LESetExtendedAdvertisingEnable: ImmediateCommand {
+    static var family: SimulatedController.CommandFamily? { .extended }
 
     func perform(in air: inout Air, by slot: Int) -> HCIOutcome<NoParameters> {
         guard !sets.isEmpty else {
@@ -239,8 +239,8 @@ extension LESetExtendedAdvertisingEnable: ImmediateCommand, CommandOfFamily {
     }
 }
 
-extension LERemoveAdvertisingSet: ImmediateCommand, CommandOfFamily {
-    static var family: SimulatedController.CommandFamily { .extended }
+extension LERemoveAdvertisingSet: ImmediateCommand {
+    static var family: SimulatedController.CommandFamily? { .extended }
 
     func perform(in air: inout Air, by slot: Int) -> HCIOutcome<NoParameters> {
         guard let place = air.place(of: set, slot) else { return .failure(.unknownAdvertisingIdentifier) }
@@ -250,8 +250,8 @@ extension LERemoveAdvertisingSet: ImmediateCommand, CommandOfFamily {
     }
 }
 
-extension LEClearAdvertisingSets: ImmediateCommand, CommandOfFamily {
-    static var family: SimulatedController.CommandFamily { .extended }
+extension LEClearAdvertisingSets: ImmediateCommand {
+    static var family: SimulatedController.CommandFamily? { .extended }
 
     func perform(in air: inout Air, by slot: Int) -> HCIOutcome<NoParameters> {
         guard !air.controllers[slot].advertisers.contains(where: \.isEnabled) else {
@@ -271,8 +271,8 @@ extension Air {
     }
 }
 
-extension LEReadMaximumAdvertisingDataLength: ImmediateCommand, CommandOfFamily {
-    static var family: SimulatedController.CommandFamily { .extended }
+extension LEReadMaximumAdvertisingDataLength: ImmediateCommand {
+    static var family: SimulatedController.CommandFamily? { .extended }
 
     func perform(in air: inout Air, by slot: Int) -> HCIOutcome<ReturnParameters> {
         let length = air.controllers[slot].configuration.maximumAdvertisingDataLength
@@ -280,8 +280,8 @@ extension LEReadMaximumAdvertisingDataLength: ImmediateCommand, CommandOfFamily 
     }
 }
 
-extension LEReadNumberOfSupportedAdvertisingSets: ImmediateCommand, CommandOfFamily {
-    static var family: SimulatedController.CommandFamily { .extended }
+extension LEReadNumberOfSupportedAdvertisingSets: ImmediateCommand {
+    static var family: SimulatedController.CommandFamily? { .extended }
 
     func perform(in air: inout Air, by slot: Int) -> HCIOutcome<ReturnParameters> {
         .success(ReturnParameters(count: UInt8(clamping: air.advertisingSetLimit(slot))))

@@ -17,8 +17,8 @@ private func areValid(_ interval: ScanInterval, window: ScanInterval, legacy: Bo
 
 // MARK: - Scanning
 
-extension LESetScanParameters: ImmediateCommand, CommandOfFamily {
-    static var family: SimulatedController.CommandFamily { .legacy }
+extension LESetScanParameters: ImmediateCommand {
+    static var family: SimulatedController.CommandFamily? { .legacy }
 
     func perform(in air: inout Air, by slot: Int) -> HCIOutcome<NoParameters> {
         guard !air.controllers[slot].scanner.isEnabled else { return .failure(.commandDisallowed) }
@@ -31,8 +31,8 @@ extension LESetScanParameters: ImmediateCommand, CommandOfFamily {
     }
 }
 
-extension LESetScanEnable: ImmediateCommand, CommandOfFamily {
-    static var family: SimulatedController.CommandFamily { .legacy }
+extension LESetScanEnable: ImmediateCommand {
+    static var family: SimulatedController.CommandFamily? { .legacy }
 
     func perform(in air: inout Air, by slot: Int) -> HCIOutcome<NoParameters> {
         let enable = LESetExtendedScanEnable(
@@ -45,8 +45,8 @@ extension LESetScanEnable: ImmediateCommand, CommandOfFamily {
     }
 }
 
-extension LESetExtendedScanParameters: ImmediateCommand, CommandOfFamily {
-    static var family: SimulatedController.CommandFamily { .extended }
+extension LESetExtendedScanParameters: ImmediateCommand {
+    static var family: SimulatedController.CommandFamily? { .extended }
 
     func perform(in air: inout Air, by slot: Int) -> HCIOutcome<NoParameters> {
         guard !air.controllers[slot].scanner.isEnabled else { return .failure(.commandDisallowed) }
@@ -65,8 +65,8 @@ extension LESetExtendedScanParameters: ImmediateCommand, CommandOfFamily {
     }
 }
 
-extension LESetExtendedScanEnable: ImmediateCommand, CommandOfFamily {
-    static var family: SimulatedController.CommandFamily { .extended }
+extension LESetExtendedScanEnable: ImmediateCommand {
+    static var family: SimulatedController.CommandFamily? { .extended }
 
     func perform(in air: inout Air, by slot: Int) -> HCIOutcome<NoParameters> {
         air.enableScanning(self, isExtended: true, slot)
@@ -107,8 +107,8 @@ extension Air {
 
 // MARK: - Connecting
 
-extension LECreateConnection: LongCommand, CommandOfFamily {
-    static var family: SimulatedController.CommandFamily { .legacy }
+extension LECreateConnection: LongCommand {
+    static var family: SimulatedController.CommandFamily? { .legacy }
 
     func begin(in air: inout Air, by slot: Int) -> HCIStatus {
         guard areValid(scanInterval, window: scanWindow, legacy: true) else { return .invalidHCICommandParameters }
@@ -132,8 +132,8 @@ extension LECreateConnection: LongCommand, CommandOfFamily {
     }
 }
 
-extension LEExtendedCreateConnection: LongCommand, CommandOfFamily {
-    static var family: SimulatedController.CommandFamily { .extended }
+extension LEExtendedCreateConnection: LongCommand {
+    static var family: SimulatedController.CommandFamily? { .extended }
 
     func begin(in air: inout Air, by slot: Int) -> HCIStatus {
         var parameters: [PHY: ConnectionParameters] = [:]

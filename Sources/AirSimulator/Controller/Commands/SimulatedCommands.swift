@@ -3,7 +3,7 @@ import BluetoothHCI
 /// The commands that simulated controllers carry out.
 enum SimulatedCommands {
     /// Their types: each says how in an extension that makes it an `ImmediateCommand` or a `LongCommand`.
-    static let all: [any HCICommand.Type] = [
+    static let all: [any SimulatedCommand.Type] = [
         Disconnect.self,
         ReadRemoteVersionInformation.self,
         SetEventMask.self,
@@ -84,11 +84,11 @@ enum SimulatedCommands {
         LEExtendedCreateConnection.self,
     ]
 
-    private static let byOpcode: [HCIOpcode: any HCICommand.Type] = Dictionary(
+    private static let byOpcode: [HCIOpcode: any SimulatedCommand.Type] = Dictionary(
         all.map { ($0.opcode, $0) },
         uniquingKeysWith: { first, _ in first }
     )
 
     /// The command with an opcode; nil if simulated controllers do not know it.
-    static func command(_ opcode: HCIOpcode) -> (any HCICommand.Type)? { byOpcode[opcode] }
+    static func command(_ opcode: HCIOpcode) -> (any SimulatedCommand.Type)? { byOpcode[opcode] }
 }
