@@ -52,6 +52,8 @@ final class ServiceReporter: LoopMember {
             isStatusStale = true
             let age = ProcessAge.now.map { ", \($0) after the process began" } ?? ""
             log.notice("phones can find the watch\(age)")
+            // Now the start is over: once more, of what has brought the controller and the services up.
+            ProgramMemory.releaseStartUp()
         }
         guard let manager else { return }
         if !isReadyTold, isOnAir || startTime + Self.patience <= now {

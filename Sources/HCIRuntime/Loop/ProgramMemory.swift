@@ -3,7 +3,8 @@ import Glibc
 
 /// The memory that the files take which this process runs: the program's and its libraries'.
 package enum ProgramMemory {
-    /// Gives back what only the start has needed: the command line's parser, the board file's, the database's migrations.
+    /// Gives back what only the start has needed: the command line's parser, the board file's, the database's migrations;
+    /// later, the controller's commands and the making of services.
     ///
     /// The kernel maps code and constants sixteen pages at a time, wherever one of them is touched, and a start touches nearly
     /// everything: three quarters of a watch's resident memory would be code that runs once. What is used again comes back by

@@ -3,7 +3,7 @@ struct FootprintReport {
     /// From execution to the first advertisement on a small board.
     static let startTarget: Duration = .milliseconds(250)
     /// Resident memory, with a phone connected too.
-    static let memoryTarget = 25_000_000
+    static let memoryTarget = 12_000_000
 
     let boardParts: Int
     let makeup: BinaryMakeup
