@@ -7,7 +7,6 @@ import ByteCoding
 package enum FirmwareImage {
     /// What an image says of itself; nil if it ends with anything but metadata of the one known version.
     package static func metadata(of image: [UInt8]) -> FirmwareMetadata? {
-        guard image.count >= FirmwareMetadata.encodedLength else { return nil }
         var reader = ByteReader(image.suffix(FirmwareMetadata.encodedLength))
         guard let metadata = try? FirmwareMetadata(reading: &reader),
             metadata.metadataVersion == FirmwareMetadata.currentMetadataVersion
