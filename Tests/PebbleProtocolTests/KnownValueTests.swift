@@ -14,14 +14,6 @@ import Testing
         }
     }
 
-    /// As the pages tell companions, in full.
-    @Test func attributesHaveTheUUIDsThatCompanionsAreTold() {
-        let loopback: UInt128 = 0x5100_0000_328E_0FBB_C642_1AA6_699B_DADA
-        let parameters: UInt128 = 0x0000_0005_328E_0FBB_C642_1AA6_699B_DADA
-        #expect(PebbleAttribute.loopbackService == loopback)
-        #expect(PebbleAttribute.connectionParameters == parameters)
-    }
-
     /// The numbers by which libpebble3 writes to the databases, in its order.
     @Test func databasesHaveTheNumbersThatPhonesUse() {
         let databases: [BlobDBDatabase] = [
