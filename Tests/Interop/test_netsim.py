@@ -601,7 +601,7 @@ async def test_a_device_that_does_not_read(tmp_path: Path) -> None:
     """g: a device asks more and more, and takes no answer: neither program grows, what is left out is said without a flood of lines,
     others are served, and the device gets whole answers when it reads."""
     request = PacketRequest(hci_packet=HCIPacket(packet_type=1, packet=b"\x02\x10\x00"))
-    count = 40_000
+    count = 60_000
 
     async with air(tmp_path) as (program, port), grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
         call = PacketStreamerStub(channel).StreamPackets()
@@ -609,19 +609,23 @@ async def test_a_device_that_does_not_read(tmp_path: Path) -> None:
         await program.wait_for_line("deaf is on the air", 10)
         (helper,) = children(program)
         processes = (program.process_id, helper)
-        before = [Footprint.of(each) for each in processes]
-        for _ in range(count):
+        # A burst of commands takes some 30 MB, for as long as the allocator likes; what a program keeps is the least that it has.
+        # The first third fills what gRPC and the allocator keep for good.
+        least = [[1 << 40] * len(processes) for _ in range(3)]
+        for number in range(count):
             await within(20, "a command to be taken", call.write(request))
+            if number % 500 == 0:
+                third = least[number * len(least) // count]
+                third[:] = [min(each, Footprint.of(process).resident_kilobytes) for each, process in zip(third, processes, strict=True)]
 
         async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as another:
             other = PacketStreamerStub(another).StreamPackets()
             await other.write(PacketRequest(initial_info=ChipInfo(name="keen", chip=Chip(kind=ChipKind.BLUETOOTH))))
             await other.write(PacketRequest(hci_packet=HCIPacket(packet_type=1, packet=b"\x03\x0c\x00")))
             assert (await within(10, "an answer to another", other.read())).hci_packet.packet_type == 4
-        after = [Footprint.of(each) for each in processes]
-        print(f"{before} before, {after} after {count} commands; {len(program.lines)} lines of log")
-        for earlier, later in zip(before, after, strict=True):
-            assert later.resident_kilobytes - earlier.resident_kilobytes < 2 * GROWTH_LIMIT
+        print(f"at least {least} kB in each third of {count} commands; {len(program.lines)} lines of log")
+        for middle, last in zip(*least[1:], strict=True):
+            assert last - middle < GROWTH_LIMIT // 4
 
         await call.done_writing()
         answers = 0
