@@ -38,6 +38,12 @@ struct BundleTests {
                 return try ProcessHeader(reading: &reader)
             }
         }
+        var later = vector.bytes
+        later[8] = 0x11
+        #expect(throws: ByteDecodingError("process.struct_version", .invalidValue(0x11))) {
+            var reader = ByteReader(later)
+            return try ProcessHeader(reading: &reader)
+        }
     }
 
     @Test("An executable with an invented checksum, as in the captured install, is refused for its checksum alone")

@@ -44,6 +44,14 @@ import Testing
         #expect([TimelineItem.Kind.notification, .pin, .reminder].map(\.rawValue) == [1, 2, 3])
     }
 
+    @Test func whatAnActionDoes() {
+        let kinds: [TimelineItemAction.Kind] = [
+            .ancsNegative, .generic, .response, .dismiss, .http, .snooze, .openWatchApp, .empty, .remove, .openPin,
+            .ancsPositive, .ancsDial, .ancsDelete,
+        ]
+        #expect(kinds.map(\.rawValue) == Array(1...12) + [15])
+    }
+
     /// What a tool may send to an emulator, and what one may say.
     @Test func protocolsOfTheEmulator() {
         let known = (0...UInt16.max).map { QEMUProtocol(rawValue: $0) }.filter(\.isKnown)
@@ -74,6 +82,15 @@ import Testing
             .telephony, .sms, .gps, .bluetoothLE, .rearCamera, .accelerometer, .gyroscope, .compass,
         ]
         #expect(features.map(\.rawValue) == (4...11).map { 1 << $0 })
+    }
+
+    /// The board numbers of watches that were sold, and of those that came before them.
+    @Test func boards() {
+        let boards: [HardwarePlatform] = [
+            .unknown, .tintinV15, .bianca, .snowyDVT, .snowyS3, .spalding, .robert, .silk, .asterix, .obelixDVT,
+            .obelixPVT, .getafixDVT,
+        ]
+        #expect(boards.map(\.rawValue) == [0, 5, 6, 8, 10, 11, 13, 14, 15, 17, 18, 20])
     }
 
     @Test func whatAppsAndFirmwareAre() {
@@ -142,8 +159,21 @@ import Testing
             supervisionTimeout: 600
         )
         #expect([sets.slow, sets.middle, sets.fast] == [expected, expected, expected])
+        #expect(throws: Never.self) { try set(6, 0) }
+        #expect(throws: ConnectionParametersCommand.Refusal.intervalMinimumTooShort) { try set(5, 255) }
         #expect(throws: Never.self) { try set(3199, 1) }
         #expect(throws: ConnectionParametersCommand.Refusal.intervalMaximumTooLong) { try set(3199, 2) }
+    }
+
+    @Test func commandsAboutAConnection() throws {
+        #expect(try ConnectionParametersCommand([1, 2]) == .need(responseTime: 2))
+        #expect(throws: ConnectionParametersCommand.Refusal.noSuchResponseTime) {
+            try ConnectionParametersCommand([1, 3])
+        }
+        #expect(try ConnectionParametersCommand([2, 1]) == .lengthenPackets(true))
+        #expect(try ConnectionParametersCommand([2, 2]) == .lengthenPackets(false))
+        #expect(try ConnectionParametersCommand([3, 0]) == .stayAwake)
+        #expect(throws: ConnectionParametersCommand.Refusal.unknownCommand) { try ConnectionParametersCommand([4, 0]) }
     }
 
     /// The patience of both sides, as the firmware's and libpebble3's sources have it.

@@ -85,6 +85,14 @@ struct PPoGATTStateTests {
         #expect(watch.link.state == .awaitingMetaRetry)
     }
 
+    @Test("A failed reading that comes late changes nothing")
+    func metaFailsLate() {
+        var watch = LinkHarness.openWatch()
+        watch.step { $0.metaReadFailed(at: $1) }
+        #expect(watch.takeEvents() == [])
+        #expect(watch.link.state == .open)
+    }
+
     @Test("SubscribingData: Data, Ack and Reset Complete are ignored, a Reset Request is honoured")
     func packetsBeforeSubscription() {
         var watch = LinkHarness.watch(.forward)

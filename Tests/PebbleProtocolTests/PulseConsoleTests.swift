@@ -182,6 +182,56 @@ import Testing
         #expect(rig.sent().last?.information.first == 7)
     }
 
+    /// Two rejections have numbers of their own.
+    @Test func rejectionsAreNumbered() {
+        var rig = Rig()
+        _ = rig.sent()
+        rig.say(.linkControl, [99, 3, 0, 4])
+        rig.say(.linkControl, [98, 3, 0, 4])
+        #expect(rig.sent().map { $0.information.prefix(2) } == [[7, 1], [7, 2]])
+    }
+
+    /// A firmware whose first request was fine asks again for what is not: nothing is agreed until a request is fine.
+    @Test func anAgreementIsTakenBack() throws {
+        var rig = Rig()
+        let request = try #require(rig.sent().last)
+        rig.say(.linkControl, [1, 9, 0, 4])
+        rig.say(.linkControl, [1, 10, 0, 8, 1, 4, 5, 0xDC])
+        #expect(rig.sent().map { $0.information.first } == [2, 4])
+        rig.say(.linkControl, [2, request.information[1], 0, 4])
+        #expect(!rig.sent().contains { $0.protocolID == .trainControl })
+        rig.say(.linkControl, [1, 11, 0, 4])
+        #expect(rig.sent().contains { $0.protocolID == .trainControl })
+    }
+
+    /// What is longer than a frame may be, and what is one too many for the queue, is not sent.
+    @Test func commandsThatDoNotFitAreNotSent() throws {
+        var rig = try Rig.open()
+        rig.console.run([String(repeating: "x", count: PulseTransport.longest + 1)], at: rig.now)
+        #expect(rig.sent().isEmpty)
+        var transport = PulseTransport()
+        let datagram = PulseTransport.Datagram(port: PulseTransport.promptPort, information: [1])
+        for _ in 0..<20 { transport.send(datagram, at: .zero) }
+        var sent = 0
+        for number in 1...20 {
+            sent += transport.takeOutgoing().count
+            transport.receive(response: [1, UInt8(number) << 1], at: .zero)
+        }
+        #expect(sent == 16)
+    }
+
+    /// An acknowledgement that comes as a command is no datagram, whatever follows it.
+    @Test func anAcknowledgementIsNoDatagram() throws {
+        var rig = try Rig.open()
+        rig.console.run(["reset"], at: rig.now)
+        _ = rig.sent()
+        rig.say(.trainCommand, [1, 1 << 1 | 1, 0x3E, 0x20, 0, 15] + answer(102))
+        #expect(rig.events().isEmpty)
+        #expect(rig.sent() == [PulseFrame(.trainResponse, [1, 1])])
+        rig.wait(PulseTransport.retransmissionInterval)
+        #expect(rig.sent().isEmpty, "the datagram was acknowledged")
+    }
+
     @Test func aPortThatIsNotOpenIsSaidToBeClosed() throws {
         var rig = try Rig.open()
         rig.say(.trainCommand, datagram(0, 0, port: 0x1234, [1]))

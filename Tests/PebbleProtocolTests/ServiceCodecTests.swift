@@ -178,6 +178,14 @@ struct ServiceCodecTests {
         #expect(throws: ByteDecodingError.self) { try item("0200", "01 03", .asFarAsItGoes) }
     }
 
+    /// As the firmware shows a record that it keeps: all of its actions that are whole.
+    @Test func actionsOfAKeptItemThatAreThere() throws {
+        let head = [UInt8](repeating: 0, count: 42)
+        let actions = hex("01 02 00  02 02 00  03 02 00  04 02")
+        let item = try TimelineItem((head + [0, 0, 0, 4] + actions)[...], reading: .asKept)
+        #expect(item.actions.map(\.id) == [1, 2, 3])
+    }
+
     @Test("Log lines are cut to what hardware sends")
     func logLines() throws {
         let line = LogLine(
