@@ -66,6 +66,28 @@ import Testing
             .shouldPinAddress, .noSecurityRequest, .forceSecurityRequest, .autoAcceptRepairing, .reversedPPoGATT,
         ]
         #expect(triggers.map(\.rawValue) == [1, 2, 4, 8, 16])
+        // Asked for nothing, to be quiet, to insist, and both.
+        let asked: [PairingTrigger] = [
+            [], .noSecurityRequest, .forceSecurityRequest, [.noSecurityRequest, .forceSecurityRequest],
+        ]
+        #expect(asked.map { $0.wantsSecurityRequest(isEncrypted: false) } == [true, false, true, true])
+        #expect(asked.map { $0.wantsSecurityRequest(isEncrypted: true) } == [false, false, true, true])
+    }
+
+    @Test func whatAPhoneReadsOfALink() {
+        #expect(ConnectivityStatus(isBonded: false, isEncrypted: false, hasGateway: false).encoded == [0x11, 0, 0, 0])
+    }
+
+    @Test func whatAPhoneSaysOfItsRadio() throws {
+        let discoverable = try (0...2).map { try BLEControlMessage(payload: [4, UInt8($0), 0x2C, 0x01]) }
+        #expect(discoverable.map(\.isDiscoverable) == [false, true, true])
+        #expect(discoverable.map(\.durationSeconds) == [300, 300, 300])
+    }
+
+    /// A piece that is cut within its token names what its bytes say, with zeros behind them.
+    @Test(arguments: [("02", 0), ("0201", 0x0100_0000), ("0201020304", 0x0102_0304), ("0101020304", 0)])
+    func tokensOfMessagesThatAreCut(payload: String, token: UInt32) {
+        #expect(PutBytesRequest.token(of: hex(payload)).rawValue == token)
     }
 
     @Test func whichAppMessagesAreAnswers() {
@@ -116,6 +138,7 @@ import Testing
             (PebbleAttribute.reversedData, 0x4000_0001), (PebbleAttribute.reversedDataWrite, 0x4000_0003),
             (PebbleAttribute.streamService, 0x5000_0000), (PebbleAttribute.loopbackService, 0x5100_0000),
         ]
+        #expect(PebbleAttribute.dummy == 0xBADB_ADBA_DBAD_BADB_ADBA_BADB_ADBA_DBAD)
         for (uuid, number) in attributes {
             #expect(uuid == UInt128(number) << 96 | family, "\(String(number, radix: 16))")
         }
@@ -163,6 +186,8 @@ import Testing
         #expect(throws: ConnectionParametersCommand.Refusal.intervalMinimumTooShort) { try set(5, 255) }
         #expect(throws: Never.self) { try set(3199, 1) }
         #expect(throws: ConnectionParametersCommand.Refusal.intervalMaximumTooLong) { try set(3199, 2) }
+        #expect(throws: Never.self) { try set(3200, 0) }
+        #expect(throws: ConnectionParametersCommand.Refusal.intervalMinimumTooLong) { try set(3201, 0) }
     }
 
     @Test func commandsAboutAConnection() throws {
