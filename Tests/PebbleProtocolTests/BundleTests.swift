@@ -58,6 +58,11 @@ struct BundleTests {
         crc.appendLittleEndian(LegacyChecksum.checksum(of: binary.dropFirst(130)))
         repaired.replaceSubrange(20..<24, with: crc)
         #expect(try ProcessHeader(checking: repaired[...]).loadSize == 4321)
+        var withoutEntry = repaired
+        withoutEntry.replaceSubrange(16..<20, with: [0xE1, 0x10, 0, 0])
+        #expect(throws: ByteDecodingError("process.offset", .invalidValue(4321))) {
+            try ProcessHeader(checking: withoutEntry[...])
+        }
         #expect(throws: ByteDecodingError("process.load_size", .invalidLength(4321))) {
             try ProcessHeader(checking: repaired.dropLast())
         }

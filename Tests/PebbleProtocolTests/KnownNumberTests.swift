@@ -201,6 +201,46 @@ import Testing
         #expect(throws: ConnectionParametersCommand.Refusal.unknownCommand) { try ConnectionParametersCommand([4, 0]) }
     }
 
+    @Test func longestPacketsOfBothSides() {
+        #expect(PPoGATTConfiguration.pebbleOSMaximumATTMTU == 256)
+        #expect(PPoGATTConfiguration.phoneMaximumATTMTU == 339)
+    }
+
+    /// A watch's image ends with what it is; its time is little-endian there.
+    @Test func whatAnImageSaysOfItself() {
+        let metadata = FirmwareMetadata(
+            timestamp: 0x0102_0304,
+            versionTag: "v4.9",
+            shortGitHash: "abcdef0",
+            flags: .dualSlot,
+            hardwarePlatform: .asterix
+        )
+        var image: [UInt8] = [1, 2, 3]
+        FirmwareImage.append(metadata, to: &image)
+        #expect(image.count == 3 + 47)
+        #expect(Array(image[3..<7]) == [4, 3, 2, 1])
+        #expect(FirmwareImage.metadata(of: image) == metadata)
+        #expect(FirmwareImage.metadata(of: Array(image.suffix(46))) == nil)
+        #expect(FirmwareImage.metadata(of: image + [0]) == nil, "of another version, by what its bytes say then")
+    }
+
+    /// Old companions ask for the first two generations by the command alone.
+    @Test func generationsOfOldCompanions() throws {
+        #expect(try LogDumpMessage(payload: hex("01 00000007")) == .legacyRequest(generation: 1, cookie: 7))
+        #expect(throws: ByteDecodingError("log_dump.command", .invalidValue(2))) {
+            try LogDumpMessage(payload: hex("02 00000007"))
+        }
+    }
+
+    @Test func theShortestRecordIsARecord() throws {
+        let message = try BlobDBRequest(payload: hex("01 0500 02 01 aa 0100 bb"))
+        guard case .insert(_, let record, timestamp: nil) = message.command else {
+            Issue.record("\(message.command)")
+            return
+        }
+        #expect(record.key == [0xAA] && record.value == [0xBB])
+    }
+
     /// The patience of both sides, as the firmware's and libpebble3's sources have it.
     @Test func patienceOfPPoGATT() {
         let watch = PPoGATTRules.pebbleOS

@@ -347,6 +347,23 @@ struct PPoGATTDataTests {
         #expect(watch.send([UInt8](repeating: 3, count: 100)) == 100)
     }
 
+    @Test("Space is announced when half of the buffer is free")
+    func spaceForHalf() {
+        var configuration = PPoGATTConfiguration.watch(.reversedV2, serialNumber: "")
+        configuration.sendBufferCapacity = 1000
+        var watch = LinkHarness(configuration, attMTU: 64)
+        watch.step { $0.start(at: $1) }
+        watch.receive("0201", "031919")
+        #expect(watch.send([UInt8](repeating: 1, count: 1001)) == 1000)
+        _ = watch.takeEvents()
+        var announced: [Int] = []
+        for number in UInt8(0)..<17 {
+            watch.step { $0.receive([number << 3 | 1], at: $1) }
+            if watch.takeEvents().contains(.spaceAvailable) { announced.append(watch.link.writableByteCount) }
+        }
+        #expect(announced == [540], "nine packets of 60 bytes")
+    }
+
     @Test("Through a small buffer, a long stream leaves unchanged, drained or always full", arguments: [0, 3])
     func longStream(lateAcknowledgements: Int) {
         var configuration = PPoGATTConfiguration.watch(.reversedV2, serialNumber: "")
