@@ -5,6 +5,25 @@ import Testing
 
 @Suite("AppMessage dictionaries")
 struct AppMessageDictionaryTests {
+    @Test("Up to sixteen bytes are printed, more are counted")
+    func printedBytes() {
+        #expect(
+            AppMessageValue.bytes([UInt8](repeating: 0xAB, count: 16)[...]).description
+                == "<\(String(repeating: "ab", count: 16))>"
+        )
+        #expect(AppMessageValue.bytes([UInt8](repeating: 0xAB, count: 17)[...]).description == "<17 bytes>")
+    }
+
+    @Test("A merge takes values from the other; keys that only it has are added unless only updates are wanted")
+    func merges() throws {
+        let old = AppMessageDictionary(encoded: hex("02 01000000020100 07 02000000020100 08")[...])
+        let new = AppMessageDictionary(encoded: hex("02 02000000020100 09 03000000020100 0a")[...])
+        #expect(try old.merged(with: new, updatingKeysOnly: true).map(\.value) == [.uint8(7), .uint8(9)])
+        let merged = try old.merged(with: new, updatingKeysOnly: false)
+        #expect(merged.map(\.key) == [1, 2, 3])
+        #expect(merged.map(\.value) == [.uint8(7), .uint8(9), .uint8(10)])
+    }
+
     @Test("Every dictionary vector decodes and encodes")
     func vectors() throws {
         let expected: [String: AppMessageDictionary] = [

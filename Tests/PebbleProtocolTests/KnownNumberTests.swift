@@ -75,13 +75,23 @@ import Testing
     }
 
     @Test func whatAPhoneReadsOfALink() {
-        #expect(ConnectivityStatus(isBonded: false, isEncrypted: false, hasGateway: false).encoded == [0x11, 0, 0, 0])
+        let status = ConnectivityStatus(isBonded: false, isEncrypted: false, hasGateway: false)
+        #expect(status.encoded == [0x11, 0, 0, 0])
+        #expect(status.description == "not encrypted, not bonded, the watch has no bond")
+        let parameters = ConnectionParametersStatus(
+            supportsLongPackets: false,
+            interval: 0x0102,
+            latency: 3,
+            supervisionTimeout: 0x0405
+        )
+        #expect(parameters.encoded == [0, 2, 1, 3, 0, 5, 4])
     }
 
     @Test func whatAPhoneSaysOfItsRadio() throws {
         let discoverable = try (0...2).map { try BLEControlMessage(payload: [4, UInt8($0), 0x2C, 0x01]) }
         #expect(discoverable.map(\.isDiscoverable) == [false, true, true])
         #expect(discoverable.map(\.durationSeconds) == [300, 300, 300])
+        #expect(discoverable.map { PebbleMessage($0).payload[1] } == [0, 1, 1])
     }
 
     /// A piece that is cut within its token names what its bytes say, with zeros behind them.
@@ -142,6 +152,14 @@ import Testing
         for (uuid, number) in attributes {
             #expect(uuid == UInt128(number) << 96 | family, "\(String(number, radix: 16))")
         }
+    }
+
+    @Test func switchesAndCodesOfAnswers() {
+        let enabled = [false, true].map { PebbleMessage(DataLoggingMessage.sendEnableState($0)).payload }
+        #expect(enabled == [[0x0A, 0], [0x0A, 1]])
+        let codes: [TimelineActionMessage.Response.Code] = [.acknowledgement, .negativeAcknowledgement]
+        #expect(codes.map(\.rawValue) == [0, 1])
+        #expect(LogLine.maximumMessageLength == 88)
     }
 
     /// A command's first byte, which no round trip tells from another.

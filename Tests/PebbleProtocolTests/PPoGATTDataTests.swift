@@ -347,6 +347,15 @@ struct PPoGATTDataTests {
         #expect(watch.send([UInt8](repeating: 3, count: 100)) == 100)
     }
 
+    @Test("Each acknowledgement counts once")
+    func acknowledgementsAreCounted() {
+        var watch = LinkHarness.openWatch()
+        watch.receive("00AA")
+        watch.run(for: .seconds(1))
+        #expect(watch.takeSent() == ["01"])
+        #expect(watch.link.statistics.sentAcknowledgements == 1)
+    }
+
     @Test("Space is announced when half of the buffer is free")
     func spaceForHalf() {
         var configuration = PPoGATTConfiguration.watch(.reversedV2, serialNumber: "")

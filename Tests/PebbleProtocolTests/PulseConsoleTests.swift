@@ -120,6 +120,23 @@ import Testing
         #expect(rig.console.isOpen)
     }
 
+    @Test func newCommandsEndTheOldOnes() throws {
+        var rig = try Rig.open()
+        rig.console.run(["reset"], at: rig.now)
+        rig.console.run(["bt airplane mode enter"], at: rig.now)
+        #expect(rig.events() == [.finished(isDone: false)])
+    }
+
+    /// What is below says once more that it is there: a link that is open stays so.
+    @Test func aLayerThatIsUpTwiceIsUpOnce() {
+        var control = PulseControlProtocol(.linkControl)
+        control.lowerLayerUp(at: .zero)
+        #expect(control.nextDeadline == .milliseconds(500))
+        #expect(control.takeOutgoing().count == 1)
+        control.lowerLayerUp(at: .milliseconds(1))
+        #expect(control.takeOutgoing().isEmpty)
+    }
+
     @Test func withoutALinkNoCommandIsGiven() {
         var rig = Rig()
         rig.console.run(["reset"], at: rig.now)

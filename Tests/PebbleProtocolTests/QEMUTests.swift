@@ -44,6 +44,14 @@ struct QEMUTests {
         return frames
     }
 
+    @Test("A single byte that may begin a frame has its time too")
+    func timeOfOneByte() {
+        var deframer = QEMUDeframer()
+        deframer.receive([0xFE])
+        #expect(deframer.nextFrame(at: .seconds(1)) == nil)
+        #expect(deframer.nextDeadline != nil)
+    }
+
     @Test("Every frame vector is read, and written again", arguments: [1, 7, Int.max])
     func vectorsRoundTrip(chunkLength: Int) throws {
         #expect(Self.vectors.count == 28)
