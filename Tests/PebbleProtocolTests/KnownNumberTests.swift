@@ -160,6 +160,10 @@ import Testing
         let codes: [TimelineActionMessage.Response.Code] = [.acknowledgement, .negativeAcknowledgement]
         #expect(codes.map(\.rawValue) == [0, 1])
         #expect(LogLine.maximumMessageLength == 88)
+        let statuses: [RemoteInputResponse.Status] = [.ok, .busy, .invalid]
+        #expect(statuses.map(\.rawValue) == [0, 1, 2])
+        let charging = [false, true].map { QEMUMessage.battery(percent: 50, isCharging: $0).frame.data }
+        #expect(charging == [[50, 0], [50, 1]])
     }
 
     /// A command's first byte, which no round trip tells from another.

@@ -45,6 +45,13 @@ import Testing
         }
     }
 
+    /// A zero behind 250 to 256 bytes without one: in the middle of a code, at its end, and behind it.
+    @Test(arguments: 247...253)
+    func zerosAroundTheEndOfACode(count: Int) {
+        let frame = PulseFrame(.push, [UInt8](repeating: 0x41, count: count) + [0, 7])
+        #expect(deframed(frame.bytes) == [frame])
+    }
+
     @Test func oneFlagBetweenTwoFramesIsEnough() {
         let first = PulseFrame(.push, [1, 2, 3])
         let second = PulseFrame(.linkControl, [4])

@@ -184,6 +184,8 @@ struct ServiceCodecTests {
         let actions = hex("01 02 00  02 02 00  03 02 00  04 02")
         let item = try TimelineItem((head + [0, 0, 0, 4] + actions)[...], reading: .asKept)
         #expect(item.actions.map(\.id) == [1, 2, 3])
+        let two = try TimelineItem((head + [0, 0, 0, 2] + actions)[...], reading: .asKept)
+        #expect(two.actions.map(\.id) == [1, 2], "no more than it counts")
     }
 
     @Test("Log lines are cut to what hardware sends")
