@@ -330,7 +330,8 @@ def test_memory_that_only_the_start_needed_is_given_back(manager: socket.socket,
             for name, value in (line.split(":") for line in Path(f"/proc/{watch.pid}/status").read_text().splitlines())
             if name in ("VmHWM", "RssAnon", "RssFile")
         }
-        assert kilobytes["RssFile"] < 0.8 * (kilobytes["VmHWM"] - kilobytes["RssAnon"]), kilobytes
+        # 0.43 of it stays. Given back only before the controller comes up, and not again when the watch is on the air, it would be more.
+        assert kilobytes["RssFile"] < 0.55 * (kilobytes["VmHWM"] - kilobytes["RssAnon"]), kilobytes
     finally:
         watch.kill()
         watch.wait(5)

@@ -78,13 +78,15 @@ import Testing
         let status = ConnectivityStatus(isBonded: false, isEncrypted: false, hasGateway: false)
         #expect(status.encoded == [0x11, 0, 0, 0])
         #expect(status.description == "not encrypted, not bonded, the watch has no bond")
-        let parameters = ConnectionParametersStatus(
+        var parameters = ConnectionParametersStatus(
             supportsLongPackets: false,
             interval: 0x0102,
             latency: 3,
             supervisionTimeout: 0x0405
         )
         #expect(parameters.encoded == [0, 2, 1, 3, 0, 5, 4])
+        parameters.supportsLongPackets = true
+        #expect(parameters.encoded.first == 1)
     }
 
     @Test func whatAPhoneSaysOfItsRadio() throws {

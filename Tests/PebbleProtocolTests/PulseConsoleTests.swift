@@ -249,6 +249,15 @@ import Testing
         #expect(rig.sent().isEmpty, "the datagram was acknowledged")
     }
 
+    /// An answer is final only to what asks for one.
+    @Test func aDatagramThatDoesNotPollIsAcknowledgedAllTheSame() throws {
+        var rig = try Rig.open()
+        var packet = datagram(0, 0, port: 0x3E20, answer(102, "hi"))
+        packet[1] &= ~1
+        rig.say(.trainCommand, packet)
+        #expect(rig.sent() == [PulseFrame(.trainResponse, [1, 1 << 1])])
+    }
+
     @Test func aPortThatIsNotOpenIsSaidToBeClosed() throws {
         var rig = try Rig.open()
         rig.say(.trainCommand, datagram(0, 0, port: 0x1234, [1]))

@@ -1,7 +1,7 @@
 /// What `cairn-bench footprint` found out.
 struct FootprintReport {
     /// From execution to the first advertisement on a small board.
-    static let startTarget: Duration = .milliseconds(250)
+    static let startTarget: Duration = .milliseconds(200)
     /// Resident memory, with a phone connected too.
     static let memoryTarget = 12_000_000
 
