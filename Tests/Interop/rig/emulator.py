@@ -157,7 +157,10 @@ class Firmware:
         self._answers: dict[bytes, deque[tuple[tuple[int, bytes], ...]]] = {}
         self._start_connected = start_connected
         self.has_session = start_connected
-        self._notes: list[asyncio.TimerHandle] = []
+        #: What it has not taken note of. None is something that waits for `take_notes`.
+        self._notes: list[asyncio.TimerHandle | None] = []
+        #: How long it takes to take note of a phone that has come or gone; None is until `take_notes`.
+        self.note_seconds: float | None = NOTE_SECONDS
         #: Whether it has taken note of all phones that came or went.
         self.has_noted = asyncio.Event()
         self.has_noted.set()
@@ -231,7 +234,8 @@ class Firmware:
         self._stream = MessageStream()
         self.upload = None
         for note in self._notes:
-            note.cancel()
+            if note is not None:
+                note.cancel()
         self._notes.clear()
 
     def leave_airplane_mode(self) -> None:
@@ -249,7 +253,17 @@ class Firmware:
     def _notice(self) -> None:
         """It will take note of a phone that has come or gone."""
         self.has_noted.clear()
-        self._notes.append(asyncio.get_running_loop().call_later(NOTE_SECONDS, self._take_note))
+        if self.note_seconds is None:
+            self._notes.append(None)
+        else:
+            self._notes.append(asyncio.get_running_loop().call_later(self.note_seconds, self._take_note))
+
+    def take_notes(self) -> None:
+        """Takes note of all phones that came or went."""
+        while self._notes:
+            if (note := self._notes[0]) is not None:
+                note.cancel()
+            self._take_note()
 
     def _take_note(self) -> None:
         self._notes.pop(0)
