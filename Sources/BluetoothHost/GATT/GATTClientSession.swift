@@ -226,8 +226,8 @@ extension GATTClientSession {
     /// A procedure whose bearer is gone has the first turn.
     mutating func putBack(_ interrupted: Waiting) { waiting.prepend(interrupted) }
 
-    /// The host starts a procedure for itself, whose end is in `takeOwnResult`.
-    mutating func expectOwn(_ id: GATTProcedureID) { ownID = id }
+    /// The host starts a procedure for itself, whose end is in `takeOwnResult`; nil if it could not.
+    mutating func expectOwn(_ id: GATTProcedureID?) { ownID = id }
 
     /// Takes the end of the host's own procedure.
     mutating func takeOwnResult() -> Result<GATTResponse, GATTProcedureError>? {

@@ -294,8 +294,15 @@ extension GATTConnection {
         ownMTU: Int,
         at now: Duration
     ) throws(GATTError) {
+        // It may end while it begins.
         if isOwn { fixed.client.expectOwn(id) }
-        try fixed.start(procedure, id, &events, ownMTU: ownMTU, at: now)
+        do throws(GATTError) {
+            try fixed.start(procedure, id, &events, ownMTU: ownMTU, at: now)
+        } catch {
+            // The owner's next procedure gets the name that this one has not used.
+            if isOwn { fixed.client.expectOwn(nil) }
+            throw error
+        }
         distribute(&events, ownMTU: ownMTU, at: now)
     }
 

@@ -84,9 +84,6 @@ struct CommandQueue: Sendable {
     private(set) var stalledSince: Duration?
     private var lastSequence: UInt32 = 0
 
-    /// Whether there is nothing to send and nothing to be answered.
-    var isIdle: Bool { waiting.isEmpty && unanswered.isEmpty }
-
     /// Whether so many commands more can wait.
     func hasRoom(for count: Int) -> Bool { waiting.count + count <= Self.limit }
 
