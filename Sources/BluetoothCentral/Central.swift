@@ -74,8 +74,7 @@ public struct Central: HCIHost, Sendable {
     }
 
     public mutating func advance(to now: Duration) {
-        host.advance(to: now)
-        settle(at: now)
+        catchUp(to: now)
         for request in requests {
             if let deadline = request.deadline, deadline <= now { expire(request, at: now) }
         }
@@ -127,7 +126,7 @@ public struct Central: HCIHost, Sendable {
 
     /// Ends a connection. Ends with `disconnected`, also if it was gone before.
     public mutating func disconnect(_ peripheral: RemotePeripheral.ID, at now: Duration) -> CentralRequestID {
-        host.advance(to: now)
+        catchUp(to: now)
         guard let connection = connection(of: peripheral) else {
             let id = nextRequest()
             end(id, .success(.disconnected))
@@ -171,7 +170,7 @@ public struct Central: HCIHost, Sendable {
         of peripheral: RemotePeripheral.ID,
         at now: Duration
     ) -> CentralRequestID {
-        host.advance(to: now)
+        catchUp(to: now)
         let id = nextRequest()
         guard let connection = connection(of: peripheral) else {
             end(id, .failure(.disconnected(nil)))
@@ -206,7 +205,7 @@ public struct Central: HCIHost, Sendable {
 
     /// Encrypts a link: with the bond's key if there is one, by pairing otherwise. Ends with `secured`.
     public mutating func secure(_ peripheral: RemotePeripheral.ID, at now: Duration) -> CentralRequestID {
-        host.advance(to: now)
+        catchUp(to: now)
         guard let connection = connection(of: peripheral) else { return begin(.fail(.disconnected(nil)), at: now) }
         if let security = host.connection(connection)?.security, security.isEncrypted {
             let id = nextRequest()
@@ -226,7 +225,7 @@ public struct Central: HCIHost, Sendable {
     /// - Returns: false if it stands no more.
     @discardableResult
     public mutating func answer(_ prompt: PairingPrompt.ID, with answer: PairingAnswer, at now: Duration) -> Bool {
-        host.advance(to: now)
+        catchUp(to: now)
         let isTaken = host.security?.answer(prompt, with: answer, at: now) ?? false
         settle(at: now)
         return isTaken
@@ -234,7 +233,7 @@ public struct Central: HCIHost, Sendable {
 
     /// A bond has been stored: it counts from now on.
     public mutating func bondStored(_ identity: LEAddress, at now: Duration) {
-        host.advance(to: now)
+        catchUp(to: now)
         host.security?.bondStored(identity)
         settle(at: now)
     }
@@ -244,7 +243,7 @@ public struct Central: HCIHost, Sendable {
     /// Ends a request with `CentralError.cancelled`, if it has not ended. A connection that it was making is given up; a value that is
     /// being read or written is not, but its outcome is not reported.
     public mutating func cancel(_ id: CentralRequestID, at now: Duration) {
-        host.advance(to: now)
+        catchUp(to: now)
         guard let request = requests.first(where: { $0.id == id }) else { return }
         giveUp(request, at: now)
         end(id, .failure(.cancelled))
@@ -253,7 +252,7 @@ public struct Central: HCIHost, Sendable {
 
     /// Ends every request, and disconnects every peripheral, before the process ends.
     public mutating func beginShutdown(at now: Duration) {
-        host.advance(to: now)
+        catchUp(to: now)
         isLeaving = true
         for request in requests {
             giveUp(request, at: now)
@@ -275,6 +274,13 @@ extension Central {
         return CentralRequestID(number: lastNumber)
     }
 
+    /// Takes note of the time and of what has happened until then, before a request looks at the links: the controller may have failed
+    /// just now.
+    private mutating func catchUp(to now: Duration) {
+        host.advance(to: now)
+        settle(at: now)
+    }
+
     private func connection(of peripheral: RemotePeripheral.ID) -> ConnectionHandle? {
         links.first { $0.value.id == peripheral }?.key
     }
@@ -284,7 +290,7 @@ extension Central {
         until deadline: Duration? = nil,
         at now: Duration
     ) -> CentralRequestID {
-        host.advance(to: now)
+        catchUp(to: now)
         let id = nextRequest()
         requests.append(CentralRequest(id: id, work: work, deadline: deadline))
         if case .fail(let error) = work {
@@ -303,7 +309,7 @@ extension Central {
         on peripheral: RemotePeripheral.ID,
         at now: Duration
     ) -> CentralRequestID {
-        host.advance(to: now)
+        catchUp(to: now)
         guard let connection = connection(of: peripheral) else { return begin(.fail(.disconnected(nil)), at: now) }
         do throws(GATTError) {
             return begin(.procedure(connection, try host.gatt.start(procedure, on: connection, at: now)), at: now)
