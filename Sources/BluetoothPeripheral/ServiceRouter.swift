@@ -318,10 +318,13 @@ package struct ServiceRouter<Services: ServiceSet>: Sendable {
                 report(handle, nil, error)
             }
         case .answer(let token, let value):
-            guard case .read(let request)? = pending.removeValue(forKey: token) else { return }
+            // Of another kind, it still waits for its answer.
+            guard case .read(let request)? = pending[token] else { return }
+            pending[token] = nil
             host.gatt.respond(to: request, with: value[...], at: now)
         case .accept(let token):
-            guard case .write(let request)? = pending.removeValue(forKey: token) else { return }
+            guard case .write(let request)? = pending[token] else { return }
+            pending[token] = nil
             host.gatt.respond(to: request, at: now)
         case .refuse(let token, let error): refuse(token, with: error, &host, at: now)
         case .disconnect(let connection): host.disconnect(connection, at: now)
