@@ -62,13 +62,15 @@ extension HCIFaultLine {
             {
                 let result = UInt16(fault.fault.number(.result) ?? 2)
                 faults.tell(fault, on: handle, "a channel to the PSM \(psm) is refused with the result \(result)")
+                // An enhanced response has a 0 for each channel that was asked for (Core 5.4, Vol 3, Part A, 4.26).
+                let none = [UInt16](repeating: 0, count: channels(of: pdu, from: 8).count)
                 let answer =
                     code == .connectionRequest
                     ? FaultPDU.signaling(CreditBasedCode.connectionResponse.rawValue, identifier, [0, 0, 0, 0, result])
                     : FaultPDU.signaling(
                         CreditBasedCode.enhancedConnectionResponse.rawValue,
                         identifier,
-                        [0, 0, 0, result]
+                        [0, 0, 0, result] + none
                     )
                 send(answer, on: handle)
                 return .drop
@@ -142,7 +144,8 @@ extension HCIFaultLine {
                 (direction == .fromPhone ? channel.watch : channel.phone) == pdu.channel
             })
         else { return .pass(pdu) }
-        for place in faults.indices(of: .hci(.channelDropped)) where faults.running[place].isAtWork(at: now) {
+        for place in faults.indices(of: .hci(.channelDropped))
+        where faults.running[place].isAtWork(at: now) && faults.running[place].concerns(phone) {
             let limit = faults.running[place].fault.number(.bytes) ?? 0
             let passed = faults.update(place) { fault in
                 fault.passed += pdu.payload.count

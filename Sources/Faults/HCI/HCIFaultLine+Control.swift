@@ -162,9 +162,12 @@ extension HCIFaultLine {
     /// What a fault waits for has begun on a link.
     mutating func trigger(_ what: String, on handle: ConnectionHandle) {
         guard let index = link(handle) else { return }
+        let phone = links[index].phone
         for fault in [HCIFault.linkLost, .linkDropped] {
             for place in faults.indices(of: .hci(fault))
-            where faults.running[place].isAtWork(at: now) && faults.running[place].fault.word(.during) == what {
+            where faults.running[place].isAtWork(at: now) && faults.running[place].concerns(phone)
+                && faults.running[place].fault.word(.during) == what
+            {
                 faults.update(place) { $0.isTriggered = true }
             }
         }
@@ -173,8 +176,10 @@ extension HCIFaultLine {
 
     /// An ACL packet passes on a link.
     mutating func countPacket(on index: Int) {
+        let phone = links[index].phone
         for fault in [HCIFault.linkLost, .linkDropped] {
-            for place in faults.indices(of: .hci(fault)) where hasBegun(faults.running[place]) {
+            for place in faults.indices(of: .hci(fault))
+            where hasBegun(faults.running[place]) && faults.running[place].concerns(phone) {
                 faults.update(place) { $0.passed += 1 }
             }
         }

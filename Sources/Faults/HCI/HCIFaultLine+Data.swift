@@ -23,6 +23,7 @@ extension HCIFaultLine {
         guard let data = try? ACLPacket(body: packet.dropFirst()), let index = link(data.handle) else {
             return direction == .fromPhone ? giveHost(packet) : giveController(packet)
         }
+        countPacket(on: index)
         switch direction {
         case .fromPhone:
             switch links[index].fromPhone.take(data) {
@@ -42,7 +43,6 @@ extension HCIFaultLine {
 
     private mutating func receive(_ pdu: FaultPDU, _ index: Int, _ direction: FaultDirection) {
         let handle = links[index].handle
-        countPacket(on: index)
         if let fault = faults.atWork(.hci(.linkMute), phone: links[index].phone, at: now),
             direction.matches(fault.fault)
         {

@@ -248,7 +248,9 @@ public struct HCIFaultLine: Sendable {
             case .packet(let packet, .toPhone): takeFromHost(packet[...])
             case .late(let packet):
                 if let event = try? HCIEvent(body: packet.dropFirst()) { note(event, packet[...], isSeen: true) }
-            case .pdu(let pdu, let handle, .fromPhone, _): giveHost(pdu, on: handle)
+            case .pdu(let pdu, let handle, .fromPhone, _):
+                // What was released before it may have ended the link.
+                if link(handle) != nil { giveHost(pdu, on: handle) }
             case .pdu(let pdu, let handle, .toPhone, let owed): send(pdu, on: handle, owed: owed)
             }
         }

@@ -60,10 +60,13 @@ public struct RunningFault: Sendable {
         }
     }
 
+    /// Whether an occasion that is about a phone, or about none, concerns it.
+    package func concerns(_ phone: DeviceAddress?) -> Bool { fault.phone == nil || fault.phone == phone }
+
     /// An occasion is there: decides whether the fault fires, and counts that.
     /// - Parameter phone: the phone that the occasion is about; nil if it is about none.
     package mutating func fires(at now: Duration, phone: DeviceAddress?) -> Bool {
-        guard isAtWork(at: now), rest <= now, fault.phone == nil || fault.phone == phone else { return false }
+        guard isAtWork(at: now), rest <= now, concerns(phone) else { return false }
         if skips > 0 {
             skips -= 1
             return false
