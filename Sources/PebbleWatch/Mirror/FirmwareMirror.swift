@@ -57,6 +57,8 @@ struct FirmwareMirror: Sendable {
     private var lastMark: UInt8 = 0
     /// The question that the watch is at work on.
     private var handling: UInt64?
+    /// Whether what the watch works on is not compared.
+    private var handlesLost = false
     /// Whether the firmware is too slow, so that what the phone says is not compared until it has caught up.
     private var isBehind = false
     /// How many bytes of pictures each watch has announced and not sent.
@@ -117,11 +119,12 @@ struct FirmwareMirror: Sendable {
     /// The phone has said something, which the watch begins to work on.
     /// - Parameter runningApp: the app that the watch runs.
     mutating func ask(_ message: PebbleMessage, on id: SessionID, runningApp: PebbleUUID, at now: Duration) {
-        handling = nil
+        handled()
         guard id == session else { return }
         if PhoneVersionMessage.answer(in: message) != nil { introduction = message }
         guard hasRoom(for: message) else {
             tally.lost += 1
+            handlesLost = true
             return
         }
         lastNumber += 1
@@ -132,7 +135,10 @@ struct FirmwareMirror: Sendable {
     }
 
     /// The watch has worked on what the phone said.
-    mutating func handled() { handling = nil }
+    mutating func handled() {
+        handling = nil
+        handlesLost = false
+    }
 
     private mutating func hasRoom(for message: PebbleMessage) -> Bool {
         if isBehind, !agenda.isEmpty || current != nil { return false }
@@ -158,7 +164,8 @@ struct FirmwareMirror: Sendable {
             names.fetches(request, on: .watch)
         }
         if message.endpoint == .screenshot, Self.isPicture(message.payload, pixels: &watchPixels) { return }
-        guard let place = place(of: message, from: .watch) else { return passOver(message) }
+        // What it says to a message that is not compared answers none of those before it.
+        guard !handlesLost, let place = place(of: message, from: .watch) else { return passOver(message) }
         take(message, from: .watch, at: place, now: time)
     }
 

@@ -25,9 +25,6 @@ struct PhoneService: Hashable, Sendable {
         for characteristic in characteristics where characteristic.uuid == uuid { return characteristic }
         return nil
     }
-
-    /// Whether a value belongs to the service.
-    func contains(_ value: AttributeHandle) -> Bool { characteristics.contains { $0.value == value } }
 }
 
 /// One of the phone's PPoGATT services.

@@ -35,9 +35,6 @@ struct ANCSResponse: Sendable {
 
     init(to request: Request) { self.request = request }
 
-    /// Whether nothing has come.
-    var isEmpty: Bool { bytes.isEmpty }
-
     /// Takes the next part.
     /// - Returns: the answer once it is whole.
     /// - Throws: when it can be no answer to what was asked; then nothing more is to be given.

@@ -1,0 +1,34 @@
+import Testing
+
+@testable import PebbleWatch
+
+@Suite("The table of a few values: keys keep the order in which they came")
+struct SmallTableTests {
+    /// Numbers under texts: b, a, and d, after c has left.
+    private func table() -> SmallTable<String, Int> {
+        var table = SmallTable<String, Int>()
+        table["b"] = 2
+        table["c"] = 3
+        table["a"] = 1
+        _ = table.removeValue(forKey: "c")
+        table["d"] = 4
+        return table
+    }
+
+    @Test("As a sequence it shows each key with its value, in that order, and nothing of what has left")
+    func sequence() {
+        #expect(table().map { "\($0.key)\($0.value)" } == ["b2", "a1", "d4"])
+        #expect(SmallTable<String, Int>().map(\.value).isEmpty)
+    }
+
+    @Test("A key whose value becomes nil has left, and one that comes again is the last")
+    func leaving() {
+        var table = table()
+        table["b"] = nil
+        #expect(table.keys == ["a", "d"])
+        table["b"] = 5
+        #expect(table.map { "\($0.key)\($0.value)" } == ["a1", "d4", "b5"])
+        table["x"] = nil
+        #expect(table.keys == ["a", "d", "b"] && table["x"] == nil)
+    }
+}
