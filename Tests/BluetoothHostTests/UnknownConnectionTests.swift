@@ -67,6 +67,20 @@ import Testing
         }
     }
 
+    @Test("Of two connections whose handles are 64 apart, each is asked although the other has nothing to say")
+    func handlesApart() throws {
+        var rig = try HostRig.ready()
+        rig.connect("4000")
+        rig.connect("8000")
+        _ = rig.sent()
+        for handle in ["8000", "8000", "4000", "4000", "8000", "4000"] {
+            rig.give(HostRig.frame(handle, channel: "0400", "0a0300"))
+            #expect(rig.sent().contains { $0.hasPrefix("02" + handle) && $0.hasSuffix("0b436169726e") }, "\(handle)")
+            rig.give(HostRig.completed(handle, "0100"))
+            #expect(rig.sent() == [])
+        }
+    }
+
     @Test("A client that has not subscribed is not notified, unless that is asked for")
     func unsubscribed() throws {
         var rig = try ByteTable.rig()
