@@ -90,7 +90,8 @@ import Testing
 
     // MARK: Several values in one notification
 
-    @Test func multipleNotificationsAreForClientsThatTakeThem() throws {
+    /// 0003 client supported features; 0006 and 0009, whose notifications the client has subscribed to.
+    static func twoNotified() throws -> GATTRig {
         let database = try GATTDatabase {
             Service(.genericAttribute) {
                 Characteristic(.clientSupportedFeatures, [.read, .write], value: .clientSupportedFeatures)
@@ -103,6 +104,11 @@ import Testing
         var rig = GATTRig(database)
         rig.expect("12 0700 0100", "13")
         rig.expect("12 0a00 0100", "13")
+        return rig
+    }
+
+    @Test func multipleNotificationsAreForClientsThatTakeThem() throws {
+        var rig = try Self.twoNotified()
         let values = [HandleValue(0x0006, [1, 2]), HandleValue(0x0009, [3])]
         #expect(throws: GATTError.multipleNotificationsNotSupported) {
             try rig.layer.notify(values, on: GATTRig.connection, at: rig.now)

@@ -216,18 +216,7 @@ import Testing
 
     @Test("Several values in one notification fill the MTU to the last octet")
     func fullNotification() throws {
-        let database = try GATTDatabase {
-            Service(.genericAttribute) {
-                Characteristic(.clientSupportedFeatures, [.read, .write], value: .clientSupportedFeatures)
-            }
-            Service(.uuid16(0x180F)) {
-                Characteristic(.uuid16(0x2AAA), .notify)
-                Characteristic(.uuid16(0x2AAB), .notify)
-            }
-        }
-        var rig = GATTRig(database)
-        rig.expect("12 0700 0100", "13")
-        rig.expect("12 0a00 0100", "13")
+        var rig = try GATTSendingTests.twoNotified()
         rig.expect("12 0300 04", "13")
         // The opcode, twice handle and length, and 14 octets of values.
         func values(_ count: Int) -> [HandleValue] {

@@ -225,7 +225,7 @@ struct LEHostStartUpTests {
     }
 
     @Test(
-        "A hardware error, a time-out or an unexpected reset: everything begins anew, and what was on the air returns"
+        "A hardware error, a time-out or an unexpected reset: everything starts again, and what was on the air returns"
     )
     func restart() throws {
         let causes: [(inout HostRig) -> Void] = [

@@ -59,7 +59,7 @@ import Testing
         rig.controller(Self.phone(Self.disconnected(0xE0, 0x41, 0x50)))
         #expect(rig.controllerHears().isEmpty && rig.hostHears().isEmpty)
         #expect(rig.line.isIdle)
-        // Each was answered once: a second answer is the sides' own affair.
+        // The line has taken one answer of each side. A second one is passed on.
         rig.host(Self.watch(Self.disconnected(0xE0, 0x50, 0x41)))
         rig.controller(Self.phone(Self.disconnected(0xE0, 0x41, 0x50)))
         #expect(rig.controllerHears() == [Self.watch(Self.disconnected(0xE0, 0x50, 0x41))])

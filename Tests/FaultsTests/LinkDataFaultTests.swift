@@ -118,6 +118,20 @@ import Testing
         #expect(rig.hostHears() == [failed, Self.request])
     }
 
+    @Test("What a phone has said before the end of its link is not heard behind it")
+    func heldBehindTheEnd() throws {
+        var rig = LineRig()
+        try rig.add("controller.event-late event=0x05 delay=5s")
+        try rig.add("link.mute direction=from-phone for=5s")
+        // Disconnection Complete: the remote user ended the link.
+        let end: [UInt8] = [0x04, 0x05, 0x04, 0x00, 0x40, 0x00, 0x13]
+        rig.controller(end)
+        rig.controller(LineRig.fromPhone(0x0004, [0x0A, 0x03, 0x00]))
+        #expect(rig.hostHears().isEmpty)
+        rig.advance(to: .seconds(5))
+        #expect(rig.hostHears() == [end])
+    }
+
     @Test("An answer that is late behind the end of its link is not sent")
     func answerBehindTheEnd() throws {
         var rig = LineRig()

@@ -30,6 +30,13 @@ import Testing
         // Any packet of the phone's, whose encryption has not begun.
         line.fromController([0x02, 0x40, 0x20, 0x07, 0x00, 0x03, 0x00, 0x04, 0x00, 0x0A, 0x03, 0x00], at: .zero)
         #expect(line.nextAction() == nil)
+        // Its own encryption begins.
+        let keyRequest: [UInt8] = [0x04, 0x3E, 0x0D, 0x05, 0x40, 0x00, 1, 2, 3, 4, 5, 6, 7, 8, 0x34, 0x12]
+        line.fromController(keyRequest[...], at: .zero)
+        guard case .silence(0x0040, _)? = line.nextAction() else {
+            Issue.record("the link is there")
+            return
+        }
     }
 
     @Test("Packets of another phone's link do not count for a fault of one phone") func packetsOfAnother() throws {
@@ -42,8 +49,10 @@ import Testing
         for handle: UInt8 in [0x41, 0x41, 0x40] {
             line.fromController([0x02, handle, 0x20, 0x07, 0x00, 0x03, 0x00, 0x04, 0x00, 0x0A, 0x03, 0x00], at: .zero)
         }
-        // One packet of its own has passed.
+        // One packet of its own has passed, and then the second.
         #expect(line.nextFiring() == nil)
+        line.fromController([0x02, 0x40, 0x20, 0x07, 0x00, 0x03, 0x00, 0x04, 0x00, 0x0A, 0x03, 0x00], at: .zero)
+        #expect(line.nextFiring()?.connection == 0x0040)
     }
 
     @Test("Bytes on another phone's channels do not count for a fault of one phone") func bytesOfAnother() throws {
@@ -59,16 +68,19 @@ import Testing
             line.fromController(([0x02, handle, 0x20, 0x12, 0, 0x0E, 0, 5, 0] + ask)[...], at: .zero)
             line.fromHost(([0x02, handle, 0x00, 0x12, 0, 0x0E, 0, 5, 0] + answer)[...], at: .zero)
         }
-        // Four bytes of the other phone's, then three of its own.
+        // Four bytes of the other phone's, then three of its own, and three more.
         line.fromController([0x02, 0x41, 0x20, 8, 0, 4, 0, 0x50, 0, 2, 0, 0xAA, 0xBB], at: .zero)
         line.fromController([0x02, 0x40, 0x20, 7, 0, 3, 0, 0x50, 0, 1, 0, 0xAA], at: .zero)
         #expect(line.nextFiring() == nil)
+        line.fromController([0x02, 0x40, 0x20, 7, 0, 3, 0, 0x50, 0, 1, 0, 0xAA], at: .zero)
+        #expect(line.nextFiring()?.connection == 0x0040)
     }
 
     @Test("Each ACL packet counts, though two of them be one PDU") func parts() throws {
         var line = two()
         try line.add(Fault(parsing: "link.dropped packets=2"), as: FaultID(rawValue: 1), at: .zero)
         line.fromController([0x02, 0x40, 0x20, 5, 0, 3, 0, 4, 0, 0x0A], at: .zero)
+        #expect(line.nextFiring() == nil)
         line.fromController([0x02, 0x40, 0x10, 2, 0, 3, 0], at: .zero)
         #expect(line.nextFiring() != nil, "two packets have passed, which were one PDU")
     }

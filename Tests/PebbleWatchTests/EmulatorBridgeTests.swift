@@ -556,7 +556,8 @@ import Testing
         #expect(rig.takeTold() == [.buttons([.up, .back]), .buttons(.back)])
     }
 
-    private func notification(_ uid: UInt32, category: ANCSCategory, app: String) -> ANCSNotification {
+    /// A message of Ada's, as the iPhone tells of it.
+    static func notification(_ uid: UInt32, category: ANCSCategory, app: String) -> ANCSNotification {
         ANCSNotification(
             uid: ANCSNotificationUID(rawValue: uid),
             isModified: false,
@@ -583,7 +584,7 @@ import Testing
         let id = rig.open()
         try rig.serve()
         _ = (rig.heard(on: id), rig.takeMessages())
-        try tell(&rig, .notified(notification(7, category: .social, app: "com.example.chat")))
+        try tell(&rig, .notified(Self.notification(7, category: .social, app: "com.example.chat")))
         let request = try BlobDBRequest(payload: try #require(rig.takeMessages().first).payload)
         guard case .insert(.notifications, let record, nil) = request.command else {
             Issue.record("no insert: \(request)")
@@ -614,7 +615,7 @@ import Testing
         let id = rig.open()
         try rig.serve()
         _ = (rig.heard(on: id), rig.takeMessages())
-        let call = notification(9, category: .incomingCall, app: AppleNotificationService.phoneApp)
+        let call = Self.notification(9, category: .incomingCall, app: AppleNotificationService.phoneApp)
         try tell(&rig, .notified(call))
         let cookie = PhoneControlMessage.Call(rawValue: 9)
         let caller = PhoneControlMessage.Caller(number: "", name: "Ada")

@@ -5,9 +5,10 @@ import Testing
 
 @Suite("Apps that send while their outbox is busy: no acknowledged message is lost")
 struct OutboxQueueTests {
-    private static let installed = PebbleUUID(upperHalf: 77, lowerHalf: 1)
+    static let installed = PebbleUUID(upperHalf: 77, lowerHalf: 1)
 
-    private static let package = AppPackage(
+    /// An app that has been installed, without a program.
+    static let package = AppPackage(
         metadata: AppMetadata(
             uuid: installed,
             flags: .allowsJavaScript,

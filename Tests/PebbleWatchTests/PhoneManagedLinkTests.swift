@@ -106,7 +106,7 @@ import Testing
         #expect(rig.parameters(of: "1320") == ["3c0054000200580200000000"], "slow once more")
     }
 
-    /// What no phone grants is not asked for, whoever wants it.
+    /// The watch does not ask for parameters that no phone grants.
     @Test func aSetThatBreaksTheRulesIsNotAskedFor() throws {
         var rig = try Rig()
         // 7.5 ms for all three.

@@ -157,7 +157,7 @@ struct ServiceLimitsTests {
             ]
         )
         #expect(rig.system.services.store.images[.systemResources]?.progress == .committed)
-        // An upload of it begins anew, and counts as incomplete.
+        // A new upload of it counts as incomplete.
         rig.storeWorks = true
         try rig.send(PutBytesRequest.begin(object))
         #expect(rig.changes.last == .updateProgress(.systemResources, .partial))

@@ -52,7 +52,7 @@ struct SpokenReasonsTests {
                 "the phone did not perform the negative action of notification 7: "
                     + "the connection was closed"
             ), (.tooMany(uid), "too many notifications at once: 7 is not shown"),
-            (.silent, "the phone's notifications are silent; subscribing anew"),
+            (.silent, "the phone's notifications are silent; subscribing again"),
             (.notAvailable, "the phone's notifications are not available"),
         ]
         for (problem, text) in words { #expect("\(problem)" == text) }

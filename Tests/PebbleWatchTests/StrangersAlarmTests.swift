@@ -9,7 +9,7 @@ import Testing
         try #require(ConnectionHandle(rawValue: number))
     }
 
-    /// A watch that waits for its phone, and so many strangers at once.
+    /// A watch that waits for its phone, while this many strangers are connected.
     private static func tenure(strangers: ClosedRange<UInt16>, at now: Duration) throws -> LinkTenure {
         var tenure = LinkTenure()
         tenure.controllerReady(canWaitBeside: true)

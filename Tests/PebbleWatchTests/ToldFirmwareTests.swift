@@ -12,20 +12,7 @@ struct ToldFirmwareTests {
     private static let source = AppleNotificationService.Source(connection: 0x40, uid: ANCSNotificationUID(rawValue: 7))
 
     private func notification(category: ANCSCategory = .social, app: String = "com.example.chat") -> ANCSNotification {
-        ANCSNotification(
-            uid: Self.source.uid,
-            isModified: false,
-            flags: [],
-            category: category,
-            appIdentifier: app,
-            appName: "App",
-            title: "Ada",
-            subtitle: "",
-            message: "Hello",
-            date: nil,
-            positiveActionLabel: "Reply",
-            negativeActionLabel: "Clear"
-        )
+        EmulatorBridgeTests.notification(Self.source.uid.rawValue, category: category, app: app)
     }
 
     /// A firmware with a phone that has heard all that was said so far.

@@ -5,19 +5,8 @@ import Testing
 
 @Suite("Watchapps at their limits: what waits, what is lost, and what an app that asks for nothing is spared")
 struct WatchAppLimitsTests {
-    private static let installed = PebbleUUID(upperHalf: 77, lowerHalf: 1)
-
-    private static let package = AppPackage(
-        metadata: AppMetadata(
-            uuid: installed,
-            flags: .allowsJavaScript,
-            majorVersion: 1,
-            minorVersion: 0,
-            sdk: .current,
-            name: "Installed"
-        ),
-        binary: []
-    )
+    private static let installed = OutboxQueueTests.installed
+    private static let package = OutboxQueueTests.package
 
     /// A watch that runs a script, and the phone that it talks to.
     private func rig(_ script: AppScript) -> (AppRig, SessionID) {

@@ -41,7 +41,7 @@ public enum ANCSProblem: Error, Equatable, Sendable, CustomStringConvertible {
         case .malformedResponse(let uid, let error): "the phone's answer about notification \(uid) is none: \(error)"
         case .noApp(let uid): "notification \(uid) belongs to no app"
         case .tooMany(let uid): "too many notifications at once: \(uid) is not shown"
-        case .silent: "the phone's notifications are silent; subscribing anew"
+        case .silent: "the phone's notifications are silent; subscribing again"
         case .notAvailable: "the phone's notifications are not available"
         }
     }
