@@ -106,6 +106,45 @@ import Testing
         #expect(got == [0: sent[0], 1: sent[1]], "seed \(seed)")
     }
 
+    /// Wherever in the interval the second central's events are, also if they begin together with the first one's.
+    @Test func twoCentralsEventsMayBeginTogether() throws {
+        let packets: [[UInt8]] = [0x50, 0x60].map { [2, $0, 0, 4, 0, 0, 0, 0, 0] }
+        for offset in stride(from: 0, to: 7500, by: 50) {
+            var rig = Rig()
+            let watch = rig.add(address: 1)
+            let phones = [rig.add(address: 2), rig.add(address: 3)]
+            for (index, phone) in phones.enumerated() {
+                rig.run(for: .microseconds(index * offset))
+                rig.send(
+                    "01 0d 20 19 30 00 30 00 00 00 01 00 00 c0 c0 c0 00 06 00 06 00 00 00 0a 00 00 00 00 00",
+                    phone
+                )
+                AdvertisingTests.startLegacy(&rig, watch, slots: 32)
+                _ = try rig.wait(for: "04 3e 1f 0a 00", from: phone)
+            }
+            // Two packets of each phone are always with its controller.
+            var buffer: [UInt8] = []
+            var got: [UInt8: Int] = [:]
+            for (index, phone) in phones.enumerated() { for _ in 0..<2 { rig.send(packets[index], phone) } }
+            let end = rig.now + .seconds(1)
+            while let next = rig.air.nextDeadline, next <= end {
+                rig.air.advance(to: next)
+                for (index, phone) in phones.enumerated() {
+                    while rig.air.nextPacket(from: phone, into: &buffer) {
+                        #expect(!buffer.starts(with: [4, 5]), "\(offset) µs later: a link ended")
+                        guard buffer.starts(with: [4, 0x13]) else { continue }
+                        rig.air.receive(packets[index][...], from: phone, at: next)
+                    }
+                }
+                while rig.air.nextPacket(from: watch, into: &buffer) {
+                    if buffer[0] == 2 { got[buffer[1], default: 0] += 1 }
+                }
+            }
+            // An event each 7.5 ms that has to be one link's at times, and then the other's.
+            #expect(got.count == 2 && got.values.allSatisfy { $0 >= 53 }, "\(offset) µs later: \(got)")
+        }
+    }
+
     @Test func aConnectedControllerAdvertisesAndScans() throws {
         var link = try #require(ConnectedRig(interval: 24))
         let other = link.rig.add(address: 9)

@@ -145,7 +145,8 @@ extension Air {
                 let other = connection.link
                 let next = links[other].machine.anchor(after: now - Microseconds(1))
                 context.latestEnd = min(context.latestEnd, next)
-                if !links[other].machine.isBetweenEvents, links[other].machine.radioBusyUntil > now { isFree = false }
+                let busyUntil = links[other].machine.radioBusyUntil(connection.role)
+                if !links[other].machine.isBetweenEvents, busyUntil > now { isFree = false }
                 // The link that has been pushed aside more often goes first.
                 let losses = links[index].machine.sides[role].eventsLostToRadio
                 let isPushedAside = links[other].machine.sides[connection.role].eventsLostToRadio > losses

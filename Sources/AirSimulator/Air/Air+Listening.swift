@@ -45,7 +45,7 @@ extension Air {
     func linksBusyUntil(_ slot: Int) -> Microseconds {
         var end = Microseconds.zero
         for connection in controllers[slot].connections {
-            end = max(end, links[connection.link].machine.radioBusyUntil)
+            end = max(end, links[connection.link].machine.radioBusyUntil(connection.role))
         }
         return end
     }

@@ -59,7 +59,7 @@ extension LinkLayerConnection {
 
     private mutating func transmit(_ packet: LinkPacket, from role: LinkRole, at start: Microseconds) {
         let end = start + phys[role].airTime(payloadLength: packet.airLength)
-        radioBusyUntil = end + AirTime.interFrameSpace + AirTime.listenTimeout
+        occupyRadios(until: end)
         phase = .sending(role, packet, end: end)
         switch role {
         case .central: current.centralPacket = (packet.moreData, packet.pdu.length)

@@ -67,8 +67,9 @@ struct LinkLayerConnection: Sendable {
     var phase = Phase.betweenEvents
     /// The connection event under way, or the last one.
     var current: ConnectionEvent
-    /// When the packet on the air, and the listening after it, ends: until then the radios are taken.
-    var radioBusyUntil = Microseconds.zero
+    /// When the packet on the air, and the listening after it, ends: until then the radios are taken of the ends that
+    /// take part.
+    private var packetEnd = Microseconds.zero
 
     // What may go wrong.
     var loss: LossProcess
@@ -120,6 +121,17 @@ struct LinkLayerConnection: Sendable {
 
     /// Whether neither end is left.
     var isOver: Bool { !sides.central.isPresent && !sides.peripheral.isPresent }
+
+    /// Until when a connection event takes, or has taken, the radio of one end. An event that the peripheral does not
+    /// attend is on the central's radio only.
+    func radioBusyUntil(_ role: LinkRole) -> Microseconds {
+        role == .central || current.peripheralAttends ? packetEnd : .zero
+    }
+
+    /// Takes the radios for a packet that ends at `end`, and for the listening after it.
+    mutating func occupyRadios(until end: Microseconds) {
+        packetEnd = end + AirTime.interFrameSpace + AirTime.listenTimeout
+    }
 
     /// Whether the next step is the start of a connection event, for which the context matters.
     var isBetweenEvents: Bool {
