@@ -59,6 +59,17 @@ struct EventTests {
         )
     }
 
+    @Test("A legacy advertising report has at most 31 octets of data")
+    func legacyAdvertisingDataHasALimit() throws {
+        func body(_ count: UInt8) -> [UInt8] {
+            [0x3E, 12 + count, 0x02, 1, 0, 0, 1, 2, 3, 4, 5, 6, count] + [UInt8](repeating: 0, count: Int(count)) + [0]
+        }
+        _ = try HCIEvent(body: body(31)[...])
+        #expect(throws: ByteDecodingError("le_advertising_report.data_length", .invalidValue(32))) {
+            try HCIEvent(body: body(32)[...])
+        }
+    }
+
     @Test("Reserved bits above a connection handle are ignored; a handle out of range is refused")
     func handles() throws {
         let reserved = [UInt8](hexadecimal: "05 04 00 40f0 13") ?? []

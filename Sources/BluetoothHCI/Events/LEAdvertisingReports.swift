@@ -55,6 +55,9 @@ package struct LEAdvertisingReport: LEEventParameters {
             let type = try AdvertisingReportType(reading: &reader, "le_advertising_report.event_type")
             let address = try LEAddress(reading: &reader, "le_advertising_report.address")
             let length = try reader.readUInt8("le_advertising_report.data_length")
+            guard length <= AdvertisingBytes.capacity else {
+                throw ByteDecodingError("le_advertising_report.data_length", .invalidValue(UInt64(length)))
+            }
             let data = try reader.readBytes(Int(length), "le_advertising_report.data")
             let rssi = try reader.readDecibels("le_advertising_report.rssi")
             reports.append(Report(type: type, address: address, data: data, rssiDBm: rssi))
