@@ -1,9 +1,8 @@
 import Glibc
 
-/// A folder of its own for one test, gone with the value.
+/// A folder of its own for one test, gone with the value, and everything in it.
 public final class TemporaryFolder {
     public let path: String
-    private var names: [String] = []
 
     public init() throws {
         var template = Array("/tmp/cairn-test-XXXXXX".utf8CString)
@@ -13,15 +12,25 @@ public final class TemporaryFolder {
         }
     }
 
-    deinit {
-        for name in names { unlink("\(path)/\(name)") }
+    deinit { Self.remove(path) }
+
+    /// Removes a folder and all that is in it.
+    private static func remove(_ path: String) {
+        if let folder = opendir(path) {
+            while let entry = readdir(folder) {
+                let name = withUnsafePointer(to: &entry.pointee.d_name) { name in
+                    name.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+                }
+                let isFolder = entry.pointee.d_type == UInt8(DT_DIR)
+                if isFolder, name != ".", name != ".." { remove("\(path)/\(name)") }
+                if !isFolder { unlink("\(path)/\(name)") }
+            }
+            closedir(folder)
+        }
         rmdir(path)
     }
 
-    public func file(_ name: String) -> String {
-        names.append(name)
-        return "\(path)/\(name)"
-    }
+    public func file(_ name: String) -> String { "\(path)/\(name)" }
 }
 
 /// The whole content of a file.

@@ -279,6 +279,8 @@ public final class WatchDaemon {
             recording?.end()
             crashMemory?.end()
             closeStore()
+            watch.forgetListeners()
+            recorder.sink = nil
         }
         return try loop.run()
     }

@@ -66,7 +66,7 @@ public final class HostRunner<Host: LoopHost>: HostRunning {
     /// Its level may change while the host runs: nothing is formatted unless packets are traced.
     private let log: Logger
     private var transcript = PacketTranscript()
-    private let handleEvent: (Host.Event, Duration) -> Void
+    private var handleEvent: (Host.Event, Duration) -> Void
     /// What stands between the controller and the host on purpose; nil while nothing does.
     private var faultLine: HCIFaultLine?
     /// Is told what the faults there have done.
@@ -202,6 +202,14 @@ public final class HostRunner<Host: LoopHost>: HostRunning {
 
     /// Hands on an event that is none of the host's, as if it were.
     package func tell(_ event: Host.Event, at now: Duration) { handleEvent(event, now) }
+
+    /// Tells nobody any more, and lets go of who was told: they often know the runner, so that neither would ever be freed.
+    package func forgetListeners() {
+        handleEvent = { _, _ in }
+        handleFiring = { _, _ in }
+        handleFaultAction = { _, _ in }
+        packetListener = nil
+    }
 
     /// Notes in the captures what a fault has done, as a packet that no controller has sent.
     package func note(_ firing: FaultFiring, at now: Duration) { note(firing.packet[...], .received, at: now) }
