@@ -21,10 +21,11 @@ package struct FuzzTarget: Sendable {
     package struct Budget: Sendable {
         /// The bytes that any input may allocate, however short it is.
         package var bytes: Int
-        /// The bytes that it may allocate for each of its own. Work that grows with the square of an input shows in it, as long as
-        /// the work copies something.
+        /// The bytes that it may allocate for each of its own. Work that grows with the square of an input shows in it,
+        /// as long as the work copies something.
         package var bytesEach: Int
-        /// The edges of our rooms' code that any input may go through: work that copies nothing shows in them. Only `Tests/Fuzz/run` compiles what counts them.
+        /// The edges of our rooms' code that any input may go through: work that copies nothing shows in them. Only
+        /// `Tests/Fuzz/run` compiles what counts them.
         package var edges: Int
         /// The edges for each of its bytes.
         package var edgesEach: Int
@@ -46,6 +47,9 @@ package struct FuzzTarget: Sendable {
     package let budget: Budget
     /// How many inputs of a decoder take as long as one of its own.
     package let weight: Int
+    /// The rooms whose code guides a search: an input that reaches new code of theirs is kept. What it reaches elsewhere is run
+    /// all the same; to look at all code after each input takes more time than the input does.
+    package let rooms: [String]
     private let body: @Sendable (ArraySlice<UInt8>) throws -> UInt64
 
     init(
@@ -54,6 +58,7 @@ package struct FuzzTarget: Sendable {
         inputLimit: Int,
         budget: Budget,
         weight: Int = 1,
+        rooms: [String],
         _ body: @escaping @Sendable (ArraySlice<UInt8>) throws -> UInt64
     ) {
         self.name = name
@@ -61,6 +66,7 @@ package struct FuzzTarget: Sendable {
         self.inputLimit = inputLimit
         self.budget = budget
         self.weight = weight
+        self.rooms = rooms
         self.body = body
     }
 

@@ -13,30 +13,66 @@ extension FuzzTarget {
     /// YAML, whose aliases repeat values up to a limit, and whose files include each other up to another.
     private static let yaml = Budget(bytes: 32 * 1024 * 1024, bytesEach: 64 * 1024, edges: 4_000_000, edgesEach: 20_000)
 
+    /// What a controller says.
+    private static let hci = ["ByteCoding", "BluetoothHCI"]
+    /// The protocols of a Bluetooth host.
+    private static let host = hci + ["BluetoothHost"]
+    /// The Pebble Protocol.
+    private static let pebble = ["ByteCoding", "PebbleProtocol"]
+    /// What a board, a scenario or a request is made of.
+    private static let files = ["YAML", "Settings", "Control", "Scenarios"]
+    /// The watch, and all that it stands on.
+    private static let watch =
+        host + ["BluetoothCryptography", "BluetoothPeripheral", "PebbleProtocol", "Faults", "PebbleWatch"]
+
     /// Every target, by its name.
     package static let all: [FuzzTarget] = [
-        FuzzTarget("hci-events", "Events of a controller", inputLimit: 260, budget: small, HCIDecoders.event),
+        FuzzTarget(
+            "hci-events",
+            "Events of a controller",
+            inputLimit: 260,
+            budget: small,
+            rooms: hci,
+            HCIDecoders.event
+        ),
         FuzzTarget(
             "h4",
             "The stream of packets, whole and in pieces",
             inputLimit: 4096,
             budget: small,
+            rooms: hci,
             HCIDecoders.stream
         ),
-        FuzzTarget("advertising", "Advertising data", inputLimit: 512, budget: small, HCIDecoders.advertisingData),
+        FuzzTarget(
+            "advertising",
+            "Advertising data",
+            inputLimit: 512,
+            budget: small,
+            rooms: hci,
+            HCIDecoders.advertisingData
+        ),
         FuzzTarget(
             "link",
             "ACL packets of both directions: L2CAP frames, signaling, ATT and SMP as captures show them",
             inputLimit: 4096,
             budget: Budget(bytes: 256 * 1024, bytesEach: 2048, edges: 50_000, edgesEach: 5_000),
+            rooms: host,
             LinkDecoders.link
         ),
-        FuzzTarget("signaling", "L2CAP signaling commands", inputLimit: 512, budget: small, LinkDecoders.signaling),
+        FuzzTarget(
+            "signaling",
+            "L2CAP signaling commands",
+            inputLimit: 512,
+            budget: small,
+            rooms: ["ByteCoding", "BluetoothHost"],
+            LinkDecoders.signaling
+        ),
         FuzzTarget(
             "endpoints",
             "The messages of every endpoint",
             inputLimit: 2048,
             budget: small,
+            rooms: pebble,
             EndpointDecoders.message
         ),
         FuzzTarget(
@@ -44,6 +80,7 @@ extension FuzzTarget {
             "AppMessage dictionaries",
             inputLimit: 2048,
             budget: small,
+            rooms: pebble,
             EndpointDecoders.dictionary
         ),
         FuzzTarget(
@@ -51,6 +88,7 @@ extension FuzzTarget {
             "Timeline items and app metadata",
             inputLimit: 2048,
             budget: small,
+            rooms: pebble,
             RecordDecoders.record
         ),
         FuzzTarget(
@@ -58,6 +96,7 @@ extension FuzzTarget {
             "Streams of the Pebble Protocol and of the emulator, whole and in pieces",
             inputLimit: 4096,
             budget: Budget(bytes: 1024 * 1024, bytesEach: 64 * 1024, edges: 100_000, edgesEach: 10_000),
+            rooms: pebble,
             RecordDecoders.streams
         ),
         FuzzTarget(
@@ -65,6 +104,7 @@ extension FuzzTarget {
             "PPoGATT packets and meta values, Pebble's characteristics, executables and resources",
             inputLimit: 2048,
             budget: small,
+            rooms: pebble,
             RecordDecoders.value
         ),
         FuzzTarget(
@@ -73,6 +113,7 @@ extension FuzzTarget {
             inputLimit: 2048,
             budget: conversation,
             weight: 50,
+            rooms: host,
             ATTMachine.run
         ),
         FuzzTarget(
@@ -81,6 +122,7 @@ extension FuzzTarget {
             inputLimit: 1024,
             budget: conversation,
             weight: 50,
+            rooms: host + ["BluetoothCryptography"],
             SecurityMachine.run
         ),
         FuzzTarget(
@@ -89,6 +131,7 @@ extension FuzzTarget {
             inputLimit: 2048,
             budget: conversation,
             weight: 50,
+            rooms: pebble,
             PPoGATTMachine.run
         ),
         FuzzTarget(
@@ -97,6 +140,7 @@ extension FuzzTarget {
             inputLimit: 2048,
             budget: conversation,
             weight: 50,
+            rooms: host + ["BluetoothCryptography"],
             HostMachine.run
         ),
         FuzzTarget(
@@ -110,6 +154,7 @@ extension FuzzTarget {
                 edgesEach: 8_000_000
             ),
             weight: 1000,
+            rooms: watch + ["AirSimulator", "PebblePhone"],
             WatchMachine.run
         ),
         FuzzTarget(
@@ -118,6 +163,7 @@ extension FuzzTarget {
             inputLimit: 2048,
             budget: conversation,
             weight: 50,
+            rooms: hci + ["AirSimulator"],
             ControllerMachine.run
         ),
         FuzzTarget(
@@ -126,15 +172,24 @@ extension FuzzTarget {
             inputLimit: 16 * 1024,
             budget: Budget(bytes: 8 * 1024 * 1024, bytesEach: 4096, edges: 6_000_000, edgesEach: 2_000),
             weight: 4,
+            rooms: pebble + ["Bundles"],
             BundleFiles.archive
         ),
-        FuzzTarget("script", "Scripts of app behaviour", inputLimit: 4096, budget: text, BundleFiles.script),
+        FuzzTarget(
+            "script",
+            "Scripts of app behaviour",
+            inputLimit: 4096,
+            budget: text,
+            rooms: ["Bundles"],
+            BundleFiles.script
+        ),
         FuzzTarget(
             "board",
             "Board files, up to the values of settings",
             inputLimit: 4096,
             budget: yaml,
             weight: 4,
+            rooms: files,
             YAMLFiles.board
         ),
         FuzzTarget(
@@ -143,6 +198,7 @@ extension FuzzTarget {
             inputLimit: 8192,
             budget: yaml,
             weight: 4,
+            rooms: files,
             YAMLFiles.scenario
         ),
         FuzzTarget(
@@ -151,6 +207,7 @@ extension FuzzTarget {
             inputLimit: 4096,
             budget: text,
             weight: 4,
+            rooms: ["Control"],
             ControlText.line
         ),
         FuzzTarget(
@@ -159,6 +216,7 @@ extension FuzzTarget {
             inputLimit: 8192,
             budget: text,
             weight: 4,
+            rooms: ["Control"],
             ControlText.stream
         ),
         FuzzTarget(
@@ -167,6 +225,7 @@ extension FuzzTarget {
             inputLimit: 32 * 1024,
             budget: conversation,
             weight: 20,
+            rooms: watch + ["FlightRecorder"],
             RecordingFiles.recording
         ),
         FuzzTarget(
@@ -175,6 +234,7 @@ extension FuzzTarget {
             inputLimit: 1024,
             budget: conversation,
             weight: 100,
+            rooms: watch + ["WatchStorage"],
             DatabaseFiles.database
         ),
     ]

@@ -47,8 +47,10 @@ public func initialize(_ count: UnsafeMutableRawPointer?, _ arguments: UnsafeMut
     let name = getenv("CAIRN_FUZZ_TARGET").map { String(cString: $0) } ?? ""
     if name == "list" {
         for target in FuzzTarget.all {
+            // Names of targets and rooms have no character that JSON writes in another way.
             print(
-                "{\"name\": \"\(target.name)\", \"inputLimit\": \(target.inputLimit), \"weight\": \(target.weight)}"
+                "{\"name\": \"\(target.name)\", \"inputLimit\": \(target.inputLimit), \"weight\": \(target.weight), "
+                    + "\"rooms\": \(target.rooms)}"
             )
         }
         fflush(nil)
