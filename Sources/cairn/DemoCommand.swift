@@ -89,18 +89,20 @@ struct DemoCommand: ParsableCommand {
             let transcript = Transcript()
             let daemon = try WatchDaemon(configuration) { transcript.watch($0, at: $1) }
             var outcome: Demonstration.Outcome?
-            let phone = HostRunner(DemonstrationHost(try demonstration()), log: daemon.loggers[.hci]) { event, now in
+            // Not the daemon itself, which knows the phone: neither would ever be freed.
+            let (loop, loggers, port) = (daemon.loop, daemon.loggers, daemon.airPort)
+            let phone = HostRunner(DemonstrationHost(try demonstration()), log: loggers[.hci]) { event, now in
                 switch event {
                 case .story(let event):
                     transcript.phone(event, at: now)
-                    if case .diagnostic(let diagnostic) = event { daemon.loggers.log(StoryLine(diagnostic)) }
+                    if case .diagnostic(let diagnostic) = event { loggers.log(StoryLine(diagnostic)) }
                 case .ended(let end):
                     outcome = end
                     transcript.end(end, at: now)
                     if stay, case .success = end {
-                        transcript.stays(port: daemon.airPort)
+                        transcript.stays(port: port)
                     } else {
-                        daemon.loop.requestStop()
+                        loop.requestStop()
                     }
                 }
             }

@@ -1,11 +1,11 @@
-import Daemon
 import PebbleWatch
 import SystemTestSupport
 import Testing
 
+@testable import Daemon
 @testable import HCIRuntime
 
-/// What a watch's process held while it ran is freed when it has: a program may run many watches, one after another.
+/// What a process held while it ran is freed when it has: a program may run many watches and phones, one after another.
 @Suite struct DaemonLifetimeTests {
     /// Something that is seen to be freed.
     private final class Probe: Sendable {}
@@ -40,5 +40,23 @@ import Testing
         #expect(listener == nil, "the watch's host is still there")
         #expect(maker == nil, "its configuration is")
         #expect(guest == nil, "the air is")
+    }
+
+    /// The same of a phone.
+    @Test func aPhoneThatHasRunIsFreed() throws {
+        let folder = try TemporaryFolder()
+        weak var phone: AnyObject?
+        do {
+            var configuration = PhoneDaemonConfiguration(controller: .virtual)
+            configuration.stateDirectory = folder.path
+            configuration.airPort = 0
+            configuration.logLevels = LogLevels(.critical)
+            let daemon = try PhoneDaemon(configuration)
+            phone = daemon.phone
+            let loop = daemon.loop
+            loop.beforeWaiting = { [unowned loop] in loop.requestStop() }
+            #expect(try daemon.run() == .stopped)
+        }
+        #expect(phone == nil, "the phone's host is still there")
     }
 }

@@ -69,6 +69,7 @@ public final class PhoneDaemon {
     /// Where everything is logged.
     public let loggers: Loggers
     private let capture: PacketCapture?
+    let phone: HostRunner<PhoneHost>
 
     /// Prepares everything that can be prepared before the phone starts, so that an error shows at once.
     public init(
@@ -113,6 +114,7 @@ public final class PhoneDaemon {
             case .notStored(let problem): loggers[.store].error("\(problem)")
             }
         }
+        self.phone = phone
         let control = try PhoneSocket(
             path: path,
             phone: phone,
@@ -145,7 +147,10 @@ public final class PhoneDaemon {
     /// Runs until a signal, `loop.requestStop()`, or something that the phone cannot go on after.
     public func run() throws(ProgramError) -> EventLoop.Outcome {
         ProgramMemory.releaseStartUp()
-        defer { capture?.flush() }
+        defer {
+            capture?.flush()
+            phone.forgetListeners()
+        }
         return try loop.run()
     }
 
