@@ -25,6 +25,8 @@ public struct Peripheral<Services: ServiceSet>: HCIHost {
     private var host: LEHost
     private let configuration: PeripheralConfiguration
     private var links: [ConnectionHandle: Link] = [:]
+    /// Whether it has been asked to take leave: the end of its last connection does not make it advertise.
+    private var isLeaving = false
     /// What bonded clients have subscribed to.
     private var clients: [LEAddress: GATTClientState] = [:]
     private var events: Deque<PeripheralEvent> = []
@@ -76,6 +78,7 @@ public struct Peripheral<Services: ServiceSet>: HCIHost {
     // MARK: HCIHost
 
     public mutating func start(at now: Duration) {
+        isLeaving = false
         host.start(at: now)
         settle(at: now)
     }
@@ -140,6 +143,7 @@ public struct Peripheral<Services: ServiceSet>: HCIHost {
     /// Stops advertising and disconnects every peer, before the process ends.
     public mutating func beginShutdown(at now: Duration) {
         host.advance(to: now)
+        isLeaving = true
         host.stopAdvertising(Self.advertisingSet, at: now)
         for beacon in configuration.beacons { host.stopAdvertising(beacon.id, at: now) }
         for connection in links.keys { host.disconnect(connection, at: now) }
@@ -195,7 +199,7 @@ extension Peripheral {
     }
 
     private mutating func advertise(at now: Duration) {
-        if let advertising = configuration.advertising, links.isEmpty {
+        if let advertising = configuration.advertising, links.isEmpty, !isLeaving {
             host.startAdvertising(advertising.set(named: configuration.name, as: Self.advertisingSet), at: now)
         }
     }
@@ -220,7 +224,7 @@ extension Peripheral {
         case .ready(let capabilities):
             events.append(.ready(capabilities))
             advertise(at: now)
-            for beacon in configuration.beacons { host.startAdvertising(beacon, at: now) }
+            if !isLeaving { for beacon in configuration.beacons { host.startAdvertising(beacon, at: now) } }
         case .failed(let failure): events.append(.failed(failure))
         case .advertisingFailed(let id, let status): events.append(.advertisingFailed(id, status))
         case .connected(let connection): connected(connection, at: now)

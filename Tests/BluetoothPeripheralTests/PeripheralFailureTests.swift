@@ -127,6 +127,36 @@ import Testing
         #expect(failed == ["1: 18"])
     }
 
+    @Test("a peripheral that takes leave takes its beacons off the air as well")
+    func beaconsAreTakenOffTheAir() throws {
+        var configuration = PeripheralConfiguration(name: "Bell", address: PeripheralTests.address)
+        configuration.beacons = [
+            AdvertisingSet(
+                id: AdvertisingSetID(rawValue: 1),
+                kind: .nonConnectable,
+                interval: .milliseconds(100),
+                data: [0x02, 0x01, 0x04]
+            )
+        ]
+        var rig = try StationRig(Bell(), configuration)
+        /// How long the peripheral's radio sends advertisements in a second.
+        func advertises() -> Duration {
+            let id = rig.air.watch.controller
+            let before = rig.air.simulation.air.radioUsage(of: id)
+            rig.air.run(for: .seconds(1))
+            return (rig.air.simulation.air.radioUsage(of: id) - before).advertising.transmitting
+        }
+        // The phone is connected: only the beacon is on the air.
+        let connected = advertises()
+        #expect(connected > .zero)
+        rig.air.onWatch { $0.host.beginShutdown(at: $1) }
+        rig.air.run(for: .seconds(1))
+        let isShutDown = rig.air.onWatch { station, _ in station.host.isShutDown }
+        #expect(isShutDown == true)
+        let afterwards = advertises()
+        #expect(afterwards == .zero)
+    }
+
     // MARK: Pairing
 
     private static var asking: PeripheralConfiguration {
