@@ -83,14 +83,6 @@ def _as_stranger(port: int, sent: bytes, then: str) -> str:
     return result.stdout.strip()
 
 
-def resident_bytes(process: int) -> int:
-    """How much memory a process has."""
-    for line in Path(f"/proc/{process}/status").read_text().splitlines():
-        if line.startswith("VmRSS:"):
-            return int(line.split()[1]) * 1024
-    raise AssertionError("no VmRSS")
-
-
 def processor_seconds(process: int) -> float:
     """How much of a processor a process has used."""
     fields = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
