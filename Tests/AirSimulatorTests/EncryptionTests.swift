@@ -119,6 +119,57 @@ import Testing
         #expect(link.rig.take(link.peripheral, "04 05").map { $0.bytes.last } == [0x08])
     }
 
+    /// What a peripheral may ask for at any time, and what both ends hear of it when the central agrees.
+    private static let requests = [
+        // LE Set PHY: 2M. LE PHY Update Complete.
+        ("01 32 20 07 40 00 00 02 02 00 00", "04 3e 06 0c 00 40 00 02 02"),
+        // LE Connection Update: 15 ms. LE Connection Update Complete.
+        ("01 13 20 0e 40 00 0c 00 0c 00 00 00 c8 00 00 00 00 00", "04 3e 0a 03 00 40 00 0c 00 00 00 c8 00"),
+        // LE Subrate Request: every second event. LE Subrate Change.
+        ("01 7e 20 0c 40 00 02 00 02 00 00 00 00 00 c8 00", "04 3e 0c 23 00 40 00 02 00 00 00 00 00 c8 00"),
+    ]
+
+    @Test(
+        "what the peripheral asks for as an encryption begins happens after it, however late its host finds the key",
+        arguments: requests
+    )
+    func aChangeWaitsForTheEncryption(request: String, outcome: String) throws {
+        // The encryption begins anywhere from before the request to after its announcement, which comes within two events.
+        for eighths in 0..<40 {
+            var link = try #require(
+                ConnectedRig(interval: 24, timeout: 200) { rig, central, peripheral in
+                    // LE Set Host Feature: subrating. LE Set Event Mask: all.
+                    for each in [central, peripheral] {
+                        _ = rig.ask("01 74 20 02 26 01", each)
+                        _ = rig.ask("01 01 20 08 ff ff ff ff ff ff ff ff", each)
+                    }
+                    _ = rig.ask("01 7d 20 0a 01 00 04 00 00 00 00 00 c8 00", central)
+                }
+            )
+            link.rig.run(for: .milliseconds(200))
+            #expect(link.peripheralHandle == "40 00")
+            link.rig.send(request, link.peripheral)
+            link.rig.run(for: .microseconds(3750 * eighths))
+            link.rig.send(enable(link), link.central)
+            link.rig.run(for: .milliseconds(500))
+            // The central's host agrees to the timing in the middle of the encryption, or is asked after it.
+            let agreement = "01 20 20 0e \(link.centralHandle) 0c 00 0c 00 00 00 c8 00 00 00 00 00"
+            link.rig.send(agreement, link.central)
+            link.rig.run(for: .milliseconds(500))
+            link.rig.send("01 1a 20 12 \(link.peripheralHandle) \(ConnectedRig.key)", link.peripheral)
+            link.rig.run(for: .milliseconds(500))
+            link.rig.send(agreement, link.central)
+            link.rig.run(for: .seconds(4))
+            for end in [link.peripheral, link.central] {
+                let said = link.rig.take(end).map(\.hex)
+                let handle = end == link.central ? link.centralHandle : link.peripheralHandle
+                #expect(said.contains("04 08 04 00 \(handle) 01"), "encrypted; \(eighths) eighths: \(said)")
+                #expect(said.contains(outcome.replacing("40 00", with: handle)), "changed; \(eighths) eighths: \(said)")
+                #expect(!said.contains { $0.hasPrefix("04 05") }, "disconnected; \(eighths) eighths: \(said)")
+            }
+        }
+    }
+
     @Test func onlyTheCentralEncryptsAndOnlyAQuestionIsAnswered() throws {
         var link = try #require(ConnectedRig(interval: 24))
         let key = ConnectedRig.key

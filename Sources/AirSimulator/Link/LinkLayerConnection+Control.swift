@@ -68,7 +68,8 @@ extension LinkLayerConnection {
         }
         sides[role].awaitsParameterAnswer = false
         switch (answer, role) {
-        case (.success(let parameters), .central): announce(parameters, at: now)
+        case (.success(let parameters), .central):
+            if !sides.central.holdBack(parameters) { announce(parameters, at: now) }
         case (.success(let parameters), .peripheral): sides.peripheral.send(.connectionParameterResponse(parameters))
         case (.failure(let reason), _):
             sides[role].send(.rejectIndication(.connectionParameters, reason))
@@ -133,7 +134,7 @@ extension LinkLayerConnection {
             }
         case .channelMap: announceChannels(at: now)
         case .encryption(let random, let diversifier, let key):
-            sides[role].isPausedForEncryption = true
+            sides[role].pauseForEncryption(isAsking: true)
             sides[role].send(
                 sides[role].isEncrypted
                     ? .pauseEncryptionRequest
@@ -164,8 +165,8 @@ extension LinkLayerConnection {
         case (.subrating, .subrating): report(.subrateChanged(status, parameters), to: role)
         case (.phy, .phy): report(.phyUpdated(.failure(status)), to: role)
         case (.encryption, .encryption):
-            sides[role].isPausedForEncryption = false
             report(.encryptionChanged(status, isEncrypted: false), to: role)
+            resumeAfterEncryption(role, at: now)
         default: return
         }
         finish(role, at: now)
@@ -180,6 +181,7 @@ extension LinkLayerConnection {
     // MARK: What the other link layer says
 
     mutating func receive(_ message: LLControlPDU, by role: LinkRole, at now: Microseconds) {
+        if sides[role].holdBack(message) { return }
         switch message {
         case .terminateIndication(let reason): sides[role].leavesAfterSending = reason
         case .versionIndication(let version):

@@ -19,21 +19,21 @@ extension LinkLayerConnection {
             sides.peripheral.peripheralEncryption = nil
             return terminate(by: .peripheral, reason: .pinOrKeyMissing, localReason: .pinOrKeyMissing, at: now)
         } else {
-            stopPeripheralEncryption(.pinOrKeyMissing)
+            stopPeripheralEncryption(.pinOrKeyMissing, at: now)
         }
         return .success
     }
 
-    private mutating func stopPeripheralEncryption(_ reason: HCIStatus) {
+    private mutating func stopPeripheralEncryption(_ reason: HCIStatus, at now: Microseconds) {
         sides.peripheral.peripheralEncryption = nil
-        sides.peripheral.isPausedForEncryption = false
         sides.peripheral.send(.rejectIndication(.encryption, reason))
+        resumeAfterEncryption(.peripheral, at: now)
     }
 
     mutating func receiveEncryption(_ message: LLControlPDU, by role: LinkRole, at now: Microseconds) {
         switch role {
         case .central: receiveEncryptionAsCentral(message, at: now)
-        case .peripheral: receiveEncryptionAsPeripheral(message)
+        case .peripheral: receiveEncryptionAsPeripheral(message, at: now)
         }
     }
 
@@ -49,25 +49,25 @@ extension LinkLayerConnection {
             sides.central.encryptsTransmission = true
             sides.central.send(.startEncryptionResponse)
         case .startEncryptionResponse:
-            turnOnEncryption(.central)
+            turnOnEncryption(.central, at: now)
             finish(.central, at: now)
         default: break
         }
     }
 
-    private mutating func receiveEncryptionAsPeripheral(_ message: LLControlPDU) {
+    private mutating func receiveEncryptionAsPeripheral(_ message: LLControlPDU, at now: Microseconds) {
         switch message {
         case .pauseEncryptionRequest:
-            sides.peripheral.isPausedForEncryption = true
+            sides.peripheral.pauseForEncryption(isAsking: false)
             sides.peripheral.peripheralEncryption = .awaitingPauseResponse
             sides.peripheral.send(.pauseEncryptionResponse)
         case .pauseEncryptionResponse:
             sides.peripheral.encryptsTransmission = false
             sides.peripheral.peripheralEncryption = .awaitingRequest
         case .encryptionRequest(let random, let diversifier, _):
-            sides.peripheral.isPausedForEncryption = true
+            sides.peripheral.pauseForEncryption(isAsking: false)
             guard sides.peripheral.capabilities.features.contains(.encryption) else {
-                stopPeripheralEncryption(.unsupportedRemoteFeature)
+                stopPeripheralEncryption(.unsupportedRemoteFeature, at: now)
                 return
             }
             sides.peripheral.peripheralEncryption = .awaitingKey
@@ -83,15 +83,22 @@ extension LinkLayerConnection {
             sides.peripheral.peripheralEncryption = nil
             sides.peripheral.encryptsTransmission = true
             sides.peripheral.send(.startEncryptionResponse)
-            turnOnEncryption(.peripheral)
+            turnOnEncryption(.peripheral, at: now)
         default: break
         }
     }
 
-    private mutating func turnOnEncryption(_ role: LinkRole) {
+    private mutating func turnOnEncryption(_ role: LinkRole, at now: Microseconds) {
         let isRefresh = sides[role].isEncrypted
         sides[role].isEncrypted = true
-        sides[role].isPausedForEncryption = false
         report(isRefresh ? .keyRefreshed(.success) : .encryptionChanged(.success, isEncrypted: true), to: role)
+        resumeAfterEncryption(role, at: now)
+    }
+
+    /// One end's encryption procedure is over: what had to wait for it is done now.
+    mutating func resumeAfterEncryption(_ role: LinkRole, at now: Microseconds) {
+        let held = sides[role].resumeAfterEncryption()
+        for message in held.messages { receive(message, by: role, at: now) }
+        if let parameters = held.parameters { announce(parameters, at: now) }
     }
 }

@@ -107,7 +107,13 @@ struct LinkSide: Sendable {
     var isEncrypted = false
     var encryptsTransmission = false
     /// While an encryption procedure runs, nothing else may be sent.
-    var isPausedForEncryption = false
+    private(set) var isPausedForEncryption = false
+    /// How many messages were queued when it began: they go first.
+    private var messagesBeforePause = 0
+    /// What the peer's link layer said meanwhile, of other matters.
+    private var heldBack: [LLControlPDU] = []
+    /// The new timing to which this end's host agreed meanwhile.
+    private var heldParameters: ConnectionParameters?
 
     // Leaving.
     /// This end has asked to leave: the reason that its own host will hear, and when it leaves without an answer.
@@ -139,7 +145,45 @@ struct LinkSide: Sendable {
     private var maySendData: Bool { !isPausedForEncryption && termination == nil }
 
     private var nextControlIndex: Int? {
-        isPausedForEncryption ? control.firstIndex { $0.belongsToEncryption } : (control.isEmpty ? nil : 0)
+        if isPausedForEncryption, messagesBeforePause == 0 { return control.firstIndex { $0.belongsToEncryption } }
+        return control.isEmpty ? nil : 0
+    }
+
+    // MARK: Encryption
+
+    /// An encryption procedure begins.
+    /// - Parameter isAsking: whether this end asks for it: then what is queued already is sent before that.
+    mutating func pauseForEncryption(isAsking: Bool) {
+        isPausedForEncryption = true
+        messagesBeforePause = isAsking ? control.count : 0
+    }
+
+    /// Keeps a message of the peer for the end of the encryption procedure under way, as its answer would have to wait for
+    /// that: of a change at an instant, until the instant has passed.
+    /// - Returns: false if it need not wait.
+    mutating func holdBack(_ message: LLControlPDU) -> Bool {
+        guard isPausedForEncryption, !message.belongsToEncryption else { return false }
+        heldBack.append(message)
+        return true
+    }
+
+    /// The same for new timing that this end's host has agreed to.
+    mutating func holdBack(_ parameters: ConnectionParameters) -> Bool {
+        guard isPausedForEncryption else { return false }
+        heldParameters = parameters
+        return true
+    }
+
+    /// The encryption procedure is over.
+    /// - Returns: what was held back.
+    mutating func resumeAfterEncryption() -> (messages: [LLControlPDU], parameters: ConnectionParameters?) {
+        isPausedForEncryption = false
+        messagesBeforePause = 0
+        defer {
+            heldBack.removeAll()
+            heldParameters = nil
+        }
+        return (heldBack, heldParameters)
     }
 
     /// Queues a message to the peer's link layer.
@@ -200,7 +244,10 @@ struct LinkSide: Sendable {
     var hasPacketInFlight: Bool { inFlight != nil }
 
     private mutating func takeNext(dataLimit limit: Int) -> LinkPDU {
-        if let index = nextControlIndex { return .control(control.remove(at: index)) }
+        if let index = nextControlIndex {
+            messagesBeforePause = max(0, messagesBeforePause - 1)
+            return .control(control.remove(at: index))
+        }
         guard maySendData, !data.isEmpty else { return .empty }
         let start = data[0].offset
         let end = min(data[0].bytes.count, start + max(1, limit))
@@ -227,6 +274,8 @@ struct LinkSide: Sendable {
         queuedProcedures.removeAll()
         active = nil
         peripheralEncryption = nil
+        heldBack.removeAll()
+        heldParameters = nil
         awaitsParameterAnswer = false
         termination = nil
         leavesAfterSending = nil
