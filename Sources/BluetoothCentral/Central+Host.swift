@@ -57,11 +57,9 @@ extension Central {
             guard security.isEncrypted else { return }
             endAll(.success(.secured(security))) { $0.isSecuring(connection) }
         case .gatt(let event): handle(event, at: now)
-        case .channel(let event):
-            // Nothing listens here, so no peer can open one.
-            if case .opened(let channel) = event { host.channels.close(channel.id, at: now) }
         case .notice(let notice): events.append(.notice(notice))
-        case .restarting, .controllerLost, .advertisingStarted, .advertisingFailed, .advertisingEnded,
+        // Nothing listens for channels here, so that no peer can open one.
+        case .channel, .restarting, .controllerLost, .advertisingStarted, .advertisingFailed, .advertisingEnded,
             .advertisingNotStopped, .scanningStarted, .scanningEnded, .clientStateToKeep, .remoteFeaturesRead,
             .parametersUpdated, .parametersUpdateFailed, .phyUpdated, .dataLengthUpdated, .rssi:
             break
@@ -164,11 +162,8 @@ extension Central {
     ) -> Result<CentralResponse, CentralError> {
         switch result {
         case .success(.value(let value)): .success(.value(Array(value)))
-        case .success(.written): .success(.written)
-        // What reading and writing do not give.
-        case .success(.mtu), .success(.services), .success(.includedServices), .success(.characteristics),
-            .success(.descriptors), .success(.values):
-            .success(.written)
+        // What else reading and writing give: that it was written.
+        case .success: .success(.written)
         case .failure(let error): .failure(.procedure(error))
         }
     }
@@ -193,8 +188,9 @@ extension Central {
         switch event {
         case .prompt(let prompt): events.append(.prompt(prompt))
         case .securityRequested(let connection, _):
-            do throws(CentralError) {
-                try encrypt(connection, at: now)
+            // A key that is good enough for what is asked would have been used already (Core 5.4, Vol 3, Part H, 2.4.6).
+            do throws(SecurityRefusal) {
+                try host.security?.pair(connection, at: now)
             } catch {
                 host.security?.rejectSecurityRequest(connection, at: now)
             }

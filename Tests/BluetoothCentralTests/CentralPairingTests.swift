@@ -275,6 +275,15 @@ private struct PairingRig {
         #expect(stranger.ended[id] == .failure(.pairingFailed(.refusedByPeer(PairingFailedReason(rawValue: 0x05)))))
     }
 
+    @Test("a peripheral that asks for more than its bond was made with gets a pairing, and not the bond's key")
+    func aSecurityRequestBeyondTheBond() throws {
+        var rig = ScriptedCentral.started(Self.bonded)
+        _ = try rig.connect()
+        // Security Request: bonding, protection against man in the middle, Secure Connections. The bond has no such protection.
+        let sent = rig.smp("0b 0d")
+        #expect(sent.first?.hasPrefix("01030009" + "10") == true, "\(sent)")
+    }
+
     @Test("a central that does not pair says so to a peripheral that asks for security")
     func aSecurityRequestToACentralThatDoesNotPair() throws {
         var rig = ScriptedCentral.started()
