@@ -63,7 +63,9 @@ struct ConsoleLogHandler: LogHandler {
         line.reserveCapacity(40 + min(text.utf8.count, 2 * longestText))
         line += isJournal ? Journal.prefix(level) : "\(timeOfDay()) \(padded(level.rawValue, to: 8)) "
         line += padded(label, to: 9) + " "
-        line += text.count > longestText ? text.prefix(longestText) + "…" : text
+        // No text has more characters than bytes, and those are counted already.
+        let isLong = text.utf8.count > longestText && text.count > longestText
+        line += isLong ? text.prefix(longestText) + "…" : text
         // One call a line: lines of several processes on one terminal stay whole.
         line = line.printable + "\n"
         line.withUTF8 { _ = Glibc.write(descriptor, $0.baseAddress, $0.count) }

@@ -107,50 +107,80 @@ struct LogThrottle: Sendable {
     ///
     /// Numbers do not count, and behind punctuation are particulars. A line may begin with its link or its session.
     static func beginning(of text: String) -> String {
-        var words: [Substring] = []
-        words.reserveCapacity(wordsOfKind)
-        var link: Substring = ""
-        var rest = text[...]
+        // Bytes and not characters: this is done for every line, and what is ordinary is ASCII.
+        var text = text
+        return text.withUTF8 { String(decoding: beginning(of: $0), as: UTF8.self) }
+    }
+
+    private typealias Word = Slice<UnsafeBufferPointer<UInt8>>
+
+    private static func beginning(of line: UnsafeBufferPointer<UInt8>) -> [UInt8] {
+        var kind: [UInt8] = []
+        kind.reserveCapacity((wordsOfKind + 2) * (longestWord + 1))
+        var wordsLeft = wordsOfKind
+        var link: Word?
+        var rest = line[...]
         var wordCount = 0
-        // Word by word, and not all at once: this is done for every line.
+        // Word by word, and not all at once.
         while let word = takeWord(of: &rest, isLast: wordCount == wordsLookedAt) {
             wordCount += 1
-            let bare = word.prefix { $0 != "," && $0 != ":" && $0 != ";" }
-            if bare.isConnectionHandle {
+            let bare = word.prefix { $0 != UInt8(ascii: ",") && $0 != UInt8(ascii: ":") && $0 != UInt8(ascii: ";") }
+            if isConnectionHandle(bare) {
                 link = bare
-                if words.count == 1, words[0] == "connection", bare.count < word.count { words.removeAll() }
+                if bare.count < word.count, wordsLeft == wordsOfKind - 1, kind.elementsEqual("connection".utf8) {
+                    kind.removeAll(keepingCapacity: true)
+                    wordsLeft = wordsOfKind
+                }
                 continue
             }
-            guard words.count < wordsOfKind else { continue }
-            let isOrdinary =
-                bare.count <= longestWord && bare.allSatisfy { $0.isASCII && ($0.isLetter || $0 == "'" || $0 == "-") }
-            words.append(isOrdinary ? bare : "#")
+            guard wordsLeft > 0 else { continue }
+            wordsLeft -= 1
+            if isOrdinary(bare) {
+                append(bare, to: &kind)
+            } else {
+                append(CollectionOfOne(UInt8(ascii: "#")), to: &kind)
+            }
             guard bare.count < word.count else { continue }
-            // “session 3:” says whose line it is, and is no part of the kind.
-            if words.count == 2, words[0] == "session", words[1] == "#" {
-                words.removeAll()
-                continue
+            if wordsLeft == wordsOfKind - 2, kind.elementsEqual("session #".utf8) {
+                // “session 3:” says whose line it is, and is no part of the kind.
+                kind.removeAll(keepingCapacity: true)
+                wordsLeft = wordsOfKind
+            } else {
+                // What follows is looked through only for the link.
+                wordsLeft = 0
             }
-            // What follows is looked through only for the link.
-            while words.count < wordsOfKind { words.append("") }
         }
-        if !link.isEmpty { words += ["on", link] }
-        var beginning = ""
-        for word in words where !word.isEmpty {
-            if !beginning.isEmpty { beginning += " " }
-            beginning += word
+        if let link {
+            append("on".utf8, to: &kind)
+            append(link, to: &kind)
         }
-        return beginning
+        return kind
+    }
+
+    private static func append(_ word: some Collection<UInt8>, to kind: inout [UInt8]) {
+        guard !word.isEmpty else { return }
+        if !kind.isEmpty { kind.append(UInt8(ascii: " ")) }
+        kind += word
     }
 
     /// - Parameter isLast: whether all that is left counts as one word.
     /// - Returns: the next word; nil if there is none.
-    private static func takeWord(of rest: inout Substring, isLast: Bool) -> Substring? {
-        rest = rest.drop { $0 == " " }
+    private static func takeWord(of rest: inout Word, isLast: Bool) -> Word? {
+        rest = rest.drop { $0 == UInt8(ascii: " ") }
         guard !rest.isEmpty else { return nil }
-        let word = isLast ? rest : rest.prefix { $0 != " " }
+        let word = isLast ? rest : rest.prefix { $0 != UInt8(ascii: " ") }
         rest = rest[word.endIndex...]
         return word
+    }
+
+    private static func isOrdinary(_ word: Word) -> Bool {
+        word.count <= longestWord
+            && word.allSatisfy { $0.isASCIILetter || $0 == UInt8(ascii: "'") || $0 == UInt8(ascii: "-") }
+    }
+
+    /// Whether it is how links are named, such as `0x0040`.
+    private static func isConnectionHandle(_ word: Word) -> Bool {
+        word.count == 6 && word.starts(with: "0x".utf8) && word.dropFirst(2).allSatisfy { $0.isASCIIHexDigit }
     }
 }
 
@@ -162,9 +192,8 @@ extension LogThrottle.Count {
     }
 }
 
-extension Substring {
-    /// Whether it is how links are named, such as `0x0040`.
-    fileprivate var isConnectionHandle: Bool {
-        count == 6 && hasPrefix("0x") && dropFirst(2).allSatisfy { $0.isASCII && $0.isHexDigit }
-    }
+extension UInt8 {
+    fileprivate var isASCIILetter: Bool { (0x41...0x5A).contains(self & ~0x20) }
+
+    fileprivate var isASCIIHexDigit: Bool { (0x30...0x39).contains(self) || (0x41...0x46).contains(self & ~0x20) }
 }

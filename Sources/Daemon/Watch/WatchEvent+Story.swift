@@ -319,6 +319,8 @@ extension String {
 
     /// The text, or its beginning and how much there is more.
     public var abbreviated: String {
+        // No text has more characters than bytes, and those are counted already.
+        guard utf8.count > Self.abbreviatedLength else { return self }
         let rest = count - Self.abbreviatedLength
         return rest > 20 ? "\(prefix(Self.abbreviatedLength))… and \(rest) more characters" : self
     }
