@@ -156,9 +156,11 @@ async def test_what_the_firmware_answered_is_no_difference(tmp_path: Path) -> No
             tally = await mirror.settled(60)
         status, differences, summary = await mirror.end()
     by_question = {(int.from_bytes(sent[2:4]), sent[4:516].hex()): case.name for case in cases for sent in case.sent}
-    found = [by_question.get((each["endpoint"], each["question"]), each["text"]) for each in differences]
+    # What this firmware answers late it answers alike: on a busy machine that says nothing of either.
+    told = [each for each in differences if each["kind"] != "late"]
+    found = [by_question.get((each["endpoint"], each["question"]), each["text"]) for each in told]
     assert sorted(found) == sorted(KNOWN)
-    assert (status, summary["different"]) == (70, len(KNOWN))
+    assert (status, summary["different"] - summary["kinds"].get("late", 0)) == (70, len(KNOWN))
     assert summary["lost"] == 0
     assert summary["compared"] == tally["compared"] > 2 * len(cases) * 0.9
 
