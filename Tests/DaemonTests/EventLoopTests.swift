@@ -82,6 +82,8 @@ import Testing
         var taken: [Int] = []
         var acceptor: Acceptor?
         var runner: HostRunner<TinyHost>?
+        // Each knows a closure that knows both.
+        defer { (acceptor, runner) = (nil, nil) }
         runner = attach(host, to: loop, listener: port) { event, _ in
             // Timers go on while the controller is stalled. When ten in a row have found that nothing more was taken
             // out of the host, every buffer on the way is full, and the controller begins to read.
@@ -116,6 +118,7 @@ import Testing
             var host = TinyHost()
             host.leavesAtOnce = false
             var runner: HostRunner<TinyHost>?
+            defer { runner = nil }
             var order: [TinyHost.Event] = []
             runner = attach(host, to: loop, listener: port) { event, _ in
                 order.append(event)

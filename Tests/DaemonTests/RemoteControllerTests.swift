@@ -47,6 +47,7 @@ import Testing
         let (listener, port) = try RawSocket.listening()
         var received: [[UInt8]] = []
         var acceptor: Acceptor?
+        defer { acceptor = nil }
         acceptor = Acceptor(listener) { peer in
             _ = try peer.read(TinyHost.reset.count)
             try peer.write([0x04, 0x13, 0x01, 0x00, 0x02, 0x40])
@@ -69,6 +70,7 @@ import Testing
         let (listener, port) = try RawSocket.listening()
         var starts = 0
         var acceptor: Acceptor?
+        defer { acceptor = nil }
         acceptor = Acceptor(listener) { peer in
             // Reset again, and nothing that was meant for the connection before.
             let first = try peer.read(TinyHost.reset.count)
@@ -97,6 +99,7 @@ import Testing
         for policy in RemoteController.LossPolicy.allCases {
             let (listener, port) = try RawSocket.listening()
             var acceptor: Acceptor?
+            defer { acceptor = nil }
             acceptor = Acceptor(listener) { peer in
                 if try peer.readWhatIsThere().isEmpty { acceptor?.hangUp() } else { try peer.write(broken) }
             }
@@ -126,6 +129,7 @@ import Testing
     func aControllerThatWasThereIsOpenedAgain(speaks: Bool) throws {
         let (listener, port) = try RawSocket.listening()
         var acceptor: Acceptor?
+        defer { acceptor = nil }
         acceptor = Acceptor(listener) { peer in
             _ = try peer.read(TinyHost.reset.count)
             if speaks { try peer.write([0x04, 0x13, 0x01, 0x00]) }

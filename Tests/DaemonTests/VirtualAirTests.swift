@@ -27,7 +27,7 @@ import Testing
         var events: [TinyHost.Event] = []
         var deadlines: [Duration] = []
         var times: [Duration] = []
-        let runner = HostRunner(host, log: recorder.logger) { event, now in
+        let runner = HostRunner(host, log: recorder.logger) { [loop] event, now in
             events.append(event)
             guard case .due(let deadline) = event else { return }
             deadlines.append(deadline)

@@ -92,7 +92,10 @@ public final class EventLoop {
     /// Runs until a stop is requested or a member fails. It has no members then: some of them know the loop, so that
     /// neither would ever be freed.
     public func run() throws(ProgramError) -> Outcome {
-        defer { members = [] }
+        defer {
+            members = []
+            beforeWaiting = {}
+        }
         for member in members { try member.start(at: clock.now) }
         while true {
             if isStopRequested, stopDeadline == nil { beginStop() }
