@@ -193,15 +193,16 @@ def main() -> int:
     control.unlink(missing_ok=True)
     if capture := options.get("--capture"):
         Path(capture).write_bytes(b"btsnoop\0")
-    ended = threading.Event()
+    # No threading.Event: its lock may be held, by the very thread that the signal interrupts.
+    asked: list[int] = []
     # Before a test can ask it to end: the socket is what they wait for.
     if name != "stubborn":
-        signal.signal(signal.SIGTERM, lambda *_: ended.set())
+        signal.signal(signal.SIGTERM, lambda number, _: asked.append(number))
     else:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     watch = FakeWatch(control, is_ready=name != "never-ready")
-    while not ended.wait(0.05):
-        pass
+    while not asked:
+        time.sleep(0.05)
     watch.end()
     print("goodbye", flush=True)
     return 3 if name == "ends-badly" else 0
