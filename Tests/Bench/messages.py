@@ -44,6 +44,7 @@ class Sample:
 
 async def measure(arguments: argparse.Namespace) -> None:
     from rig import cairn
+    from rig.footprint import Footprint
     from rig.process import Program
     from test_web_streams import ECHO_APP, Pair, done, open_session
     from rig.control import Control
@@ -89,16 +90,18 @@ async def measure(arguments: argparse.Namespace) -> None:
                 results[name].append(
                     Sample(round_trips.used, statistics.median(round_trips.took), calls, arguments.messages)
                 )
+        # Long after its session began: what only that needed has been given back.
+        resident = {name: Footprint.of(pairs[name][0].watch).resident_kilobytes for name in programs}
     names = [each.name for each in fields(Calls)]
     print(f"an AppMessage and back, medians of {arguments.rounds} rounds of {arguments.messages}\n")
-    print(f"| watch | CPU µs | latency µs | {' | '.join(names)} |")
-    print("|---|---|---|" + "---|" * len(names))
+    print(f"| watch | CPU µs | latency µs | {' | '.join(names)} | resident MB |")
+    print("|---|---|---|" + "---|" * (len(names) + 1))
     for name, samples in results.items():
         counts = [statistics.median(getattr(each.calls, call) / each.count for each in samples) for call in names]
         figures = " | ".join(f"{each:.1f}" for each in counts)
         used = statistics.median(each.used for each in samples) * 1e6
         latency = statistics.median(each.latency for each in samples) * 1e6
-        print(f"| {name} | {used:.0f} | {latency:.0f} | {figures} |")
+        print(f"| {name} | {used:.0f} | {latency:.0f} | {figures} | {resident[name] * 1024 / 1e6:.1f} |")
     if arguments.base is not None:
         both = zip(results["Cairn"], results["Cairn before"], strict=True)
         print(f"\nprocessor time, after by before: {statistics.median(one.used / other.used for one, other in both):.3f}")

@@ -3,17 +3,33 @@ import Testing
 
 @testable import Daemon
 @testable import HCIRuntime
+@testable import PebbleWatch
 
 @Suite("Memory of the program itself")
 struct ProgramMemoryTests {
     @Test("pages that only the start needed are returned to the kernel, and pages that are used again are loaded again")
     func release() throws {
         let before = try residentFilePages()
-        ProgramMemory.releaseStartUp()
+        ProgramMemory.release()
         let after = try residentFilePages()
         // In a test run most of what is mapped is the tests' own code.
         #expect(after < before)
         #expect((0..<1000).reduce(0, +) == 499_500)
+    }
+
+    @Test("what the beginning of a session has needed is given back once, ten seconds after it opened")
+    func ofASession() throws {
+        let memory = SessionMemory()
+        memory.deliver(.pairable(true), at: .seconds(1))
+        #expect(memory.nextDeadline == nil)
+        memory.deliver(.sessionOpened(SessionID(number: 1), .system, .reversedPPoGATT), at: .seconds(3))
+        #expect(memory.nextDeadline == .seconds(13))
+        let before = try residentFilePages()
+        memory.advance(to: .milliseconds(12_999))
+        #expect(memory.nextDeadline == .seconds(13))
+        memory.advance(to: .seconds(13))
+        #expect(memory.nextDeadline == nil)
+        #expect(try residentFilePages() < before)
     }
 
     /// The third number of statm: resident pages that belong to files.

@@ -146,7 +146,7 @@ public final class PhoneDaemon {
 
     /// Runs until a signal, `loop.requestStop()`, or something that the phone cannot go on after.
     public func run() throws(ProgramError) -> EventLoop.Outcome {
-        ProgramMemory.releaseStartUp()
+        ProgramMemory.release()
         defer {
             capture?.flush()
             phone.forgetListeners()

@@ -53,7 +53,7 @@ final class ServiceReporter: LoopMember {
             let age = ProcessAge.now.map { ", \($0) after the process began" } ?? ""
             log.notice("phones can find the watch\(age)")
             // Now the start is over: once more, of what has brought the controller and the services up.
-            ProgramMemory.releaseStartUp()
+            ProgramMemory.release()
         }
         guard let manager else { return }
         if !isReadyTold, isOnAir || startTime + Self.patience <= now {

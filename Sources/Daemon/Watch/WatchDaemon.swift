@@ -114,6 +114,7 @@ public final class WatchDaemon {
         self.store = store
         var control: ControlSocket?
         var service: ServiceReporter?
+        let memory = SessionMemory()
         var led: BoardLED?
         var note: (FaultFiring, Duration) -> Void = { _, _ in }
         let (made, recorder) = try Self.makeWatch(configuration, store, randomness)
@@ -153,6 +154,7 @@ public final class WatchDaemon {
             // Programs are not told what is only for the log: its words are made if they are logged.
             if !event.isForLogOnly { control?.deliver(event, text: line.text, at: now) }
             service?.deliver(event)
+            memory.deliver(event, at: now)
             led?.deliver(event)
             handleEvent(event, now)
         }
@@ -220,6 +222,7 @@ public final class WatchDaemon {
         if let trouble { loop.add(RefusedChanges(of: watch, trouble: trouble)) }
         let reporter = ServiceReporter(ServiceManager(), watch: watch, log: loggers[.daemon])
         loop.add(reporter)
+        loop.add(memory)
         service = reporter
         if let edge = loggers.edge { loop.add(LogCounts(edge)) }
         try addFirmware(configuration, watch)
@@ -272,7 +275,7 @@ public final class WatchDaemon {
 
     /// Runs until a signal, `loop.requestStop()`, or something that the watch cannot go on after.
     public func run() throws(ProgramError) -> EventLoop.Outcome {
-        ProgramMemory.releaseStartUp()
+        ProgramMemory.release()
         defer {
             capture?.flush()
             recorder.flush()

@@ -3,13 +3,13 @@ import Glibc
 
 /// The memory that the files take which this process runs: the program's and its libraries'.
 package enum ProgramMemory {
-    /// Gives back what only the start has needed: the command line's parser, the board file's, the database's migrations;
-    /// later, the controller's commands and the making of services.
+    /// Gives back what only a beginning has needed: of the start, the command line's parser, the board file's, the database's migrations;
+    /// later, the controller's commands and the making of services; of a phone's session, pairing and discovery.
     ///
     /// The kernel maps code and constants sixteen pages at a time, wherever one of them is touched, and a start touches nearly
     /// everything: three quarters of a watch's resident memory would be code that runs once. What is used again comes back by
     /// itself, from the page cache. madvise(2), MADV_DONTNEED: pages of a file that have not been written to are only unmapped.
-    package static func releaseStartUp() {
+    package static func release() {
         _ = dl_iterate_phdr(
             { object, _, _ in
                 if let object { ProgramMemory.releaseConstantParts(of: object.pointee) }

@@ -1,0 +1,31 @@
+import HCIRuntime
+import PebbleWatch
+
+/// Gives back the memory that only the beginning of a phone's session has needed: pairing, discovery, and all that a companion asks at
+/// first.
+///
+/// That is half of what a watch with a phone has resident. What is used again comes back by itself: ``ProgramMemory``.
+final class SessionMemory: LoopMember {
+    /// After a session has opened, until its companion has asked what it asks at first.
+    static let settling: Duration = .seconds(10)
+
+    private(set) var nextDeadline: Duration?
+
+    /// Takes note of what happened on the watch.
+    func deliver(_ event: WatchEvent, at now: Duration) {
+        if case .sessionOpened = event { nextDeadline = now + Self.settling }
+    }
+
+    func advance(to now: Duration) {
+        guard let deadline = nextDeadline, deadline <= now else { return }
+        nextDeadline = nil
+        ProgramMemory.release()
+    }
+
+    func start(at now: Duration) {}
+    func addPollRequests(to set: inout PollSet) {}
+    func takeInput(_ set: borrowing PollSet, at now: Duration) {}
+    func moveOutput(at now: Duration) -> Bool { false }
+    func beginStop(at now: Duration) {}
+    var isStopped: Bool { true }
+}
