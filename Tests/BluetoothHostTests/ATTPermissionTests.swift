@@ -123,6 +123,42 @@ import Testing
         rig.expect("0a 0500", "0b 79")
     }
 
+    /// Read, Read Blob, Read By Type, Read Multiple, Read Multiple Variable, and Find By Type Value, which tells whether a value is that.
+    @Test(arguments: [
+        "0a 0500", "0c 0500 0000", "08 0500 0500 aa2a", "0e 0300 0500", "20 0300 0500", "06 0500 0500 aa2a 55",
+    ])
+    func valuesThatWereReadDoNotLeaveOnALinkThatHasLostItsEncryption(request: String) throws {
+        var rig = GATTRig(try Self.database(), security: Self.justWorks)
+        rig.receive(request)
+        rig.layer.securityChanged(GATTRig.connection, to: .none)
+        #expect(rig.sent() == ["01\(request.prefix(2))00000f"], "Insufficient Encryption, at no handle")
+        rig.expect("0a 0300", "0b 55", "the next request has its turn")
+        rig.layer.securityChanged(GATTRig.connection, to: Self.justWorks)
+        #expect(rig.exchange(request).allSatisfy { !$0.hasPrefix("01") }, "encrypted again")
+        // What carries no value is answered as ever.
+        rig.receive("02 1700")
+        rig.layer.securityChanged(GATTRig.connection, to: .none)
+        #expect(rig.sent().allSatisfy { $0.hasPrefix("03") })
+    }
+
+    @Test func whatTheOwnerAnswersTooLateDoesNotLeaveEither() throws {
+        let database = try GATTDatabase {
+            Service(.uuid16(0x1800)) {
+                Characteristic(.uuid16(0x2AAA), .read, permissions: .encrypted, value: .askOwner)
+            }
+        }
+        var rig = GATTRig(database, security: Self.justWorks)
+        rig.receive("0a 0300")
+        let asked = try #require(
+            rig.events().compactMap { event -> ReadRequest? in
+                if case .readRequested(let request) = event { request } else { nil }
+            }.first
+        )
+        rig.layer.securityChanged(GATTRig.connection, to: .none)
+        rig.layer.respond(to: asked, with: [0x55], at: rig.now)
+        #expect(rig.sent() == ["010a00000f"])
+    }
+
     @Test func securityIsAskedForAgainBeforeSending() throws {
         let database = try GATTDatabase {
             Service(.uuid16(0x1800)) {

@@ -104,6 +104,7 @@ struct GATTBearer: Sendable {
                 client.requestLeft(at: now)
                 keepDeadline()
             case .response:
+                server.responseLeaves(&buffer, over: bearer, &events)
                 server.responseLeft(over: &bearer, &database, &events, ownMTU: ownMTU, at: now)
                 keepDeadline()
             case .confirmation:

@@ -84,6 +84,20 @@ extension GATTServerSession {
 
     // MARK: When a PDU leaves
 
+    /// A response leaves. One with values that was made for an encrypted link becomes an error if the link is not encrypted any more.
+    func responseLeaves(_ buffer: inout [UInt8], over bearer: ATTBearer, _ events: inout Deque<GATTEvent>) {
+        guard isResponseForEncryptedLink, !bearer.security.isEncrypted,
+            let opcode = buffer.first.flatMap(ATTOpcode.init(rawValue:)), opcode.answersWithValues
+        else { return }
+        let refusal = ATTRefusal(.insufficientEncryption)
+        buffer.removeAll(keepingCapacity: true)
+        buffer.append(ATTOpcode.errorResponse)
+        buffer.append(requestOpcode)
+        buffer.append(refusal.handle)
+        buffer.append(refusal.error.rawValue)
+        events.append(.requestRefused(bearer.connection, refusal.response(to: requestOpcode)))
+    }
+
     /// Whether the notification in `buffer` may leave. What may not is reported; of several values the others are kept.
     func mayLeave(
         _ kind: ATTBearer.Unanswered,
@@ -140,6 +154,19 @@ extension GATTServerSession {
             events.append(.valueNotSent(UnsentValue(bearer.connection, value, isIndication: true, error)))
             indications.dropInFlight(over: &bearer, at: now)
             return false
+        }
+    }
+}
+
+extension ATTOpcode {
+    /// Whether it is a response that tells values, or what they are.
+    fileprivate var answersWithValues: Bool {
+        switch self {
+        case .readResponse, .readBlobResponse, .readByTypeResponse, .readMultipleResponse,
+            .readMultipleVariableResponse,
+            .findByTypeValueResponse:
+            true
+        default: false
         }
     }
 }

@@ -37,7 +37,9 @@ struct GATTServerSession: Sendable {
     /// Whether the client waits for a response.
     private(set) var hasRequestUnderWay = false
     /// The opcode of the request under way, for an error response.
-    private var requestOpcode: UInt8 = 0
+    private(set) var requestOpcode: UInt8 = 0
+    /// Whether the link was encrypted while the response was made, so that values may be in it that leave on no other link.
+    private(set) var isResponseForEncryptedLink = false
     private var waitingRequests = Deque<ArraySlice<UInt8>>()
     var response = ResponseParameters()
     var requestIDs: GATTRequestIDs
@@ -117,6 +119,7 @@ extension GATTServerSession {
         hasRequestUnderWay = true
         response.begin(mtu: bearer.mtu)
         requestOpcode = pdu.first ?? 0
+        isResponseForEncryptedLink = bearer.security.isEncrypted
         let link = Link(bearer)
         do throws(ATTRefusal) {
             let request = try decode(pdu, mtu: bearer.mtu)
@@ -242,6 +245,7 @@ extension GATTServerSession {
         let link = Link(bearer)
         if let question = questions.takeRequest(id) {
             response.mtu = bearer.mtu
+            if bearer.security.isEncrypted { isResponseForEncryptedLink = true }
             do throws(ATTRefusal) {
                 let outcome = try resume(&self, question, link, &database, &events)
                 client.accepted(question.id)
