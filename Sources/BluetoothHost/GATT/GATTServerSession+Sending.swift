@@ -163,10 +163,15 @@ extension ATTOpcode {
     fileprivate var answersWithValues: Bool {
         switch self {
         case .readResponse, .readBlobResponse, .readByTypeResponse, .readMultipleResponse,
-            .readMultipleVariableResponse,
-            .findByTypeValueResponse:
+            .readMultipleVariableResponse, .findByTypeValueResponse:
             true
-        default: false
+        case .errorResponse, .exchangeMTURequest, .exchangeMTUResponse, .findInformationRequest,
+            .findInformationResponse, .findByTypeValueRequest, .readByTypeRequest, .readRequest, .readBlobRequest,
+            .readMultipleRequest, .readByGroupTypeRequest, .readByGroupTypeResponse, .writeRequest, .writeResponse, .prepareWriteRequest,
+            .prepareWriteResponse, .executeWriteRequest, .executeWriteResponse, .readMultipleVariableRequest,
+            .writeCommand, .signedWriteCommand, .handleValueNotification, .multipleHandleValueNotification,
+            .handleValueIndication, .handleValueConfirmation:
+            false
         }
     }
 }
