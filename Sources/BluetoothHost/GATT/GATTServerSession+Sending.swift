@@ -167,7 +167,8 @@ extension ATTOpcode {
             true
         case .errorResponse, .exchangeMTURequest, .exchangeMTUResponse, .findInformationRequest,
             .findInformationResponse, .findByTypeValueRequest, .readByTypeRequest, .readRequest, .readBlobRequest,
-            .readMultipleRequest, .readByGroupTypeRequest, .readByGroupTypeResponse, .writeRequest, .writeResponse, .prepareWriteRequest,
+            .readMultipleRequest, .readByGroupTypeRequest, .readByGroupTypeResponse, .writeRequest, .writeResponse,
+            .prepareWriteRequest,
             .prepareWriteResponse, .executeWriteRequest, .executeWriteResponse, .readMultipleVariableRequest,
             .writeCommand, .signedWriteCommand, .handleValueNotification, .multipleHandleValueNotification,
             .handleValueIndication, .handleValueConfirmation:
