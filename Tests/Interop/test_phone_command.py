@@ -21,6 +21,7 @@ from jsonschema import Draft202012Validator
 from rig import cairn
 from rig.control import Control, Refused
 from rig.controllers import controllers
+from rig.footprint import Footprint
 from rig.ports import free_port
 from rig.process import Program
 from rig.waiting import within
@@ -146,6 +147,23 @@ async def test_every_kind_of_phone_has_a_session(tmp_path: Path, options: tuple[
         facts = (await done(state, "status"))["status"]
         assert facts["address"] == PHONE_ADDRESS and facts["app"] == ECHO_APP and facts["link"]["hasSession"]
         assert [bond["watch"] for bond in facts["bonds"]] == [ADDRESS]
+
+
+async def test_the_memory_of_a_sessions_beginning_is_given_back(tmp_path: Path) -> None:
+    """The pages of the program that pairing and discovery needed: ten seconds after the session opened, and not before."""
+    async with both_on_air(tmp_path) as state:
+        await open_session(state)
+        opened = asyncio.get_running_loop().time()
+        watch = json.loads((await command("status", "--json", "--state", str(state)))[1])["pid"]
+        most = Footprint.of(watch).resident_kilobytes
+
+        async def given_back() -> None:
+            while Footprint.of(watch).resident_kilobytes > most - 1024:
+                await asyncio.sleep(0.2)
+
+        await within(30, "the watch to give memory back", given_back())
+        assert asyncio.get_running_loop().time() - opened > 5
+        assert (await done(state, "ping"))["milliseconds"] > 0
 
 
 @pytest.mark.parametrize("options", [(), ("--server",)], ids=["reversed", "forward"])
