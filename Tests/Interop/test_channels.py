@@ -146,11 +146,11 @@ async def test_transfer(here: Setting, request: pytest.FixtureRequest) -> None:
     channel = await open_bumble_channel(here.watch.connection, psm)
     # A link with packets of 251 octets: four of them in a K-frame.
     assert channel.peer_mps in (1000, 1022)
-    before = Footprint.of(here.program.process_id).resident_kilobytes
+    before = Footprint.of(here.program.process_id).anonymous_kilobytes
     start = time.monotonic()
     await echo(channel, megabytes << 20, seconds=60 + megabytes * 30)
     elapsed = time.monotonic() - start
-    growth = Footprint.of(here.program.process_id).resident_kilobytes - before
+    growth = Footprint.of(here.program.process_id).anonymous_kilobytes - before
     print(f"{megabytes} MB each way in {elapsed:.1f} s, {growth} kB more in use")
     assert growth < 2048
     await within(10, "the channel to close", channel.disconnect())
@@ -181,8 +181,8 @@ async def test_reopening(here: Setting) -> None:
             assert channel.received == sample(200, number)
             await raw.disconnect(channel.destination)
             if number == 99:
-                usage = Footprint.of(here.program.process_id).resident_kilobytes
-    assert Footprint.of(here.program.process_id).resident_kilobytes - usage < 1024
+                usage = Footprint.of(here.program.process_id).anonymous_kilobytes
+    assert Footprint.of(here.program.process_id).anonymous_kilobytes - usage < 1024
 
 
 async def test_bulk_and_requests(here: Setting) -> None:
@@ -330,7 +330,7 @@ async def test_refusals(here: Setting) -> None:
 
 async def test_slow_reader(here: Setting) -> None:
     """d: a reader that sleeps stalls the watch, which stalls the writer; what was on its way comes when it wakes up."""
-    before = Footprint.of(here.program.process_id).resident_kilobytes
+    before = Footprint.of(here.program.process_id).anonymous_kilobytes
     with RawL2CAP(here.watch.connection) as raw:
         # The watch may send two K-frames, and then nothing.
         channel = await RawChannel.open(raw, await here.psm(), credits=2)
@@ -345,7 +345,7 @@ async def test_slow_reader(here: Setting) -> None:
             assert len(sent) < 2 * (RECEIVE_LIMIT + TRANSMIT_LIMIT), "the watch takes more than it said"
         assert len(sent) > RECEIVE_LIMIT, "the watch stalls too soon"
         assert channel.given == 0 and 0 < len(channel.received) <= 2 * RawChannel.MPS
-        assert Footprint.of(here.program.process_id).resident_kilobytes - before < 1024
+        assert Footprint.of(here.program.process_id).anonymous_kilobytes - before < 1024
         while len(channel.received) < len(sent):
             channel.grant(7)
             await here.watch.round_trip()

@@ -173,7 +173,7 @@ async def test_the_stream_is_cut(tmp_path: Path) -> None:
             print(f"{CUTS} cuts: {before} before, {after} after")
             assert before is not None
             assert after.descriptors == before.descriptors
-            assert after.resident_kilobytes - before.resident_kilobytes < GROWTH_LIMIT
+            assert after.anonymous_kilobytes - before.anonymous_kilobytes < GROWTH_LIMIT
             async with Phone.on(room.phone.port) as phone:
                 await echo_a_message(phone)
 
@@ -392,7 +392,7 @@ async def test_a_watch_that_does_not_read(tmp_path: Path) -> None:
             finally:
                 os.kill(program.process_id, signal.SIGCONT)
             print(f"took {taken} packets; {before} before, {after} after")
-            assert after.resident_kilobytes - before.resident_kilobytes < GROWTH_LIMIT
+            assert after.anonymous_kilobytes - before.anonymous_kilobytes < GROWTH_LIMIT
             await program.wait_for_line("cannot use the controller at netsim.*", 40)
 
 
@@ -616,7 +616,7 @@ async def test_a_device_that_does_not_read(tmp_path: Path) -> None:
             await within(20, "a command to be taken", call.write(request))
             if number % 500 == 0:
                 third = least[number * len(least) // count]
-                third[:] = [min(each, Footprint.of(process).resident_kilobytes) for each, process in zip(third, processes, strict=True)]
+                third[:] = [min(each, Footprint.of(process).anonymous_kilobytes) for each, process in zip(third, processes, strict=True)]
 
         async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as another:
             other = PacketStreamerStub(another).StreamPackets()

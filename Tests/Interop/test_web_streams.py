@@ -21,6 +21,7 @@ from pathlib import Path
 import pytest
 from rig import cairn
 from rig.control import Control
+from rig.footprint import Footprint
 from rig.promtool import promtool
 from rig.scheduling import Turns
 from rig.web_server import PATIENCE, Server, serving
@@ -221,19 +222,13 @@ async def test_fifty_readers_slow_no_message(tmp_path: Path, record_property: Ca
 # MARK: Memory
 
 
-def memory(process: int) -> int:
-    """What a process alone has in memory, without what comes from files, in KiB."""
-    fields = dict(line.split(":") for line in Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()[1:])
-    return int(fields["Anonymous"].split()[0])
-
-
 async def memory_with(folder: Path, client: Callable[[Pair], contextlib.AbstractAsyncContextManager[object]]) -> int:
-    """What a watch takes after AppMessages, while a client listens."""
+    """The kilobytes that a watch takes after AppMessages, while a client listens."""
     folder.mkdir()
     async with pair_in(folder) as pair, client(pair):
         for _ in range(4):
             await pair.messages()
-        return memory(pair.watch)
+        return Footprint.of(pair.watch).anonymous_kilobytes
 
 
 @pytest.mark.slow
