@@ -116,6 +116,7 @@ WINDOW = "opens a window that somebody closes; test_web_api.py reads the same by
 OWN_APP = "needs the reader's own app and script"
 LAB = "needs labgrid's programs, or boards that are logged in at: test_labgrid.py runs it"
 EMULATOR = "needs the Android Emulator: test_netsim.py runs the watch's side, on a netsim of its own"
+HOURS = "takes hours; test_soak.py runs it with twenty visits"
 PYTHON = "installs the Python package, or runs the reader's test with it: test_python_package.py does both"
 
 #: Commands that are not run, and why. Each must still stand in a page.
@@ -155,6 +156,7 @@ NOT_RUN = {
     "Tests/run": BUILD,
     "swift build -c release": BUILD,
     "swift build -c release --force-resolved-versions": BUILD,
+    "swift build -c release --product cairn": BUILD,
     "swift build -c release --product cairn-bench": BUILD,
     "swift build -c release --product cairn-netsim": BUILD,
     "swift build --build-tests": BUILD,
@@ -168,6 +170,7 @@ NOT_RUN = {
         "swift test -c release --scratch-path .build/release-tests -Xswiftc -enable-testing --filter BluetoothHostTests"
     ): BUILD,
     "swift run heart-rate tcp:127.0.0.1:6402": BUILD,
+    ".venv/bin/python Tests/Soak/run --program .build/release/cairn --hours 24": HOURS,
     "swift run -c release cairn-bench": BUILD,
     "swift run -c release cairn-bench list": BUILD,
     "swift run -c release cairn-bench ladder": BUILD,
