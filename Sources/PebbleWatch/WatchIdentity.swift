@@ -97,7 +97,7 @@ public struct WatchIdentity: Sendable, Equatable {
 
     /// The four hexadecimal digits at the end of a watch's name: the last two octets of its address as printed.
     public static func nameSuffix(of address: DeviceAddress) -> String {
-        address.description.split(separator: ":").suffix(2).joined().uppercased()
+        [address.octet(1), address.octet(0)].hexadecimal.uppercased()
     }
 
     /// Why an identity cannot be used; the text is for the person who configured it.

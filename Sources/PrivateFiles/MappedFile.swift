@@ -26,6 +26,8 @@ public final class MappedFile {
         guard failure == 0 else { throw PrivateFileError(path, .system(failure)) }
         let start = mmap(nil, count, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, off_t(offset))
         guard let start, start != MAP_FAILED else { throw .last(path) }
+        // Otherwise the kernel makes many pages of zeros ahead of the first that is touched.
+        madvise(start, count, MADV_RANDOM)
         number = mapping_register(start, count)
         guard number >= 0 else {
             munmap(start, count)

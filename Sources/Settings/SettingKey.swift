@@ -27,6 +27,7 @@ extension SettingKey {
         against keys: [SettingKey],
         besides others: Set<String>
     ) -> [SettingError] {
+        guard !environment.isEmpty else { return [] }
         let known = keys.map(\.variable)
         return environment.keys.sorted().filter { !known.contains($0) && !others.contains($0) }.map { variable in
             let hint =

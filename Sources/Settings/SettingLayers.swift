@@ -43,7 +43,7 @@ public struct SettingLayers: Sendable {
     /// What the first layer says that has the setting. A list is taken whole from one layer.
     private func first(_ key: SettingKey) -> (values: [String], origin: SettingValue.Origin)? {
         if let words = commandLine[key] { return (words, .commandLine) }
-        if let text = environment[key.variable] {
+        if !environment.isEmpty, let text = environment[key.variable] {
             return (key.isList ? text.listElements : [text], .environment(variable: key.variable))
         }
         if let file, let entry = file.entries[key.name], entry.isList == key.isList {

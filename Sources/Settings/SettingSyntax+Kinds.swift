@@ -96,9 +96,13 @@ extension SettingSyntax where Value: SettingChoice {
             print: { [$0.choiceName] },
             parse: { words in
                 let word = words.first ?? ""
-                let isNamed = { (choice: Value) in choice.choiceName == word || choice.otherChoiceNames.contains(word) }
-                guard let choice = Value.choices.first(where: isNamed) else { throw SettingRefusal.notUnderstood }
-                return choice
+                // A loop, since generic algorithms look up their types by name, which is a good part of a program's start.
+                let choices = Value.choices
+                for index in 0..<choices.count {
+                    let choice = choices[index]
+                    if choice.choiceName == word || choice.otherChoiceNames.contains(word) { return choice }
+                }
+                throw SettingRefusal.notUnderstood
             }
         )
     }

@@ -15,7 +15,7 @@ extension CairnCommand {
         signal(SIGPIPE, SIG_IGN)
         let words = Array(CommandLine.arguments.dropFirst())
         do {
-            if words.first == RunCommand.configuration.commandName,
+            if words.first == RunCommand.name,
                 let command = RunCommand.reading(Array(words.dropFirst()))
             {
                 return try command.run()

@@ -10,8 +10,11 @@ import Settings
 struct RunCommand: SettingCommand {
     typealias Catalog = RunSettings
 
+    /// What is typed for it. The configuration has it too, with the help's text, which a start does not need.
+    static let name = "run"
+
     static let configuration = CommandConfiguration(
-        commandName: "run",
+        commandName: name,
         abstract: "Run a watch until Ctrl-C.",
         discussion: """
             The watch advertises, and phones with a companion app find it, connect, and talk to it. What happens is logged \

@@ -2,16 +2,22 @@
 @resultBuilder
 public enum DeclarationBuilder<Element> {
     /// One declaration on a line of its own.
+    @inlinable
     public static func buildExpression(_ element: Element) -> [Element] { [element] }
     /// All that stands between the braces, in its order.
+    @inlinable
     public static func buildBlock(_ parts: [Element]...) -> [Element] { parts.flatMap { $0 } }
     /// All that the rounds of a `for` loop declare, in their order.
+    @inlinable
     public static func buildArray(_ parts: [[Element]]) -> [Element] { parts.flatMap { $0 } }
     /// What an `if` without `else` declares; nil, and so nothing, when its condition does not hold.
+    @inlinable
     public static func buildOptional(_ part: [Element]?) -> [Element] { part ?? [] }
     /// What an `if` with `else` or a `switch` declares, from one of its branches.
+    @inlinable
     public static func buildEither(first part: [Element]) -> [Element] { part }
     /// What an `if` with `else` or a `switch` declares, from another of its branches.
+    @inlinable
     public static func buildEither(second part: [Element]) -> [Element] { part }
 }
 

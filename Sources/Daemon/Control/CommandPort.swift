@@ -46,7 +46,7 @@ final class CommandPort<State> {
     private let listener: PrivateSocket
     private let log: Logger
     private let makeState: () -> State
-    private let refusal: [UInt8]
+    private let refusal: () -> [UInt8]
     /// The programs that are connected.
     private(set) var clients: [Client] = []
     private var listenerToken: PollSet.Token?
@@ -55,13 +55,13 @@ final class CommandPort<State> {
     /// Listens from now on, so that an error of the path shows at once.
     /// - Parameters:
     ///   - makeState: what is kept of a new program.
-    ///   - refusal: the line to one program too many.
+    ///   - refusal: the line to one program too many. It is made when there is one.
     init(
         path: String,
         access: ControlAccess,
         for purpose: PrivateSocket.Purpose,
         log: Logger,
-        refusal: [UInt8],
+        refusal: @autoclosure @escaping () -> [UInt8],
         makeState: @escaping () -> State
     ) throws(ProgramError) {
         listener = try PrivateSocket(path: path, access: access, for: purpose)
@@ -159,7 +159,7 @@ final class CommandPort<State> {
             while let socket = try listener.accept() {
                 let stream = ByteStream(owning: socket, kind: .unixSocket, outboundLimit: Self.outboundLimit)
                 guard clients.count < Self.clientLimit else {
-                    stream.send(refusal)
+                    stream.send(refusal())
                     try? stream.flush()
                     continue
                 }

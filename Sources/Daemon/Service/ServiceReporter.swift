@@ -5,8 +5,8 @@ import PebbleWatch
 /// Tells the log, and the service manager if there is one, that the watch can be found, how it is doing, and that the loop
 /// still turns.
 final class ServiceReporter: LoopMember {
-    /// How long the service manager is kept waiting for a watch whose controller is not there. A service that starts before
-    /// its dongle is plugged in has started all the same; what it waits for is told in its status.
+    /// How long a start lasts at most, and the service manager is kept waiting for a watch whose controller is not there. A service that
+    /// starts before its dongle is plugged in has started all the same; what it waits for is told in its status.
     static let patience: Duration = .seconds(10)
 
     private let manager: ServiceManager?
@@ -14,6 +14,7 @@ final class ServiceReporter: LoopMember {
     private let log: Logger
     private var isOnAir = false
     private var isReadyTold = false
+    private var isStartOver = false
     private var startTime: Duration = .zero
     private var nextSign: Duration?
     private var isStatusStale = false
@@ -52,11 +53,11 @@ final class ServiceReporter: LoopMember {
             isStatusStale = true
             let age = ProcessAge.now.map { ", \($0) after the process began" } ?? ""
             log.notice("phones can find the watch\(age)")
-            // Now the start is over: once more, of what has brought the controller and the services up.
-            ProgramMemory.release()
+            endStart()
         }
+        if !isStartOver, startTime + Self.patience <= now { endStart() }
         guard let manager else { return }
-        if !isReadyTold, isOnAir || startTime + Self.patience <= now {
+        if !isReadyTold, isStartOver {
             isReadyTold = manager.tell("READY=1", "STATUS=\(status)")
         }
         if isStatusStale {
@@ -68,9 +69,15 @@ final class ServiceReporter: LoopMember {
         }
     }
 
+    /// The memory that only the start has needed is given back: what has read the settings, and brought the controller and the services
+    /// up. Not earlier, since the start would need it again.
+    private func endStart() {
+        isStartOver = true
+        ProgramMemory.release()
+    }
+
     var nextDeadline: Duration? {
-        guard manager != nil else { return nil }
-        let patienceEnds = isReadyTold || isOnAir ? nil : startTime + Self.patience
+        let patienceEnds = isStartOver ? nil : startTime + Self.patience
         return [nextSign, patienceEnds].compactMap(\.self).min()
     }
 

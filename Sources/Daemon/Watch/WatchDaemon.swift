@@ -275,7 +275,6 @@ public final class WatchDaemon {
 
     /// Runs until a signal, `loop.requestStop()`, or something that the watch cannot go on after.
     public func run() throws(ProgramError) -> EventLoop.Outcome {
-        ProgramMemory.release()
         defer {
             capture?.flush()
             recorder.flush()
