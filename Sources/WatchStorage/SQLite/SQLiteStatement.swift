@@ -80,17 +80,28 @@ struct SQLiteRow {
     private subscript(column: Int32) -> SQLiteValue? {
         switch sqlite3_column_type(statement, column) {
         case SQLITE_NULL: return .null
-        case SQLITE_TEXT:
-            guard let text = sqlite3_column_text(statement, column) else { return .null }
-            let count = Int(sqlite3_column_bytes(statement, column))
-            return .text(String(decoding: UnsafeBufferPointer(start: text, count: count), as: UTF8.self))
-        case SQLITE_BLOB:
-            // An empty one has no address.
-            guard let bytes = sqlite3_column_blob(statement, column) else { return .blob([]) }
-            let count = Int(sqlite3_column_bytes(statement, column))
-            return .blob([UInt8](UnsafeRawBufferPointer(start: bytes, count: count)))
+        case SQLITE_TEXT: return text(of: column).map { .text($0) } ?? .null
+        case SQLITE_BLOB: return .blob(bytes(of: column))
         case SQLITE_INTEGER: return .integer(sqlite3_column_int64(statement, column))
         default: return nil
         }
+    }
+
+    // Neither is inlined: where a value of another type is wanted, nobody looks at the copy, and the compiler (Swift 6.3.1, optimizing) then frees
+    // it before it is filled.
+
+    @inline(never)
+    private func text(of column: Int32) -> String? {
+        guard let text = sqlite3_column_text(statement, column) else { return nil }
+        let count = Int(sqlite3_column_bytes(statement, column))
+        return String(decoding: UnsafeBufferPointer(start: text, count: count), as: UTF8.self)
+    }
+
+    @inline(never)
+    private func bytes(of column: Int32) -> [UInt8] {
+        // An empty one has no address.
+        guard let bytes = sqlite3_column_blob(statement, column) else { return [] }
+        let count = Int(sqlite3_column_bytes(statement, column))
+        return [UInt8](UnsafeRawBufferPointer(start: bytes, count: count))
     }
 }
