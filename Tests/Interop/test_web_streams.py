@@ -87,7 +87,9 @@ class Readers:
             return {count for _, count in counted}
 
         with self._changed:
-            assert self._changed.wait_for(lambda: min(counts()) >= count, PATIENCE), f"{name}: {counts()} of {count}"
+            # Among other programs it may take long; it must not stand still.
+            while (least := min(counts())) < count:
+                assert self._changed.wait_for(lambda least=least: min(counts()) > least, PATIENCE), f"{name}: {counts()} of {count}"
             assert counts() == {count}
 
     def wait_for_all(self, words: bytes) -> None:
@@ -268,12 +270,13 @@ async def test_a_slow_reader_is_cut_off_and_others_go_on(tmp_path: Path) -> None
     """It is told so when it reads again; a reader beside it has every event, and the watch answers meanwhile."""
     async with bench_in(tmp_path) as (server, state), Control.on(state / "control.sock") as control:
         with slow_reader(server) as slow, reading(server, 1) as quick:
-            for _ in range(EVENTS // 1000):
+            for sent in range(1000, EVENTS + 1, 1000):
                 for _ in range(1000):
                     control.send('{"command":"tap","axis":"x"}')
                 for _ in range(1000):
                     await control.answer()
-            await asyncio.to_thread(quick.wait, "sensed", EVENTS)
+                # On a machine that does other things as well, this reader would be too slow, too.
+                await asyncio.to_thread(quick.wait, "sensed", sent)
             heard = await asyncio.to_thread(all_of, slow)
             await control.ask("tap", axis="y")
             await asyncio.to_thread(quick.wait, "sensed", EVENTS + 1)
