@@ -97,6 +97,9 @@ public struct Central: HCIHost, Sendable {
     /// Whether the controller has been started.
     public var isReady: Bool { host.isReady }
 
+    /// How many ACL packets the controller has and has not completed.
+    public var outstandingPacketCount: Int { host.outstandingPacketCount }
+
     // MARK: Finding and connecting
 
     /// Scans until an advertiser is heard that is wanted. Ends with `found`, or fails with `notFound`.

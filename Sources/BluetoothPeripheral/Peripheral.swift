@@ -155,6 +155,9 @@ public struct Peripheral<Services: ServiceSet>: HCIHost {
 
     /// Whether the controller has been started.
     public var isReady: Bool { host.isReady }
+
+    /// How many ACL packets the controller has and has not completed.
+    public var outstandingPacketCount: Int { host.outstandingPacketCount }
 }
 
 // MARK: - What it is made of

@@ -233,6 +233,9 @@ extension CommandedPhone {
     /// Whether the controller can be used.
     package var isReady: Bool { phone.isReady }
 
+    /// How many ACL packets the controller has and has not completed.
+    package var outstandingPacketCount: Int { phone.outstandingPacketCount }
+
     /// The watches that the phone is paired with, in the order in which they came.
     package var bonds: [Bond] { phone.bonds }
 

@@ -30,6 +30,9 @@ extension CompanionPhone {
     /// Whether the controller can be used.
     package var isReady: Bool { core.host.isReady }
 
+    /// How many ACL packets the controller has and has not completed.
+    package var outstandingPacketCount: Int { core.host.outstandingPacketCount }
+
     /// Whether a survey goes on.
     package var isSurveying: Bool { connector.isSurveying }
 

@@ -135,6 +135,9 @@ public struct Watch: HCIHost, Sendable {
     /// Whether the controller has been started.
     public var isReady: Bool { presence.advertiser.policy.isControllerReady }
 
+    /// How many ACL packets the controller has and has not completed.
+    public var outstandingPacketCount: Int { core.host.outstandingPacketCount }
+
     /// The phones that are bonded, by identity address.
     public var bondedPhones: [LEAddress] { core.phones.identities }
 

@@ -12,7 +12,7 @@ time is then that of both processes, the peripheral and `cairn-netsim`; calls ar
 
     swift build -c release --product cairn-bench
     swift build -c release --product cairn-netsim
-    .venv/bin/python Tests/Bench/compare.py [--rounds 7] [--kilobytes 2000] [--base FOLDER] [--netsim]
+    .venv/bin/python Tests/Bench/compare.py [--rounds 7] [--kilobytes 2000] [--buffers 8] [--base FOLDER] [--netsim]
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "Interop")]
 
 from bumble import att, l2cap  # noqa: E402
 from counting import Calls, Counting  # noqa: E402
-from rig.controllers import Controllers, controllers  # noqa: E402
+from rig.controllers import ACL_PACKET_COUNT, Controllers, controllers  # noqa: E402
 from rig.netsim import netsim_over  # noqa: E402
 from rig.phone import Phone, WatchLink  # noqa: E402
 from rig.process import Program  # noqa: E402
@@ -206,10 +206,10 @@ async def bumble_over_tcp(room: Controllers) -> AsyncIterator[list[str]]:
     yield [str(room.watch.port), ADDRESS]
 
 
-async def run(folder: Path, command: list[str], place: Place, count: int) -> Round:
+async def run(folder: Path, command: list[str], place: Place, count: int, buffers: int) -> Round:
     """One round of one peripheral."""
     counting = Counting(folder, "peripheral")
-    async with controllers() as room, place(room) as arguments:
+    async with controllers(buffers=buffers) as room, place(room) as arguments:
         program = await Program.start([*counting.prefix, *command, *arguments], folder / "log")
         try:
             await program.wait_for_line("advertises", 30)
@@ -255,6 +255,12 @@ async def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3, help="how often each peripheral is measured, in turn")
     parser.add_argument("--kilobytes", type=int, default=2000, help="how much each transfer moves")
+    parser.add_argument(
+        "--buffers",
+        type=int,
+        default=ACL_PACKET_COUNT,
+        help="how many ACL packets the peripheral's controller takes before it has sent one",
+    )
     parser.add_argument("--base", metavar="FOLDER", help="where another build's cairn-bench is: the state before a change")
     parser.add_argument("--program", metavar="FILE", help="the cairn-bench that is measured; else the release build's")
     parser.add_argument("--json", metavar="FILE", help="where each round's figures are left")
@@ -279,8 +285,8 @@ async def main() -> None:
         place = number % len(names)
         for name in names[place:] + names[:place]:
             with tempfile.TemporaryDirectory() as folder:
-                results[name].append(await run(Path(folder), *peripherals[name], count))
-    print(f"{arguments.kilobytes} kB a transfer, ATT MTU {ATT_MTU}, SDUs of {SDU_LENGTH} bytes, ", end="")
+                results[name].append(await run(Path(folder), *peripherals[name], count, arguments.buffers))
+    print(f"{arguments.kilobytes} kB a transfer, ATT MTU {ATT_MTU}, SDUs of {SDU_LENGTH} bytes, {arguments.buffers} buffers, ", end="")
     print(f"medians of {arguments.rounds} rounds\n")
     report(results, count)
     if arguments.json is not None:

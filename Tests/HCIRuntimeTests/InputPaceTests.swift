@@ -19,12 +19,14 @@ import Testing
         /// - Parameters:
         ///   - interval: how often a packet comes.
         ///   - buffers: how many can be unread, if packets give buffers back that are sent again.
+        ///   - outstanding: how many packets the controller has after each read: as many as it has buffers, unless it is said.
         mutating func run(
             for span: Duration,
             _ packet: [UInt8],
             every interval: Duration,
             buffers: Int = .max,
-            isAnswered: Bool = false
+            isAnswered: Bool = false,
+            outstanding: Int? = nil
         ) {
             let end = now + span
             while now < end {
@@ -38,7 +40,7 @@ import Testing
                 }
                 // A controller whose buffers were all given back had nothing to do until now.
                 if count == buffers { next = max(next, now + interval) }
-                pace.decide(isAnswered: isAnswered)
+                pace.decide(isAnswered: isAnswered, outstanding: outstanding ?? (buffers == .max ? 0 : buffers))
                 reads += 1
                 packets += count
             }
@@ -83,7 +85,7 @@ import Testing
         var empty = 0
         while let end = pace.restEnds {
             pace.read(at: end)
-            pace.decide(isAnswered: false)
+            pace.decide(isAnswered: false, outstanding: 0)
             empty += 1
         }
         #expect(empty <= 4, "\(empty) empty rests")
@@ -95,5 +97,31 @@ import Testing
         reader.run(for: .seconds(1), Self.completion, every: .microseconds(80), buffers: buffers, isAnswered: true)
         #expect(reader.packets > 12_500 * 7 / 10, "\(reader.packets) packets")
         if buffers >= 8 { #expect(reader.reads < reader.packets / 4, "\(reader.reads) reads") }
+    }
+
+    @Test func aSlowerControllerIsReadEveryFiveMilliseconds() {
+        var reader = Reader()
+        reader.run(for: .seconds(1), Self.completion, every: .microseconds(270), buffers: 64, isAnswered: true)
+        #expect(reader.packets > 3_700 * 95 / 100, "\(reader.packets) packets")
+        #expect(reader.reads < 250, "\(reader.reads) reads")
+    }
+
+    /// Several connections, each with more than one packet, in one event.
+    @Test func everyPacketOfAnEventCounts() {
+        var reader = Reader()
+        let event: [UInt8] = [0x04, 0x13, 0x09, 0x02, 0x40, 0x00, 0x03, 0x00, 0x41, 0x00, 0x01, 0x00]
+        // Sixteen packets are four events: a rest of three quarters of the time that they take.
+        reader.run(for: .seconds(1), event, every: .microseconds(320), buffers: 4, isAnswered: true, outstanding: 16)
+        #expect(reader.packets > 3_100 * 95 / 100, "\(reader.packets) events")
+        #expect((900...1_400).contains(reader.reads), "\(reader.reads) reads")
+    }
+
+    @Test(arguments: [[0x04, 0x13], [0x04, 0x13, 0x00], [0x04, 0x13, 0x05, 0xFF, 0x40, 0x00, 0x01]] as [[UInt8]])
+    func aShortEventIsNoProblem(event: [UInt8]) {
+        var pace = InputPace()
+        pace.read(at: .seconds(1))
+        pace.took(event[...])
+        pace.decide(isAnswered: false, outstanding: 4)
+        #expect(pace.restEnds == nil)
     }
 }

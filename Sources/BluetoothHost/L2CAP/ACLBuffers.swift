@@ -12,6 +12,9 @@ struct ACLBuffers: Sendable {
     /// How many are free.
     private(set) var free = 0
 
+    /// How many are not.
+    var used: Int { total - free }
+
     /// No buffers: nothing is sent.
     init() {}
 

@@ -45,6 +45,8 @@ struct PhoneHost: LoopHost {
 
     var isReady: Bool { phone.isReady }
 
+    var outstandingPacketCount: Int { phone.outstandingPacketCount }
+
     mutating func receive(_ packet: ArraySlice<UInt8>, at now: Duration) {
         self.now = now
         phone.receive(packet, at: now)

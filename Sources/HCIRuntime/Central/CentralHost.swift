@@ -20,6 +20,8 @@ struct CentralHost: LoopHost {
 
     var isReady: Bool { central.isReady }
 
+    var outstandingPacketCount: Int { central.outstandingPacketCount }
+
     mutating func receive(_ packet: ArraySlice<UInt8>, at now: Duration) { central.receive(packet, at: now) }
     mutating func advance(to now: Duration) { central.advance(to: now) }
     var nextDeadline: Duration? { central.nextDeadline }

@@ -20,11 +20,14 @@ public protocol LoopHost: HCIHost {
     var failure: String? { get }
     /// Whether the controller can be used.
     var isReady: Bool { get }
+    /// How many ACL packets the controller has and has not completed.
+    var outstandingPacketCount: Int { get }
 }
 
 extension LoopHost {
     public var failure: String? { nil }
     public var isReady: Bool { failure == nil }
+    public var outstandingPacketCount: Int { 0 }
     public mutating func controllerLost(at now: Duration) {}
 }
 
@@ -52,6 +55,8 @@ public protocol HostRunning: AnyObject {
     var failure: String? { get }
     /// Whether it can.
     var isReady: Bool { get }
+    /// How many ACL packets it has and has not completed.
+    var outstandingPacketCount: Int { get }
 }
 
 /// Runs one kind of host.
@@ -169,6 +174,8 @@ public final class HostRunner<Host: LoopHost>: HostRunning {
     public var failure: String? { look { $0.failure } }
 
     public var isReady: Bool { look { $0.isReady } }
+
+    public var outstandingPacketCount: Int { look { $0.outstandingPacketCount } }
 
     /// Looks at the host where it stands: as a property that is read, all of it would be copied first, each turn of the loop.
     package func look<Result>(_ body: (inout Host) -> Result) -> Result { body(&host) }

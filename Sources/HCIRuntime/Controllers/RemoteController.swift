@@ -108,7 +108,7 @@ public final class RemoteController: LoopMember {
                 set.add($0, reading: connector.waitsToRead, writing: !connector.waitsToRead)
             }
         case .connected(let stream):
-            if !leftInput { pace.decide(isAnswered: isAnswered) }
+            if !leftInput { pace.decide(isAnswered: isAnswered, outstanding: runner.outstandingPacketCount) }
             isAnswered = false
             // What rests is read without being asked for.
             let isResting = pace.restEnds != nil

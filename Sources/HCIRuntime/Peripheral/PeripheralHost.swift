@@ -20,6 +20,8 @@ struct PeripheralHost<Services: ServiceSet>: LoopHost {
 
     var isReady: Bool { peripheral.isReady }
 
+    var outstandingPacketCount: Int { peripheral.outstandingPacketCount }
+
     mutating func receive(_ packet: ArraySlice<UInt8>, at now: Duration) { peripheral.receive(packet, at: now) }
     mutating func advance(to now: Duration) { peripheral.advance(to: now) }
     var nextDeadline: Duration? { peripheral.nextDeadline }

@@ -126,6 +126,8 @@ struct BenchPeripheral: LoopHost {
 
     var isShutDown: Bool { isLeaving && host.connections.isEmpty }
 
+    var outstandingPacketCount: Int { host.outstandingPacketCount }
+
     // MARK: Work
 
     private mutating func work(at now: Duration) {

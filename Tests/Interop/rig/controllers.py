@@ -332,11 +332,15 @@ class Controllers:
 
 
 @contextlib.asynccontextmanager
-async def controllers(extended: bool = True) -> AsyncIterator[Controllers]:
-    """Two controllers on one link, each on a loopback port of its own; `extended`: with advertising extensions."""
+async def controllers(extended: bool = True, buffers: int = ACL_PACKET_COUNT) -> AsyncIterator[Controllers]:
+    """Two controllers on one link, each on a loopback port of its own.
+
+    `extended`: with advertising extensions. `buffers`: how many ACL packets the watch's controller takes before it has sent one.
+    """
     link = Link()
     watch = HostPort(VirtualController("watch", link, "C0:DE:00:00:00:01", extended))
     phone = HostPort(VirtualController("phone", link, "C0:DE:00:00:00:02", extended))
+    watch.controller.total_num_le_acl_data_packets = buffers
     await watch.open()
     await phone.open()
     try:
