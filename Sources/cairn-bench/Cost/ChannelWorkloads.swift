@@ -40,9 +40,9 @@ struct ChannelHost {
         }
     }
 
-    /// Gives the host a K-frame with a whole SDU.
-    mutating func deliver(_ bytes: [UInt8], to local: ChannelID) {
-        driver.deliver(length: 2 + bytes.count, on: local.rawValue) {
+    /// A packet with a K-frame that is a whole SDU.
+    func packet(_ bytes: [UInt8], to local: ChannelID) -> [UInt8] {
+        driver.packet(length: 2 + bytes.count, on: local.rawValue) {
             $0.appendLittleEndian(UInt16(bytes.count))
             $0 += bytes
         }
@@ -52,25 +52,26 @@ struct ChannelHost {
 /// A K-frame of 245 bytes in, read as a stream, and the credits that are given for it.
 struct ChannelReceiveWorkload: Workload {
     private var host: ChannelHost
-    private let local: ChannelID
-    private let bytes = (0..<ChannelHost.byteCount).map { UInt8(truncatingIfNeeded: $0) }
+    private let packet: [UInt8]
     private var buffer: [UInt8] = []
 
     init() throws {
         host = try ChannelHost()
         guard let channel = host.driver.host.channels[host.channel] else { throw WorkloadFailure("no channel") }
-        local = channel.localCID
+        packet = host.packet((0..<ChannelHost.byteCount).map { UInt8(truncatingIfNeeded: $0) }, to: channel.localCID)
     }
 
     mutating func run(_ count: Int) throws(WorkloadFailure) {
         var total = 0
         for _ in 0..<count {
-            host.deliver(bytes, to: local)
+            host.driver.deliver(packet)
             buffer.removeAll(keepingCapacity: true)
             total += host.driver.host.channels.read(from: host.channel, into: &buffer, at: host.driver.now)
             _ = host.driver.takePackets { _ in }
         }
-        guard total == count * bytes.count else { throw WorkloadFailure("\(total) bytes of \(count) frames came") }
+        guard total == count * ChannelHost.byteCount else {
+            throw WorkloadFailure("\(total) bytes of \(count) frames came")
+        }
     }
 }
 

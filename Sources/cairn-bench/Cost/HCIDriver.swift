@@ -46,18 +46,42 @@ struct HCIDriver<Host: DrivableHost> {
         on channel: UInt16 = Self.attributeChannel,
         _ write: (inout [UInt8]) -> Void
     ) {
-        inbound.removeAll(keepingCapacity: true)
+        var packet: [UInt8] = []
+        swap(&packet, &inbound)
+        packet.removeAll(keepingCapacity: true)
+        encode(length: length, on: channel, to: &packet, write)
+        deliver(packet)
+        inbound = packet
+    }
+
+    /// Gives the host a packet that `packet` has made.
+    mutating func deliver(_ packet: [UInt8]) {
+        host.receive(packet[...], at: now)
+        host.discardEvents()
+    }
+
+    /// The ACL packet with one whole PDU from the peer; of ATT unless another channel is given. A controller has it when a host's work
+    /// begins: a benchmark makes it beforehand.
+    func packet(
+        length: Int,
+        on channel: UInt16 = Self.attributeChannel,
+        _ write: (inout [UInt8]) -> Void
+    ) -> [UInt8] {
+        var packet: [UInt8] = []
+        encode(length: length, on: channel, to: &packet, write)
+        return packet
+    }
+
+    private func encode(length: Int, on channel: UInt16, to packet: inout [UInt8], _ write: (inout [UInt8]) -> Void) {
         ACLPacket.encodeHeader(
             handle: connection,
             boundary: .firstFlushable,
             length: Self.l2capHeaderLength + length,
-            to: &inbound
+            to: &packet
         )
-        inbound.appendLittleEndian(UInt16(clamping: length))
-        inbound.appendLittleEndian(channel)
-        write(&inbound)
-        host.receive(inbound[...], at: now)
-        host.discardEvents()
+        packet.appendLittleEndian(UInt16(clamping: length))
+        packet.appendLittleEndian(channel)
+        write(&packet)
     }
 
     /// Takes everything that the host sends, and gives each buffer back at once.

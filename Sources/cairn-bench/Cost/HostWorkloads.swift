@@ -143,23 +143,23 @@ enum ATTNumber {
 /// A Read Request in, a Read Response out, and the buffer given back.
 struct ReadWorkload: Workload {
     private var driver: HCIDriver<LEHost>
-    private let handle: AttributeHandle
+    private let packet: [UInt8]
 
     init(attributeCount: Int) throws {
         let database = try ServerHost.database(attributeCount: attributeCount)
         guard let handle = database.handle(of: ServerHost.readName) else { throw WorkloadFailure("no value to read") }
         guard Int(handle.rawValue) == attributeCount else { throw WorkloadFailure("\(handle) is not the last handle") }
-        self.handle = handle
         driver = try ServerHost.connected(database)
+        packet = driver.packet(length: 3) {
+            $0.append(ATTNumber.readRequest)
+            $0.appendLittleEndian(handle.rawValue)
+        }
     }
 
     mutating func run(_ count: Int) throws(WorkloadFailure) {
         var good = 0
         for _ in 0..<count {
-            driver.deliver(length: 3) { [handle] in
-                $0.append(ATTNumber.readRequest)
-                $0.appendLittleEndian(handle.rawValue)
-            }
+            driver.deliver(packet)
             _ = driver.takePackets { pdu in
                 if pdu.first == ATTNumber.readResponse, pdu.count == 1 + ServerHost.shortValue.count { good += 1 }
             }
@@ -171,25 +171,22 @@ struct ReadWorkload: Workload {
 /// A Write Command of 244 bytes in, and the event that tells the owner.
 struct WriteCommandWorkload: Workload {
     private var driver: HCIDriver<LEHost>
-    private let handle: AttributeHandle
-    private let value: [UInt8]
+    private let packet: [UInt8]
 
     init() throws {
         let database = try ServerHost.database(attributeCount: 40)
         guard let handle = database.handle(of: ServerHost.writeName) else { throw WorkloadFailure("nothing to write") }
-        self.handle = handle
-        value = (0..<ServerHost.longValueLength).map { UInt8(truncatingIfNeeded: $0) }
         driver = try ServerHost.connected(database)
+        let value = (0..<ServerHost.longValueLength).map { UInt8(truncatingIfNeeded: $0) }
+        packet = driver.packet(length: 3 + value.count) {
+            $0.append(ATTNumber.writeCommand)
+            $0.appendLittleEndian(handle.rawValue)
+            $0.append(contentsOf: value)
+        }
     }
 
     mutating func run(_ count: Int) throws(WorkloadFailure) {
-        for _ in 0..<count {
-            driver.deliver(length: 3 + value.count) { [handle, value] in
-                $0.append(ATTNumber.writeCommand)
-                $0.appendLittleEndian(handle.rawValue)
-                $0.append(contentsOf: value)
-            }
-        }
+        for _ in 0..<count { driver.deliver(packet) }
     }
 }
 
