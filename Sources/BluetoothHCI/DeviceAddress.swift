@@ -101,6 +101,19 @@ public enum AddressType: UInt8, Hashable, Sendable, CaseIterable {
     }
 }
 
+extension AddressType: CustomStringConvertible {
+    /// The name of the case. Reflection gives it too, but looks through all types of the program first.
+    public var description: String {
+        switch self {
+        case .public: "public"
+        case .random: "random"
+        case .publicIdentity: "publicIdentity"
+        case .randomIdentity: "randomIdentity"
+        case .unresolvedRandom: "unresolvedRandom"
+        }
+    }
+}
+
 /// A device address together with its kind; two devices may share the same 48 bits with different kinds.
 public struct LEAddress: Hashable, Sendable {
     /// What kind of address it is.

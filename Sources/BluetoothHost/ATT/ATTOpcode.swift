@@ -132,3 +132,42 @@ package enum ATTOpcode: UInt8, Sendable {
         }
     }
 }
+
+extension ATTOpcode: CustomStringConvertible {
+    /// The name of the case. Reflection gives it too, but looks through all types of the program first.
+    package var description: String {
+        switch self {
+        case .errorResponse: "errorResponse"
+        case .exchangeMTURequest: "exchangeMTURequest"
+        case .exchangeMTUResponse: "exchangeMTUResponse"
+        case .findInformationRequest: "findInformationRequest"
+        case .findInformationResponse: "findInformationResponse"
+        case .findByTypeValueRequest: "findByTypeValueRequest"
+        case .findByTypeValueResponse: "findByTypeValueResponse"
+        case .readByTypeRequest: "readByTypeRequest"
+        case .readByTypeResponse: "readByTypeResponse"
+        case .readRequest: "readRequest"
+        case .readResponse: "readResponse"
+        case .readBlobRequest: "readBlobRequest"
+        case .readBlobResponse: "readBlobResponse"
+        case .readMultipleRequest: "readMultipleRequest"
+        case .readMultipleResponse: "readMultipleResponse"
+        case .readByGroupTypeRequest: "readByGroupTypeRequest"
+        case .readByGroupTypeResponse: "readByGroupTypeResponse"
+        case .writeRequest: "writeRequest"
+        case .writeResponse: "writeResponse"
+        case .prepareWriteRequest: "prepareWriteRequest"
+        case .prepareWriteResponse: "prepareWriteResponse"
+        case .executeWriteRequest: "executeWriteRequest"
+        case .executeWriteResponse: "executeWriteResponse"
+        case .handleValueNotification: "handleValueNotification"
+        case .handleValueIndication: "handleValueIndication"
+        case .handleValueConfirmation: "handleValueConfirmation"
+        case .readMultipleVariableRequest: "readMultipleVariableRequest"
+        case .readMultipleVariableResponse: "readMultipleVariableResponse"
+        case .multipleHandleValueNotification: "multipleHandleValueNotification"
+        case .writeCommand: "writeCommand"
+        case .signedWriteCommand: "signedWriteCommand"
+        }
+    }
+}

@@ -95,10 +95,38 @@ extension GATTDatabase {
     }
 
     /// The published attributes within a range, in the order of their handles.
-    package func attributes(in range: AttributeHandleRange) -> some Sequence<Attribute> {
-        attributes[firstIndex(notBelow: range.start)...].lazy
-            .prefix { $0.handle <= range.end }
-            .filter { isPublished($0) }
+    package func attributes(in range: AttributeHandleRange) -> PublishedAttributes {
+        PublishedAttributes(attributes, services, from: firstIndex(notBelow: range.start), to: range.end)
+    }
+
+    /// Attributes in the order of their handles, without those of unpublished services.
+    package struct PublishedAttributes: Sequence, IteratorProtocol {
+        private let attributes: [Attribute]
+        private let services: [ServiceEntry]
+        private var index: Int
+        private let end: AttributeHandle
+
+        fileprivate init(
+            _ attributes: [Attribute],
+            _ services: [ServiceEntry],
+            from index: Int,
+            to end: AttributeHandle
+        ) {
+            self.attributes = attributes
+            self.services = services
+            self.index = index
+            self.end = end
+        }
+
+        package mutating func next() -> Attribute? {
+            while index < attributes.count, attributes[index].handle <= end {
+                let attribute = attributes[index]
+                index += 1
+                let service = attribute.service
+                if services.indices.contains(service), services[service].isPublished { return attribute }
+            }
+            return nil
+        }
     }
 
     /// The last handle of the group that an attribute opens (Core 5.4, Vol 3, Part G, 2.5.3): of the service for a service
@@ -118,10 +146,6 @@ extension GATTDatabase {
         default:
             return attribute.handle
         }
-    }
-
-    private func isPublished(_ attribute: Attribute) -> Bool {
-        services.indices.contains(attribute.service) && services[attribute.service].isPublished
     }
 
     private func firstIndex(notBelow handle: AttributeHandle) -> Int {

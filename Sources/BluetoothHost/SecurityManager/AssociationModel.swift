@@ -82,6 +82,18 @@ public enum AssociationModel: Hashable, Sendable {
     }
 }
 
+extension AssociationModel: CustomStringConvertible {
+    /// The name of the case. Reflection gives it too, but looks through all types of the program first.
+    public var description: String {
+        switch self {
+        case .justWorks: "justWorks"
+        case .numericComparison: "numericComparison"
+        case .passkeyEntry: "passkeyEntry"
+        case .outOfBand: "outOfBand"
+        }
+    }
+}
+
 /// What follows from a Pairing Request and the Pairing Response to it.
 struct PairingTerms: Hashable, Sendable {
     /// What the initiator sent.

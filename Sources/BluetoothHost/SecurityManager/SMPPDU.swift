@@ -168,3 +168,25 @@ extension LEAddress {
     /// The same address, whether or not a controller says that it resolved it.
     var withoutIdentityType: LEAddress { LEAddress(type: type.withoutIdentity, address: address) }
 }
+
+extension SMPCode: CustomStringConvertible {
+    /// The name of the case. Reflection gives it too, but looks through all types of the program first.
+    package var description: String {
+        switch self {
+        case .pairingRequest: "pairingRequest"
+        case .pairingResponse: "pairingResponse"
+        case .pairingConfirm: "pairingConfirm"
+        case .pairingRandom: "pairingRandom"
+        case .pairingFailed: "pairingFailed"
+        case .encryptionInformation: "encryptionInformation"
+        case .centralIdentification: "centralIdentification"
+        case .identityInformation: "identityInformation"
+        case .identityAddressInformation: "identityAddressInformation"
+        case .signingInformation: "signingInformation"
+        case .securityRequest: "securityRequest"
+        case .pairingPublicKey: "pairingPublicKey"
+        case .pairingDHKeyCheck: "pairingDHKeyCheck"
+        case .keypressNotification: "keypressNotification"
+        }
+    }
+}

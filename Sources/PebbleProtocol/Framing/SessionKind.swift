@@ -7,3 +7,14 @@ public enum SessionKind: Equatable, Sendable {
     /// Both at once, as on Android.
     case hybrid
 }
+
+extension SessionKind: CustomStringConvertible {
+    /// The name of the case. Reflection gives it too, but looks through all types of the program first.
+    public var description: String {
+        switch self {
+        case .system: "system"
+        case .app: "app"
+        case .hybrid: "hybrid"
+        }
+    }
+}

@@ -35,3 +35,26 @@ public enum AppMessageResult: Int, Sendable, Equatable, Error, CaseIterable {
     /// was begun already.
     case invalidState = 32768
 }
+
+extension AppMessageResult: CustomStringConvertible {
+    /// The name of the case. Reflection gives it too, but looks through all types of the program first.
+    public var description: String {
+        switch self {
+        case .ok: "ok"
+        case .sendTimeout: "sendTimeout"
+        case .sendRejected: "sendRejected"
+        case .notConnected: "notConnected"
+        case .appNotRunning: "appNotRunning"
+        case .invalidArguments: "invalidArguments"
+        case .busy: "busy"
+        case .bufferOverflow: "bufferOverflow"
+        case .alreadyReleased: "alreadyReleased"
+        case .callbackAlreadyRegistered: "callbackAlreadyRegistered"
+        case .callbackNotRegistered: "callbackNotRegistered"
+        case .outOfMemory: "outOfMemory"
+        case .closed: "closed"
+        case .internalError: "internalError"
+        case .invalidState: "invalidState"
+        }
+    }
+}

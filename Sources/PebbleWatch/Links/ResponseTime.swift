@@ -149,3 +149,14 @@ extension ConnectionParameters {
         )
     }
 }
+
+extension ResponseTime: CustomStringConvertible {
+    /// The name of the case. Reflection gives it too, but looks through all types of the program first.
+    public var description: String {
+        switch self {
+        case .slow: "slow"
+        case .middle: "middle"
+        case .fast: "fast"
+        }
+    }
+}
