@@ -59,8 +59,8 @@ struct ChannelEnd {
     mutating func receive(_ payload: [UInt8], on channel: ChannelID) {
         if channel == .signaling {
             _ = manager.receiveSignaling(payload[...], on: Self.handle, at: now)
-        } else {
-            _ = manager.receive(payload[...], on: channel, Self.handle, at: now)
+        } else if case .readable(let id) = manager.receive(payload[...], on: channel, Self.handle, at: now) {
+            events.append(.readable(id))
         }
         takeEvents()
     }

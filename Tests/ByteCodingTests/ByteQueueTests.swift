@@ -41,4 +41,22 @@ struct ByteQueueTests {
         queue.removeAll()
         #expect(queue.isEmpty && queue != other && queue == ByteQueue())
     }
+
+    @Test("A buffer that has taken everything is the reader's own, whatever is added to the queue afterwards")
+    func everythingAtOnce() {
+        var queue = ByteQueue()
+        var buffer: [UInt8] = []
+        for round in UInt8(0)..<4 {
+            queue.append([round, 1, 2])
+            buffer.removeAll(keepingCapacity: true)
+            #expect(queue.popFirst(.max, into: &buffer) == 3)
+            queue.append([9])
+            #expect(buffer == [round, 1, 2])
+            #expect(queue.popFirst(.max, into: &buffer) == 1)
+            #expect(buffer == [round, 1, 2, 9] && queue.isEmpty)
+        }
+        #expect(queue.popFirst(.max, into: &buffer) == 0)
+        buffer = []
+        #expect(queue.popFirst(.max, into: &buffer) == 0 && buffer.isEmpty && queue.isEmpty)
+    }
 }

@@ -117,7 +117,7 @@ extension ChannelManager {
     ) -> Int {
         time.tell(now)
         guard let place = place(channel) else { return 0 }
-        return connections[place.connection].open[place.channel].inbound.data.read(maximum, into: &buffer)
+        return change(place.connection, place.channel) { $0.data.read(maximum, into: &buffer) }
     }
 
     /// Moves the oldest SDU, if it is whole, to the end of `buffer`; of a channel that is used as a sequence of SDUs.
@@ -125,6 +125,6 @@ extension ChannelManager {
     public mutating func readSDU(from channel: Channel.ID, into buffer: inout [UInt8], at now: Duration) -> Bool {
         time.tell(now)
         guard let place = place(channel) else { return false }
-        return connections[place.connection].open[place.channel].inbound.data.readSDU(into: &buffer)
+        return change(place.connection, place.channel) { $0.data.readSDU(into: &buffer) }
     }
 }

@@ -174,27 +174,54 @@ extension ChannelManager {
 // MARK: - Data
 
 extension ChannelManager {
+    /// What a K-frame comes to.
+    enum Received {
+        /// The channel has it, and had something to read before.
+        case taken
+        /// The channel has something to read now.
+        case readable(Channel.ID)
+        /// It broke a rule, and the channel is closed: an event says so.
+        case refused
+        /// There is no such channel.
+        case unknownChannel
+    }
+
     /// Takes a K-frame.
-    /// - Returns: false if there is no such channel.
     mutating func receive(
         _ payload: ArraySlice<UInt8>,
         on channel: ChannelID,
         _ handle: ConnectionHandle,
         at now: Duration
-    ) -> Bool {
-        guard let connection = connections.index(of: handle) else { return false }
+    ) -> Received {
+        guard let connection = connections.index(of: handle) else { return .unknownChannel }
         guard let index = connections[connection].index(localCID: channel) else {
             // What was on its way when this side closed the channel.
-            return connections[connection].closing.contains { $0.localCID == channel }
+            return connections[connection].closing.contains { $0.localCID == channel } ? .taken : .unknownChannel
         }
         do throws(ChannelViolation) {
-            if try connections[connection].open[index].inbound.receive(payload) {
-                emit(.readable(connections[connection].open[index].channel.id))
+            let isReadableNow = try change(connection, index) { inbound throws(ChannelViolation) in
+                try inbound.receive(payload)
             }
+            return isReadableNow ? .readable(connections[connection].open[index].channel.id) : .taken
         } catch {
             close(connection, index, .violation(error), at: now)
+            return .refused
         }
-        return true
+    }
+
+    /// Changes the receiving half of a channel. Its connection has nothing to send for that but credits.
+    @inline(__always)
+    mutating func change<Result, Failure>(
+        _ connection: Int,
+        _ channel: Int,
+        _ body: (inout InboundFlow) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        let (result, hasGrant) = try connections.changeQuietly(connection) { machine throws(Failure) in
+            let result = try body(&machine.open[channel].inbound)
+            return (result, machine.open[channel].inbound.hasGrant)
+        }
+        if hasGrant { connections.stir(connection) }
+        return result
     }
 
     /// A K-frame did not arrive as it was sent. Its channel is closed, since what comes behind it does not follow on what

@@ -14,9 +14,16 @@ extension ConnectionManager {
         announce(index, &core)
         let isStart = packet.boundary != .continuing
         if let frame = links[index].recombiner.wholeFrame(packet.data, isStart: isStart) {
-            links[index].traffic.countReceived(frame.payload.count, on: frame.channel)
-            return receive(frame, index, &core)
+            count(frame, index)
+            receive(frame, index, &core)
+        } else {
+            recombine(packet, isStart: isStart, index, &core)
         }
+    }
+
+    /// Takes a packet that is not a frame, whole and alone.
+    @inline(never)
+    private mutating func recombine(_ packet: ACLPacket, isStart: Bool, _ index: Int, _ core: inout HostCore) {
         let outcome = links[index].recombiner.receive(packet.data, isStart: isStart)
         for problem in outcome.problems {
             core.counters.droppedFrames += 1
@@ -24,9 +31,13 @@ extension ConnectionManager {
         }
         for frame in outcome.lost { lose(frame, index, &core) }
         if let frame = outcome.frame {
-            links[index].traffic.countReceived(frame.payload.count, on: frame.channel)
+            count(frame, index)
             receive(frame, index, &core)
         }
+    }
+
+    private mutating func count(_ frame: L2CAPFrame, _ index: Int) {
+        links.changeQuietly(index) { $0.traffic.countReceived(frame.payload.count, on: frame.channel) }
     }
 
     private mutating func receive(_ frame: L2CAPFrame, _ index: Int, _ core: inout HostCore) {
@@ -74,22 +85,27 @@ extension ConnectionManager {
     /// Takes a frame on a channel that is not a fixed one.
     private mutating func receiveFrame(_ frame: L2CAPFrame, _ index: Int, _ core: inout HostCore) {
         let handle = links[index].connection.handle
-        let isKnown = channels.receive(frame.payload, on: frame.channel, handle, at: core.now)
-        passOnChannelEvents(&core)
-        guard !isKnown else { return }
-        core.counters.unknownChannelFrames += 1
-        core.report(.frameOnUnknownChannel(handle, frame.channel, count: frame.payload.count))
+        switch channels.receive(frame.payload, on: frame.channel, handle, at: core.now) {
+        case .taken: break
+        case .readable(let channel): passOn(.readable(channel), &core)
+        case .refused: passOnChannelEvents(&core)
+        case .unknownChannel:
+            core.counters.unknownChannelFrames += 1
+            core.report(.frameOnUnknownChannel(handle, frame.channel, count: frame.payload.count))
+        }
     }
 
     /// Passes on what happened to channels.
     mutating func passOnChannelEvents(_ core: inout HostCore) {
-        while let event = channels.nextEvent() {
-            if core.gatt.enhancedBearers > 0, takeForBearers(event, &core) { continue }
-            if case .closed(let id, .violation(let violation), _) = event {
-                core.report(.channelViolated(id.connection, violation))
-            }
-            core.emit(.channel(event))
+        while let event = channels.nextEvent() { passOn(event, &core) }
+    }
+
+    private mutating func passOn(_ event: ChannelEvent, _ core: inout HostCore) {
+        if core.gatt.enhancedBearers > 0, takeForBearers(event, &core) { return }
+        if case .closed(let id, .violation(let violation), _) = event {
+            core.report(.channelViolated(id.connection, violation))
         }
+        core.emit(.channel(event))
     }
 
     // MARK: Outbound

@@ -88,6 +88,19 @@ struct ConnectionTable<Machine: ConnectionMachine>: Sendable {
     /// Which connection a machine is for, without touching the machine.
     func handle(at index: Int) -> ConnectionHandle { slots[index].handle }
 
+    /// Changes a machine in a way that gives it nothing to send and leaves its deadline alone: nobody need look at it after that.
+    @inline(__always)
+    mutating func changeQuietly<Result, Failure>(
+        _ index: Int,
+        _ change: (inout Machine) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        var span = machines.mutableSpan
+        return try change(&span[index])
+    }
+
+    /// A machine may have something to send.
+    mutating func stir(_ index: Int) { stirred.insert(StirredConnections(slots[index].handle)) }
+
     /// What was changed at some connections has been looked at.
     mutating func settle(_ connections: StirredConnections) { stirred.subtract(connections) }
 

@@ -148,12 +148,12 @@ extension LEHost {
     public mutating func receive(_ packet: ArraySlice<UInt8>, at now: Duration) {
         core.tell(now)
         do throws(ByteDecodingError) {
-            var reader = ByteReader(packet.prefix(1))
-            let type = try HCIPacketType(reading: &reader, "h4.type")
-            switch type {
+            switch packet.first.flatMap(HCIPacketType.init(rawValue:)) {
             case .acl: connectionManager.receive(try ACLPacket(body: packet.dropFirst()), &core)
             case .event: receive(try HCIEvent(body: packet.dropFirst()))
-            case .command, .sco, .iso: throw ByteDecodingError("h4.type", .invalidValue(UInt64(type.rawValue)))
+            case .command, .sco, .iso, nil:
+                var reader = ByteReader(packet)
+                throw ByteDecodingError("h4.type", .invalidValue(UInt64(try reader.readUInt8("h4.type"))))
             }
         } catch {
             core.counters.malformedPackets += 1

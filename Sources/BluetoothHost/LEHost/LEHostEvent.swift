@@ -24,7 +24,7 @@ import ByteCoding
 /// Security Manager.
 public enum LEHostEvent: Sendable {
     /// The controller has been started, or started again: what was wanted on the air is going there.
-    case ready(ControllerCapabilities)
+    indirect case ready(ControllerCapabilities)
     /// The controller is being started again; all connections are gone.
     case restarting(RestartReason)
     /// The controller is out of reach; all connections are gone. `start(at:)` begins again.
@@ -55,7 +55,7 @@ public enum LEHostEvent: Sendable {
     case advertisingReport(AdvertisingReport)
 
     /// A connection is there, in either role. What changes later is in `LEHost.connection(_:)`.
-    case connected(Connection)
+    indirect case connected(Connection)
     /// The connection that `connect` asked for failed; `.operationCancelledByHost` if it was cancelled.
     case connectionFailed(LEAddress, HCIStatus)
     /// What is to be kept of a bonded client's subscriptions; `disconnected` follows.

@@ -71,7 +71,7 @@ public enum SecurityEvent: Hashable, Sendable {
     /// A pairing, or a request for one, failed. There is no new bond, and old ones are as they were.
     case pairingFailed(ConnectionHandle, PairingFailure)
     /// A bond is new, or replaces the one with the same identity: store it, then call `bondStored`.
-    case bonded(ConnectionHandle, Bond)
+    indirect case bonded(ConnectionHandle, Bond)
     /// The link could not be encrypted with a stored key; `pinOrKeyMissing` says that the peer has lost it.
     case encryptionFailed(ConnectionHandle, HCIStatus)
     /// What is known about the security of a link changed.
