@@ -1,3 +1,5 @@
+import BluetoothHCI
+import BluetoothHost
 import Glibc
 import Testing
 
@@ -30,6 +32,21 @@ struct ProgramMemoryTests {
         memory.advance(to: .seconds(13))
         #expect(memory.nextDeadline == nil)
         #expect(try residentFilePages() < before)
+    }
+
+    @Test("what encryption has needed is given back at once, and what the session's beginning has needed still later")
+    func ofEncryption() throws {
+        let memory = SessionMemory()
+        let connection = try #require(ConnectionHandle(rawValue: 0x40))
+        memory.deliver(.sessionOpened(SessionID(number: 1), .system, .reversedPPoGATT), at: .seconds(1))
+        memory.deliver(.securityChanged(connection, LinkSecurity()), at: .seconds(2))
+        #expect(memory.nextDeadline == .seconds(2))
+        let before = try residentFilePages()
+        memory.advance(to: .seconds(2))
+        #expect(try residentFilePages() < before)
+        #expect(memory.nextDeadline == .seconds(11))
+        memory.advance(to: .seconds(11))
+        #expect(memory.nextDeadline == nil)
     }
 
     /// The third number of statm: resident pages that belong to files.
