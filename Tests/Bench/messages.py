@@ -5,8 +5,11 @@ The watch is `cairn run` with the app Echo, the phone `cairn phone run`, which h
 acknowledgement, the app's own push and its acknowledgement, with all that PPoGATT adds. Processor time is that of the process;
 allocations and system calls are counted in front of the C library (counters.c). With --base, another build's program takes turns.
 
+On a radio a message comes every 30 ms, and other programs have the processor's caches meanwhile. With --at-once the radio is that of
+Bumble's controllers, which wait for no connection event: one message comes right behind the other.
+
     swift build -c release --product cairn
-    .venv/bin/python Tests/Bench/messages.py --program .build/release/cairn [--rounds 10] [--messages 100] [--base FILE]
+    .venv/bin/python Tests/Bench/messages.py --program .build/release/cairn [--rounds 10] [--messages 100] [--base FILE] [--at-once]
 """
 
 from __future__ import annotations
@@ -44,6 +47,7 @@ class Sample:
 
 async def measure(arguments: argparse.Namespace) -> None:
     from rig import cairn
+    from rig.controllers import controllers
     from rig.footprint import Footprint
     from rig.process import Program
     from test_web_streams import ECHO_APP, Pair, done, open_session
@@ -53,9 +57,17 @@ async def measure(arguments: argparse.Namespace) -> None:
     async def pair(folder: Path, program: str) -> AsyncIterator[tuple[Pair, Counting]]:
         state = folder / "state"
         counting = Counting(folder.parent, folder.name)
-        phone = ("phone", "run", "--controller", "virtual", "--air-port", "0", "--address", PHONE_ADDRESS, "--state", str(state))
-        async with cairn.running(*phone, log=folder / "phone.log") as air:
-            port = (await air.wait_for_line(r"hosts at (tcp:127\.0\.0\.1:\d+)", cairn.START_SECONDS))[1]
+        async with contextlib.AsyncExitStack() as radios:
+            phone = ["phone", "run", "--address", PHONE_ADDRESS, "--state", str(state)]
+            if arguments.at_once:
+                room = await radios.enter_async_context(controllers())
+                phone += ["--controller", f"tcp:127.0.0.1:{room.phone.port}"]
+                port = f"tcp:127.0.0.1:{room.watch.port}"
+                air = await radios.enter_async_context(cairn.running(*phone, log=folder / "phone.log"))
+            else:
+                phone += ["--controller", "virtual", "--air-port", "0"]
+                air = await radios.enter_async_context(cairn.running(*phone, log=folder / "phone.log"))
+                port = (await air.wait_for_line(r"hosts at (tcp:127\.0\.0\.1:\d+)", cairn.START_SECONDS))[1]
             await air.wait_for_line("takes commands at", cairn.START_SECONDS)
             command = [program, "run", "--controller", port, "--address", WATCH_ADDRESS, "--state", str(state)]
             watch = await Program.start([*counting.prefix, *command], folder / "watch.log")
@@ -113,6 +125,7 @@ def main() -> None:
     parser.add_argument("--base", metavar="FILE", help="another build's cairn: the state before a change")
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--messages", type=int, default=100, help="round trips a round")
+    parser.add_argument("--at-once", action="store_true", help="one right behind the other, on Bumble's controllers")
     options = parser.parse_args()
     os.environ["CAIRN_BINARY"] = os.path.abspath(options.program)
     asyncio.run(measure(options))
