@@ -103,20 +103,11 @@ struct InputPace: Sendable {
 
     /// How many packets a Number Of Completed Packets tells of, over all connections; nil for any other packet.
     private static func completedPackets(in packet: ArraySlice<UInt8>) -> Int? {
-        var reader = packet.makeIterator()
-        guard reader.next() == HCIPacketType.event.rawValue, reader.next() == NumberOfCompletedPackets.code.rawValue
-        else {
-            return nil
-        }
-        _ = reader.next()
-        guard let connections = reader.next() else { return 0 }
-        var count = 0
-        for _ in 0..<connections {
-            guard reader.next() != nil, reader.next() != nil, let low = reader.next(), let high = reader.next() else {
-                break
-            }
-            count += Int(low) | Int(high) << 8
-        }
-        return count
+        // Its first octets say whether it is one: no other packet is decoded a second time.
+        guard packet.count > 1, packet[packet.startIndex] == HCIPacketType.event.rawValue,
+            packet[packet.startIndex + 1] == NumberOfCompletedPackets.code.rawValue
+        else { return nil }
+        guard case .numberOfCompletedPackets(let event)? = try? HCIEvent(body: packet.dropFirst()) else { return 0 }
+        return event.packets.reduce(0) { $0 + Int($1.count) }
     }
 }
