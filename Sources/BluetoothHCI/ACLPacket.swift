@@ -32,6 +32,32 @@ package struct ACLPacket: Hashable, Sendable {
     /// How many octets come before the data, the packet type byte not counted.
     package static let headerSize = 4
 
+    /// What comes before the data.
+    package struct Header: Hashable, Sendable {
+        /// Which connection.
+        package let handle: ConnectionHandle
+        /// Which part of a PDU the data is.
+        package let boundary: PacketBoundary
+        /// Who it is for.
+        package let broadcast: UInt8
+        /// How many octets of data follow.
+        package let length: Int
+
+        /// Reads a header that begins `offset` octets after the first; nil if it is not whole, or has a value that is not allowed.
+        package init?(_ bytes: borrowing ArraySlice<UInt8>, at offset: Int) {
+            guard let fields = bytes.littleEndian(at: offset, as: UInt32.self) else { return nil }
+            let word = UInt16(truncatingIfNeeded: fields)
+            let bits = UInt8(truncatingIfNeeded: word >> ACLPacket.boundaryShift & 0b11)
+            guard let handle = ConnectionHandle(rawValue: word & ACLPacket.handleMask),
+                let boundary = PacketBoundary(rawValue: bits)
+            else { return nil }
+            self.handle = handle
+            self.boundary = boundary
+            broadcast = UInt8(truncatingIfNeeded: word >> ACLPacket.broadcastShift)
+            length = Int(fields >> 16)
+        }
+    }
+
     private static let handleMask: UInt16 = 0x0FFF
     private static let boundaryShift: UInt16 = 12
     private static let broadcastShift: UInt16 = 14
@@ -46,26 +72,18 @@ package struct ACLPacket: Hashable, Sendable {
 
     /// Reads a packet without its packet type byte: header, data, and nothing after it.
     package init(body: ArraySlice<UInt8>) throws(ByteDecodingError) {
-        if let packet = Self(wellFormed: body) {
-            self = packet
+        if let header = Header(body, at: 0), body.count == Self.headerSize + header.length {
+            self.init(header, data: body.dropFirst(Self.headerSize))
         } else {
             try self.init(checking: body)
         }
     }
 
-    /// What nearly every packet is; nil for one that has anything wrong with it.
-    @inline(__always)
-    private init?(wellFormed body: ArraySlice<UInt8>) {
-        guard let fields = body.littleEndian(at: 0, as: UInt32.self) else { return nil }
-        let word = UInt16(truncatingIfNeeded: fields)
-        guard body.count == Self.headerSize + Int(fields >> 16),
-            let handle = ConnectionHandle(rawValue: word & Self.handleMask),
-            let boundary = PacketBoundary(rawValue: UInt8(truncatingIfNeeded: word >> Self.boundaryShift & 0b11))
-        else { return nil }
-        self.handle = handle
-        self.boundary = boundary
-        broadcast = UInt8(truncatingIfNeeded: word >> Self.broadcastShift)
-        data = body.dropFirst(Self.headerSize)
+    private init(_ header: Header, data: ArraySlice<UInt8>) {
+        handle = header.handle
+        boundary = header.boundary
+        broadcast = header.broadcast
+        self.data = data
     }
 
     /// Reads field by field, and says what is wrong with which.

@@ -20,7 +20,7 @@ public struct ByteQueue: Hashable, Sendable {
 
     /// Adds bytes at the end.
     @inlinable
-    public mutating func append(_ bytes: ArraySlice<UInt8>) {
+    public mutating func append(_ bytes: consuming ArraySlice<UInt8>) {
         if isEmpty {
             if head > 0 { removeAll() }
         } else if storage.count + bytes.count > storage.capacity, head >= count {

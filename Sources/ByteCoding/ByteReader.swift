@@ -109,8 +109,7 @@ public struct ByteReader: Sendable {
     ) throws(ByteDecodingError) -> Value {
         let size = Value.bitWidth / 8
         try require(size, field)
-        var value: Value = 0
-        for offset in 0..<size { value |= Value(truncatingIfNeeded: bytes[position + offset]) << (8 * offset) }
+        let value = bytes.span.littleEndian(at: position - bytes.startIndex, as: type)
         position += size
         return value
     }
@@ -123,8 +122,7 @@ public struct ByteReader: Sendable {
     ) throws(ByteDecodingError) -> Value {
         let size = Value.bitWidth / 8
         try require(size, field)
-        var value: Value = 0
-        for offset in 0..<size { value = value << 8 | Value(truncatingIfNeeded: bytes[position + offset]) }
+        let value = bytes.span.bigEndian(at: position - bytes.startIndex, as: type)
         position += size
         return value
     }
@@ -151,11 +149,32 @@ extension ArraySlice<UInt8> {
     /// which every packet is told apart.
     @inlinable @inline(__always)
     public func littleEndian<Value: FixedWidthInteger>(at offset: Int, as type: Value.Type = Value.self) -> Value? {
+        let bytes = span
+        guard offset >= 0, offset <= bytes.count - Value.bitWidth / 8 else { return nil }
+        return bytes.littleEndian(at: offset, as: type)
+    }
+}
+
+/// Integers whose bytes are there. Their bytes are a span of their own, of a length that the compiler knows: so it looks once whether they
+/// are there, and loads them at once. Of a slice it would look at each byte, and load each.
+extension Span<UInt8> {
+    /// The integer at an offset, least significant byte first.
+    @inlinable @inline(__always)
+    func littleEndian<Value: FixedWidthInteger>(at offset: Int, as type: Value.Type) -> Value {
         let size = Value.bitWidth / 8
-        guard offset >= 0, offset <= count - size else { return nil }
-        let start = startIndex + offset
+        let bytes = extracting(offset..<(offset &+ size))
         var value: Value = 0
-        for place in 0..<size { value |= Value(truncatingIfNeeded: self[start + place]) << (8 * place) }
+        for place in 0..<size { value = value &<< 8 | Value(truncatingIfNeeded: bytes[size &- 1 &- place]) }
+        return value
+    }
+
+    /// The integer at an offset, most significant byte first.
+    @inlinable @inline(__always)
+    func bigEndian<Value: FixedWidthInteger>(at offset: Int, as type: Value.Type) -> Value {
+        let size = Value.bitWidth / 8
+        let bytes = extracting(offset..<(offset &+ size))
+        var value: Value = 0
+        for place in 0..<size { value = value &<< 8 | Value(truncatingIfNeeded: bytes[place]) }
         return value
     }
 }

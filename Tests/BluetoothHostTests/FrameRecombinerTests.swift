@@ -1,3 +1,4 @@
+import BluetoothHCI
 import ByteCoding
 import SeededRandomness
 import Testing
@@ -114,6 +115,47 @@ struct FrameRecombinerTests {
         #expect(recombiner.receive(frame.dropFirst(27), isStart: false).frame?.payload.count == 2048)
         let longer = Self.frame(4, [UInt8](repeating: 1, count: 2049))
         #expect(recombiner.receive(longer[...], isStart: true).problems == [.frameTooLong(2049)])
+    }
+
+    @Test("A packet is taken for a whole frame exactly if it is one to the decoders that look at each field")
+    func wholeFrames() throws {
+        for seed: UInt64 in 1...200 {
+            var random = SplitMix64(seed: seed)
+            var found = 0
+            for _ in 0..<100 {
+                let payload = [UInt8](repeating: 7, count: Int.random(in: 0...2050, using: &random))
+                var packet: [UInt8] = [0xEE]
+                ACLPacket.encodeHeader(
+                    handle: try #require(ConnectionHandle(rawValue: UInt16.random(in: 0...0x0EFF, using: &random))),
+                    boundary: try #require(PacketBoundary.allCases.randomElement(using: &random)),
+                    length: L2CAPFrame.headerSize + payload.count,
+                    to: &packet
+                )
+                packet += Self.frame(UInt16.random(in: 0...0x7F, using: &random), payload)
+                if Bool.random(using: &random) {
+                    let place = Int.random(in: 1..<min(12, packet.count), using: &random)
+                    packet[place] = UInt8.random(in: 0...255, using: &random)
+                }
+                if Int.random(in: 0...9, using: &random) == 0 {
+                    packet.removeLast(Int.random(in: 0..<packet.count - 1, using: &random))
+                }
+                // The packet begins somewhere in its storage.
+                let slice = packet.dropFirst()
+                let frame = WholeFrame(slice)
+                let decoded = try? ACLPacket(body: slice.dropFirst())
+                var recombiner = FrameRecombiner()
+                let expected = decoded.flatMap {
+                    recombiner.receive($0.data, isStart: $0.boundary != .continuing).frame
+                }
+                #expect(frame?.channel == expected?.channel, "seed \(seed)")
+                #expect(frame?.payloadCount == expected?.payload.count, "seed \(seed)")
+                guard let frame, let expected else { continue }
+                found += 1
+                #expect(frame.handle == decoded?.handle, "seed \(seed)")
+                #expect(slice.dropFirst(WholeFrame.payloadOffset) == expected.payload, "seed \(seed)")
+            }
+            #expect(found > 10, "seed \(seed)")
+        }
     }
 
     @Test("Any input leaves a bounded number of bytes waiting")

@@ -10,6 +10,40 @@ import Testing
         #expect(reader.isEmpty)
     }
 
+    @Test func readsIntegersOfEachWidthWhereverASliceBegins() throws {
+        let storage = (0..<24).map { UInt8($0 * 37 & 0xFF) }
+        func check<Value: FixedWidthInteger>(_ type: Value.Type) throws {
+            let size = Value.bitWidth / 8
+            for start in 0...8 {
+                for end in start...storage.count {
+                    let slice = storage[start..<end]
+                    for offset in -1...slice.count + 1 {
+                        let isThere = offset >= 0 && offset + size <= slice.count
+                        let octets = isThere ? Array(slice.dropFirst(offset).prefix(size)) : []
+                        // Digits, as people write numbers: nothing of the coding is used.
+                        let big = Value(octets.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined(), radix: 16)
+                        let little = Value(
+                            octets.reversed().map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined(),
+                            radix: 16
+                        )
+                        #expect(slice.littleEndian(at: offset, as: type) == little)
+                        guard isThere else { continue }
+                        var reader = ByteReader(slice.dropFirst(offset))
+                        var other = reader
+                        #expect(try reader.readLittleEndian("a", as: type) == little)
+                        #expect(try other.readBigEndian("a", as: type) == big)
+                        #expect(reader.remaining == slice.dropFirst(offset + size))
+                        #expect(other.remaining == reader.remaining)
+                    }
+                }
+            }
+        }
+        try check(UInt8.self)
+        try check(UInt16.self)
+        try check(UInt32.self)
+        try check(UInt64.self)
+    }
+
     @Test func namesTheFieldThatIsMissing() {
         var reader = ByteReader([0x01])
         #expect(throws: ByteDecodingError("handle", .truncated(needed: 2, available: 1))) {

@@ -186,9 +186,10 @@ extension ChannelManager {
         case unknownChannel
     }
 
-    /// Takes a K-frame.
+    /// Takes the payload of a K-frame: what follows the first `offset` octets.
     mutating func receive(
-        _ payload: ArraySlice<UInt8>,
+        _ bytes: ArraySlice<UInt8>,
+        from offset: Int = 0,
         on channel: ChannelID,
         _ handle: ConnectionHandle,
         at now: Duration
@@ -200,7 +201,7 @@ extension ChannelManager {
         }
         do throws(ChannelViolation) {
             let isReadableNow = try change(connection, index) { inbound throws(ChannelViolation) in
-                try inbound.receive(payload)
+                try inbound.receive(bytes, from: offset)
             }
             return isReadableNow ? .readable(connections[connection].open[index].channel.id) : .taken
         } catch {

@@ -5,48 +5,55 @@ import ByteCoding
 extension ConnectionManager {
     // MARK: Inbound
 
-    mutating func receive(_ packet: ACLPacket, _ core: inout HostCore) {
-        guard let index = link(packet.handle) else {
-            core.counters.unknownConnectionPackets += 1
-            return core.report(.packetOfUnknownConnection(packet.handle))
-        }
-        // Data cannot come before the controller has said all about how the connection was made.
-        announce(index, &core)
-        let isStart = packet.boundary != .continuing
-        if let frame = links[index].recombiner.wholeFrame(packet.data, isStart: isStart) {
-            count(frame, index)
-            receive(frame, index, &core)
+    /// Takes an ACL packet, from its packet type byte on.
+    mutating func receive(_ packet: ArraySlice<UInt8>, _ core: inout HostCore) throws(ByteDecodingError) {
+        if let frame = WholeFrame(packet), let index = link(frame.handle), links[index].recombiner.isIdle {
+            // Data cannot come before the controller has said all about how the connection was made.
+            announce(index, &core)
+            count(frame.payloadCount, on: frame.channel, index)
+            receive(packet, from: WholeFrame.payloadOffset, on: frame.channel, index, &core)
         } else {
-            recombine(packet, isStart: isStart, index, &core)
+            recombine(try ACLPacket(body: packet.dropFirst()), &core)
         }
     }
 
     /// Takes a packet that is not a frame, whole and alone.
     @inline(never)
-    private mutating func recombine(_ packet: ACLPacket, isStart: Bool, _ index: Int, _ core: inout HostCore) {
-        let outcome = links[index].recombiner.receive(packet.data, isStart: isStart)
+    private mutating func recombine(_ packet: ACLPacket, _ core: inout HostCore) {
+        guard let index = link(packet.handle) else {
+            core.counters.unknownConnectionPackets += 1
+            return core.report(.packetOfUnknownConnection(packet.handle))
+        }
+        announce(index, &core)
+        let outcome = links[index].recombiner.receive(packet.data, isStart: packet.boundary != .continuing)
         for problem in outcome.problems {
             core.counters.droppedFrames += 1
             core.report(.frameDropped(packet.handle, problem))
         }
         for frame in outcome.lost { lose(frame, index, &core) }
         if let frame = outcome.frame {
-            count(frame, index)
-            receive(frame, index, &core)
+            count(frame.payload.count, on: frame.channel, index)
+            receive(frame.payload, on: frame.channel, index, &core)
         }
     }
 
-    private mutating func count(_ frame: L2CAPFrame, _ index: Int) {
-        links.changeQuietly(index) { $0.traffic.countReceived(frame.payload.count, on: frame.channel) }
+    private mutating func count(_ byteCount: Int, on channel: ChannelID, _ index: Int) {
+        links.changeQuietly(index) { $0.traffic.countReceived(byteCount, on: channel) }
     }
 
-    private mutating func receive(_ frame: L2CAPFrame, _ index: Int, _ core: inout HostCore) {
-        let handle = links[index].connection.handle
-        switch frame.channel {
-        case .attribute: core.gatt.receive(frame.payload, on: handle, at: core.now)
-        case .signaling: receiveSignaling(frame.payload, index, &core)
-        case .securityManager: receiveSecurity(frame.payload, index, &core)
-        default: receiveFrame(frame, index, &core)
+    /// Takes the payload of a frame: what follows the first `offset` octets.
+    private mutating func receive(
+        _ bytes: ArraySlice<UInt8>,
+        from offset: Int = 0,
+        on channel: ChannelID,
+        _ index: Int,
+        _ core: inout HostCore
+    ) {
+        switch channel {
+        case .attribute: core.gatt.receive(bytes.dropFirst(offset), on: links.handle(at: index), at: core.now)
+        case .signaling: receiveSignaling(bytes.dropFirst(offset), index, &core)
+        case .securityManager: receiveSecurity(bytes.dropFirst(offset), index, &core)
+        default: receiveFrame(bytes, from: offset, on: channel, index, &core)
         }
     }
 
@@ -58,7 +65,7 @@ extension ConnectionManager {
             // Each refuses what exceeds its MTU, by the octets in front. As the whole is not kept, zeros stand for the rest.
             let missing = L2CAPFrame.maximumPayload - frame.beginning.count
             let payload = frame.beginning + [UInt8](repeating: 0, count: missing)
-            receive(L2CAPFrame(channel: frame.channel, payload: payload), index, &core)
+            receive(payload, on: frame.channel, index, &core)
         default:
             let handle = links[index].connection.handle
             let violation: ChannelViolation =
@@ -82,16 +89,22 @@ extension ConnectionManager {
         passOnChannelEvents(&core)
     }
 
-    /// Takes a frame on a channel that is not a fixed one.
-    private mutating func receiveFrame(_ frame: L2CAPFrame, _ index: Int, _ core: inout HostCore) {
-        let handle = links[index].connection.handle
-        switch channels.receive(frame.payload, on: frame.channel, handle, at: core.now) {
+    /// Takes the payload of a frame on a channel that is not a fixed one.
+    private mutating func receiveFrame(
+        _ bytes: ArraySlice<UInt8>,
+        from offset: Int,
+        on channel: ChannelID,
+        _ index: Int,
+        _ core: inout HostCore
+    ) {
+        let handle = links.handle(at: index)
+        switch channels.receive(bytes, from: offset, on: channel, handle, at: core.now) {
         case .taken: break
         case .readable(let channel): passOn(.readable(channel), &core)
         case .refused: passOnChannelEvents(&core)
         case .unknownChannel:
             core.counters.unknownChannelFrames += 1
-            core.report(.frameOnUnknownChannel(handle, frame.channel, count: frame.payload.count))
+            core.report(.frameOnUnknownChannel(handle, channel, count: bytes.count - offset))
         }
     }
 

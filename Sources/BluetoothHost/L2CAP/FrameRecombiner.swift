@@ -62,12 +62,8 @@ struct FrameRecombiner: Sendable {
     /// How many bytes of an unfinished frame are held back.
     var bufferedCount: Int { state == .collecting ? buffer.count : 0 }
 
-    /// The frame that is the data of the next packet, whole and alone, as nearly all are; nil for any other, which `receive`
-    /// takes then.
-    func wholeFrame(_ data: ArraySlice<UInt8>, isStart: Bool) -> L2CAPFrame? {
-        guard isStart, state == .idle else { return nil }
-        return wholeFrame(in: data)
-    }
+    /// Whether no frame has begun: one that is whole in the next packet need not come here.
+    var isIdle: Bool { state == .idle }
 
     /// Takes the data of the next packet.
     mutating func receive(_ data: ArraySlice<UInt8>, isStart: Bool) -> Outcome {
@@ -92,7 +88,7 @@ struct FrameRecombiner: Sendable {
 
     /// Another frame begins: the one under way stays unfinished.
     private func interrupt(_ outcome: inout Outcome) {
-        let header = Self.header(of: buffer[...])
+        let header = L2CAPFrame.Header(buffer[...])
         if state == .collectingBeginning {
             if let header { lose(header, .frameTooLong(header.payloadCount), &outcome) }
         } else {
@@ -103,14 +99,16 @@ struct FrameRecombiner: Sendable {
         }
     }
 
-    private func lose(_ header: Header, _ problem: Problem, _ outcome: inout Outcome) {
+    private func lose(_ header: L2CAPFrame.Header, _ problem: Problem, _ outcome: inout Outcome) {
         let beginning = Array(buffer.dropFirst(L2CAPFrame.headerSize).prefix(LostFrame.beginningSize))
         outcome.lost.append(LostFrame(channel: header.channel, problem: problem, beginning: beginning[...]))
     }
 
     /// The frame that is exactly what one packet holds.
     private func wholeFrame(in data: ArraySlice<UInt8>) -> L2CAPFrame? {
-        guard let header = Self.header(of: data), data.count == header.frameCount, !header.isTooLong else { return nil }
+        guard let header = L2CAPFrame.Header(data), data.count == header.frameCount, !header.isTooLong else {
+            return nil
+        }
         return L2CAPFrame(channel: header.channel, payload: data.dropFirst(L2CAPFrame.headerSize))
     }
 
@@ -118,7 +116,7 @@ struct FrameRecombiner: Sendable {
         let limit = L2CAPFrame.headerSize + L2CAPFrame.maximumPayload
         let available = buffer.count + data.count
         buffer.append(contentsOf: data.prefix(max(0, limit - buffer.count)))
-        guard let header = Self.header(of: buffer[...]) else { return }
+        guard let header = L2CAPFrame.Header(buffer[...]) else { return }
         if header.isTooLong {
             let problem = Problem.frameTooLong(header.payloadCount)
             if state == .collecting { outcome.problems.append(problem) }
@@ -135,20 +133,6 @@ struct FrameRecombiner: Sendable {
             outcome.frame = L2CAPFrame(channel: header.channel, payload: buffer.dropFirst(L2CAPFrame.headerSize))
             state = .idle
         }
-    }
-
-    private struct Header {
-        let payloadCount: Int
-        let channel: ChannelID
-        var frameCount: Int { L2CAPFrame.headerSize + payloadCount }
-        var isTooLong: Bool { payloadCount > L2CAPFrame.maximumPayload }
-    }
-
-    /// Reads the header of a frame; nil while it is not whole.
-    private static func header(of bytes: ArraySlice<UInt8>) -> Header? {
-        guard let fields = bytes.littleEndian(at: 0, as: UInt32.self) else { return nil }
-        let channel = ChannelID(rawValue: UInt16(truncatingIfNeeded: fields >> 16))
-        return Header(payloadCount: Int(fields & 0xFFFF), channel: channel)
     }
 }
 

@@ -73,29 +73,31 @@ struct InboundFlow: Sendable {
         return UInt16(clamping: grant)
     }
 
-    /// Takes the payload of a K-frame.
+    /// Takes the payload of a K-frame: what follows the first `offset` octets.
     /// - Returns: whether there is something to read where there was nothing.
-    mutating func receive(_ payload: ArraySlice<UInt8>) throws(ChannelViolation) -> Bool {
+    mutating func receive(_ bytes: ArraySlice<UInt8>, from offset: Int = 0) throws(ChannelViolation) -> Bool {
         guard credits > 0 else { throw .noCredit }
         credits -= 1
-        guard payload.count <= mps else { throw .mpsExceeded(payload.count) }
+        let count = bytes.count - offset
+        guard count <= mps else { throw .mpsExceeded(count) }
         let wasReadable = data.isReadable
         if data.missing > 0 {
-            guard !payload.isEmpty else { throw .frameTooShort(0) }
-            try append(payload)
+            guard count > 0 else { throw .frameTooShort(0) }
+            try append(bytes, from: offset)
         } else {
-            guard let field = payload.littleEndian(at: 0, as: UInt16.self) else { throw .frameTooShort(payload.count) }
+            guard let field = bytes.littleEndian(at: offset, as: UInt16.self) else { throw .frameTooShort(count) }
             let length = Int(field)
             guard length <= mtu else { throw .mtuExceeded(length) }
             data.begin(length: length)
-            try append(payload.dropFirst(Self.sduLengthSize))
+            try append(bytes, from: offset + Self.sduLengthSize)
         }
         return !wasReadable && data.isReadable
     }
 
-    private mutating func append(_ part: ArraySlice<UInt8>) throws(ChannelViolation) {
-        guard part.count <= data.missing else { throw .sduOverrun(by: part.count - data.missing) }
-        data.append(part)
+    private mutating func append(_ bytes: ArraySlice<UInt8>, from offset: Int) throws(ChannelViolation) {
+        let count = bytes.count - offset
+        guard count <= data.missing else { throw .sduOverrun(by: count - data.missing) }
+        data.append(bytes.dropFirst(offset))
     }
 
     /// The peer knows the new MTU and MPS.

@@ -36,6 +36,21 @@ struct L2CAPFrame: Hashable, Sendable {
     /// The longest payload that is taken from a peer: more than any channel here has use for.
     static let maximumPayload = 2048
 
+    /// What comes before the payload.
+    struct Header: Hashable, Sendable {
+        let payloadCount: Int
+        let channel: ChannelID
+        var frameCount: Int { L2CAPFrame.headerSize + payloadCount }
+        var isTooLong: Bool { payloadCount > L2CAPFrame.maximumPayload }
+
+        /// Reads a header that begins `offset` octets after the first; nil while it is not whole.
+        init?(_ bytes: borrowing ArraySlice<UInt8>, at offset: Int = 0) {
+            guard let fields = bytes.littleEndian(at: offset, as: UInt32.self) else { return nil }
+            payloadCount = Int(fields & 0xFFFF)
+            channel = ChannelID(rawValue: UInt16(truncatingIfNeeded: fields >> 16))
+        }
+    }
+
     /// Appends the header of a frame.
     static func encodeHeader(payloadCount: Int, channel: ChannelID, to buffer: inout [UInt8]) {
         // Both fields at once: this is done for every frame.

@@ -62,9 +62,9 @@ public struct ReceivedData: Hashable, Sendable {
     }
 
     /// The SDU continues with this many bytes; they are not more than it lacks.
-    mutating func append(_ payload: ArraySlice<UInt8>) {
-        bytes.append(payload)
+    mutating func append(_ payload: consuming ArraySlice<UInt8>) {
         missing -= payload.count
+        bytes.append(payload)
         guard face == .sdus, let last = sdus.indices.last else { return }
         sdus[last].missing = missing
     }

@@ -149,7 +149,7 @@ extension LEHost {
         core.tell(now)
         do throws(ByteDecodingError) {
             switch packet.first.flatMap(HCIPacketType.init(rawValue:)) {
-            case .acl: connectionManager.receive(try ACLPacket(body: packet.dropFirst()), &core)
+            case .acl: try connectionManager.receive(packet, &core)
             case .event: receive(try HCIEvent(body: packet.dropFirst()))
             case .command, .sco, .iso, nil:
                 var reader = ByteReader(packet)
