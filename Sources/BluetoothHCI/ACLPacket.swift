@@ -29,8 +29,10 @@ package struct ACLPacket: Hashable, Sendable {
     /// The data, sharing the storage of the packet it was read from.
     package var data: ArraySlice<UInt8>
 
-    /// How many octets come before the data, the packet type byte not counted.
-    package static let headerSize = 4
+    /// How many octets come before the data, the packet type byte not counted. Inlined: another module would look for each packet whether
+    /// a stored one has been initialized.
+    @inlinable
+    package static var headerSize: Int { 4 }
 
     /// What comes before the data.
     package struct Header: Hashable, Sendable {

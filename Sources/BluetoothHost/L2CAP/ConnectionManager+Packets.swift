@@ -7,24 +7,34 @@ extension ConnectionManager {
 
     /// Takes an ACL packet, from its packet type byte on.
     mutating func receive(_ packet: ArraySlice<UInt8>, _ core: inout HostCore) throws(ByteDecodingError) {
-        if let frame = WholeFrame(packet), let index = link(frame.handle), links[index].recombiner.isIdle {
-            // Data cannot come before the controller has said all about how the connection was made.
-            announce(index, &core)
-            count(frame.payloadCount, on: frame.channel, index)
-            receive(packet, from: WholeFrame.payloadOffset, on: frame.channel, index, &core)
-        } else {
-            recombine(try ACLPacket(body: packet.dropFirst()), &core)
+        guard let frame = WholeFrame(packet) else {
+            let part = try ACLPacket(body: packet.dropFirst())
+            guard let index = announced(part.handle, &core) else { return }
+            return recombine(part, index, &core)
         }
+        guard let index = announced(frame.handle, &core) else { return }
+        guard links[index].recombiner.isIdle else {
+            return recombine(try ACLPacket(body: packet.dropFirst()), index, &core)
+        }
+        count(frame.payloadCount, on: frame.channel, index)
+        receive(packet, from: WholeFrame.payloadOffset, on: frame.channel, index, &core)
+    }
+
+    /// Where the link is on which a packet came; nil if there is none. Data cannot come before the controller has said all about how
+    /// the connection was made.
+    private mutating func announced(_ handle: ConnectionHandle, _ core: inout HostCore) -> Int? {
+        guard let index = link(handle) else {
+            core.counters.unknownConnectionPackets += 1
+            core.report(.packetOfUnknownConnection(handle))
+            return nil
+        }
+        announce(index, &core)
+        return index
     }
 
     /// Takes a packet that is not a frame, whole and alone.
     @inline(never)
-    private mutating func recombine(_ packet: ACLPacket, _ core: inout HostCore) {
-        guard let index = link(packet.handle) else {
-            core.counters.unknownConnectionPackets += 1
-            return core.report(.packetOfUnknownConnection(packet.handle))
-        }
-        announce(index, &core)
+    private mutating func recombine(_ packet: ACLPacket, _ index: Int, _ core: inout HostCore) {
         let outcome = links[index].recombiner.receive(packet.data, isStart: packet.boundary != .continuing)
         for problem in outcome.problems {
             core.counters.droppedFrames += 1

@@ -11,11 +11,11 @@ struct WholeFrame: Hashable, Sendable {
     let payloadCount: Int
 
     /// How many octets of the packet come before the payload: the packet type byte and both headers.
-    static let payloadOffset = frameOffset + L2CAPFrame.headerSize
+    static var payloadOffset: Int { frameOffset + L2CAPFrame.headerSize }
     /// How many octets of the packet come before the frame.
-    private static let frameOffset = headerOffset + ACLPacket.headerSize
+    private static var frameOffset: Int { headerOffset + ACLPacket.headerSize }
     /// How many octets of the packet come before its header: the packet type byte.
-    private static let headerOffset = 1
+    private static var headerOffset: Int { 1 }
 
     /// Reads the headers of an ACL packet, from the packet type byte on; nil if it is any other, or has anything wrong with it.
     init?(_ packet: borrowing ArraySlice<UInt8>) {

@@ -61,6 +61,7 @@ extension ConnectionManager {
 
     /// Does what the Security Manager wants done, and passes on what it has to say.
     mutating func continueSecurity(_ core: inout HostCore) {
+        guard security?.output.isEmpty == false else { return }
         while let action = security?.nextAction() { perform(action, &core) }
         while let event = security?.nextEvent() {
             if case .securityChanged(let handle, let level) = event {

@@ -3,8 +3,10 @@ import DequeModule
 
 /// What the Security Manager leaves for others: events for its owner, and actions for the controller.
 struct SecurityOutput: Sendable {
-    private var events = Deque<SecurityEvent>()
-    private var actions = Deque<SecurityAction>()
+    private var events = Deque<SecurityEvent>() { didSet { keepEmptiness() } }
+    private var actions = Deque<SecurityAction>() { didSet { keepEmptiness() } }
+    /// Whether there is nothing to take. It is kept, since it is asked for with every packet.
+    private(set) var isEmpty = true
     private var lastPrompt: UInt32 = 0
 
     /// Queues an event.
@@ -20,6 +22,8 @@ struct SecurityOutput: Sendable {
         report(.prompt(prompt))
         return prompt
     }
+
+    private mutating func keepEmptiness() { isEmpty = events.isEmpty && actions.isEmpty }
 
     /// Takes the oldest event.
     mutating func nextEvent() -> SecurityEvent? { events.popFirst() }
