@@ -23,9 +23,6 @@ extension WatchSystem {
         mirror?.ask(message, on: id, runningApp: runningApp, at: now)
     }
 
-    /// Whether the session's messages are wanted whole, also those that the watch refuses by their header.
-    func isMirrored(_ id: SessionID) -> Bool { mirror?.session == id }
-
     /// Refuses a message that was taken whole for the mirror only.
     /// - Returns: whether the watch takes no such message on the session.
     mutating func refuseMirrored(_ message: PebbleMessage, on id: SessionID, at now: Duration) -> Bool {

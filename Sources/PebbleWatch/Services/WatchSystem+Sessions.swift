@@ -94,7 +94,8 @@ extension WatchSystem {
         guard let transport = transport ?? sessions.open[id]?.carrier else { return }
         var rest = bytes
         let isRecovery = isRecovery
-        let takesAll = !answersItself || isMirrored(id)
+        // The mirror wants messages whole that the watch refuses by their header.
+        let takesAll = !answersItself || mirror?.session == id
         while let item = sessions.open[id]?
             .nextMessage(from: &rest, over: transport, inRecoveryFirmware: isRecovery, takesAll: takesAll)
         {

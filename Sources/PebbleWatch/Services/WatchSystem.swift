@@ -11,6 +11,9 @@ struct WatchSystem: Sendable {
     let capabilities: Capabilities
     /// Whether recovery firmware runs, which knows fewer endpoints.
     let isRecovery: Bool
+    /// Whether the services here answer companions, and the apps here talk to them. It is kept: a getter would be called on a copy of the
+    /// system, for every message.
+    let answersItself: Bool
     var clock: WatchClock
     /// The sessions that are open.
     var sessions = SessionTable()
@@ -52,6 +55,11 @@ struct WatchSystem: Sendable {
             .smoothFirmwareInstallProgress, .firmwareUpdateAcrossDisconnection, .blobDBVersion,
         ]
         services = WatchServices(memory: memory, apps: apps)
+        answersItself =
+            switch brain {
+            case .builtIn, .mirrored: true
+            case .emulator, .recorder: false
+            }
         switch brain {
         case .builtIn: break
         case .emulator: bridge = EmulatorBridge(identity: identity)
@@ -59,9 +67,6 @@ struct WatchSystem: Sendable {
         case .recorder: recorder = BrainRecorder()
         }
     }
-
-    /// Whether the services here answer companions, and the apps here talk to them.
-    var answersItself: Bool { bridge == nil && recorder == nil }
 
     /// The running app and those that can run.
     var apps: AppManager {
