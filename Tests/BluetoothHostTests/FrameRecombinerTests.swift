@@ -117,7 +117,7 @@ struct FrameRecombinerTests {
         #expect(recombiner.receive(longer[...], isStart: true).problems == [.frameTooLong(2049)])
     }
 
-    @Test("A packet is taken for a whole frame exactly if it is one to the decoders that look at each field")
+    @Test("A packet is taken for a whole frame exactly if the decoder of packets and a new recombiner make it one")
     func wholeFrames() throws {
         for seed: UInt64 in 1...200 {
             var random = SplitMix64(seed: seed)

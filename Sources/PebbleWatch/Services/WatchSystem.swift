@@ -55,16 +55,18 @@ struct WatchSystem: Sendable {
             .smoothFirmwareInstallProgress, .firmwareUpdateAcrossDisconnection, .blobDBVersion,
         ]
         services = WatchServices(memory: memory, apps: apps)
-        answersItself =
-            switch brain {
-            case .builtIn, .mirrored: true
-            case .emulator, .recorder: false
-            }
         switch brain {
-        case .builtIn: break
-        case .emulator: bridge = EmulatorBridge(identity: identity)
-        case .mirrored: mirror = FirmwareMirror(identity: identity)
-        case .recorder: recorder = BrainRecorder()
+        case .builtIn:
+            answersItself = true
+        case .emulator:
+            answersItself = false
+            bridge = EmulatorBridge(identity: identity)
+        case .mirrored:
+            answersItself = true
+            mirror = FirmwareMirror(identity: identity)
+        case .recorder:
+            answersItself = false
+            recorder = BrainRecorder()
         }
     }
 
