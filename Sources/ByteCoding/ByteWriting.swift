@@ -32,6 +32,21 @@ extension Collection where Element == UInt8 {
 }
 
 extension [UInt8] {
+    /// Appends a text as UTF-8.
+    package mutating func append(text: String) { append(contentsOf: text.utf8) }
+
+    /// Appends a number that is not negative, in decimal digits.
+    package mutating func append(decimal value: UInt64) {
+        if value >= 10 { append(decimal: value / 10) }
+        append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value % 10))
+    }
+
+    /// Appends a number in decimal digits, with a minus sign if it is negative.
+    package mutating func append(decimal value: Int) {
+        if value < 0 { append(UInt8(ascii: "-")) }
+        append(decimal: UInt64(value.magnitude))
+    }
+
     /// Appends the two digits of a byte, in lower case.
     package mutating func appendHexadecimal(_ byte: UInt8) {
         append(Self.hexadecimalDigit(byte >> 4))

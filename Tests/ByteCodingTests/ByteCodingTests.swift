@@ -10,6 +10,18 @@ import Testing
         #expect(reader.isEmpty)
     }
 
+    @Test func numbersAreWrittenAsPeopleWriteThem() {
+        let numbers: [Int] = [0, 1, 9, 10, 11, 99, 100, 65535, .max, -1, -10, -255, .min]
+        for number in numbers {
+            var text = Array("n ".utf8)
+            text.append(decimal: number)
+            #expect(String(decoding: text, as: UTF8.self) == "n \(number)")
+        }
+        var text: [UInt8] = []
+        text.append(decimal: UInt64.max)
+        #expect(String(decoding: text, as: UTF8.self) == "\(UInt64.max)")
+    }
+
     @Test func readsIntegersOfEachWidthWhereverASliceBegins() throws {
         let storage = (0..<24).map { UInt8($0 * 37 & 0xFF) }
         func check<Value: FixedWidthInteger>(_ type: Value.Type) throws {

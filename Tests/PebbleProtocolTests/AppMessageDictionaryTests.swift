@@ -240,6 +240,15 @@ struct AppMessageDictionaryTests {
             (1, .uint8(7)), (2, .string("hi")), (3, .bytes([0xAB])), (4, .bytes([UInt8](repeating: 0, count: 17))),
         ])
         #expect(dictionary.description == #"{1: uint8 7, 2: "hi", 3: <ab>, 4: <17 bytes>}"#)
+        let numbers = ExpectedAppMessages.dictionary([
+            (0, .uint16(.max)), (.max, .uint32(.max)), (5, .int8(-7)), (6, .int16(.min)), (7, .int32(.min)),
+            (8, .unrecognized(type: 9, [1, 2])), (9, .string("")),
+        ])
+        #expect(
+            numbers.description == "{0: uint16 65535, 4294967295: uint32 4294967295, 5: int8 -7, 6: int16 -32768, "
+                + #"7: int32 -2147483648, 8: type 9 <0102>, 9: ""}"#
+        )
+        #expect(AppMessageDictionary.empty.description == "{}")
     }
 }
 

@@ -97,5 +97,7 @@ struct EndpointTests {
     func description() {
         #expect(Endpoint.appMessage.description == "AppMessage (0x0030)")
         #expect(Endpoint(rawValue: 0x7777).description == "0x7777")
+        #expect(Endpoint(rawValue: 0xABEF).description == "0xABEF")
+        #expect(Endpoint.putBytes.description == "PutBytes (0xBEEF)")
     }
 }

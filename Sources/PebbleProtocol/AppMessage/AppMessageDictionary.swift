@@ -94,28 +94,69 @@ extension AppMessageDictionary: Sequence {
 extension AppMessageDictionary: CustomStringConvertible {
     /// For transcripts and logs: `{1: uint8 7, 2: "hi", 3: <8192 bytes>}`.
     public var description: String {
-        "{" + map { "\($0.key): \($0.value)" }.joined(separator: ", ") + "}"
+        var text: [UInt8] = []
+        appendText(to: &text)
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// Appends the description as UTF-8, for those who have a buffer for it.
+    package func appendText(to text: inout [UInt8]) {
+        text.append(UInt8(ascii: "{"))
+        var isFirst = true
+        for tuple in self {
+            if !isFirst { text.append(text: ", ") }
+            isFirst = false
+            text.append(decimal: UInt64(tuple.key))
+            text.append(text: ": ")
+            tuple.value.appendText(to: &text)
+        }
+        text.append(UInt8(ascii: "}"))
     }
 }
 
 extension AppMessageValue: CustomStringConvertible {
     /// For transcripts and logs: type and value; bytes in hexadecimal if they are few.
     public var description: String {
+        var text: [UInt8] = []
+        appendText(to: &text)
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// Appends the description as UTF-8.
+    fileprivate func appendText(to text: inout [UInt8]) {
         switch self {
-        case .bytes(let bytes): Self.describe(bytes)
-        case .string(let string): "\"\(string.text)\""
-        case .uint8(let value): "uint8 \(value)"
-        case .uint16(let value): "uint16 \(value)"
-        case .uint32(let value): "uint32 \(value)"
-        case .int8(let value): "int8 \(value)"
-        case .int16(let value): "int16 \(value)"
-        case .int32(let value): "int32 \(value)"
-        case .unrecognized(let type, let bytes): "type \(type) \(Self.describe(bytes))"
+        case .bytes(let bytes): Self.append(bytes, to: &text)
+        case .string(let string):
+            text.append(UInt8(ascii: "\""))
+            text.append(text: string.text)
+            text.append(UInt8(ascii: "\""))
+        case .uint8(let value): Self.append("uint8 ", Int(value), to: &text)
+        case .uint16(let value): Self.append("uint16 ", Int(value), to: &text)
+        case .uint32(let value): Self.append("uint32 ", Int(value), to: &text)
+        case .int8(let value): Self.append("int8 ", Int(value), to: &text)
+        case .int16(let value): Self.append("int16 ", Int(value), to: &text)
+        case .int32(let value): Self.append("int32 ", Int(value), to: &text)
+        case .unrecognized(let type, let bytes):
+            Self.append("type ", Int(type), to: &text)
+            text.append(UInt8(ascii: " "))
+            Self.append(bytes, to: &text)
         }
     }
 
-    private static func describe(_ bytes: ArraySlice<UInt8>) -> String {
+    private static func append(_ name: String, _ value: Int, to text: inout [UInt8]) {
+        text.append(text: name)
+        text.append(decimal: value)
+    }
+
+    private static func append(_ bytes: ArraySlice<UInt8>, to text: inout [UInt8]) {
         let printedByteCount = 16
-        return bytes.count <= printedByteCount ? "<\(bytes.hexadecimal)>" : "<\(bytes.count) bytes>"
+        text.append(UInt8(ascii: "<"))
+        if bytes.count <= printedByteCount {
+            for byte in bytes { text.appendHexadecimal(byte) }
+        } else {
+            text.append(decimal: bytes.count)
+            text.append(text: " bytes")
+        }
+        text.append(UInt8(ascii: ">"))
     }
 }

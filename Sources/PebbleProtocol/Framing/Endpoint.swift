@@ -1,3 +1,5 @@
+import ByteCoding
+
 /// The number in a Pebble Protocol header that says which service a message is for.
 ///
 /// Any 16-bit value can arrive, so this is not a closed enumeration; `definition` is nil for a number that no
@@ -110,8 +112,11 @@ extension Endpoint {
 
     /// What is known of an endpoint.
     package struct Definition: Sendable {
+        fileprivate let endpoint: Endpoint
         /// Its name in the protocol's own words.
         package let name: String
+        /// The endpoint's description, as UTF-8.
+        fileprivate let text: [UInt8]
         /// Which sessions may use it.
         package let access: Access
         /// Whether recovery firmware has it too.
@@ -119,7 +124,16 @@ extension Endpoint {
     }
 
     /// What is known of this endpoint; nil if no watch ever knew it.
-    package var definition: Definition? { Self.definitions[self] }
+    package var definition: Definition? {
+        // Each message is looked up several times: this is cheaper than a hash.
+        var (low, high) = (0, Self.definitions.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if Self.definitions[middle].endpoint.rawValue < rawValue { low = middle + 1 } else { high = middle }
+        }
+        guard low < Self.definitions.count, Self.definitions[low].endpoint == self else { return nil }
+        return Self.definitions[low]
+    }
 
     /// What a watch does with the header of a message.
     package enum Admission: Equatable, Sendable {
@@ -142,11 +156,13 @@ extension Endpoint {
         }
     }
 
-    private static let definitions: [Endpoint: Definition] = {
-        func row(_ endpoint: Endpoint, _ name: String, _ access: Access, recovery: Bool) -> (Endpoint, Definition) {
-            (endpoint, Definition(name: name, access: access, isInRecoveryFirmware: recovery))
+    /// In the order of their numbers.
+    private static let definitions: [Definition] = {
+        func row(_ endpoint: Endpoint, _ name: String, _ access: Access, recovery: Bool) -> Definition {
+            let text = Array("\(name) (\(endpoint.number))".utf8)
+            return Definition(endpoint: endpoint, name: name, text: text, access: access, isInRecoveryFirmware: recovery)
         }
-        return Dictionary(uniqueKeysWithValues: [
+        let rows = [
             row(.meta, "Meta", .any, recovery: true),
             row(.time, "Time", .system, recovery: false),
             row(.watchVersion, "WatchVersion", .any, recovery: true),
@@ -189,15 +205,26 @@ extension Endpoint {
             row(.pollRemote, "PollRemote", .any, recovery: false),
             row(.xsbug, "Xsbug", .any, recovery: false),
             row(.remoteInput, "RemoteInput", .system, recovery: true),
-        ])
+        ]
+        return rows.sorted { $0.endpoint.rawValue < $1.endpoint.rawValue }
     }()
 }
 
 extension Endpoint: CustomStringConvertible {
     /// `AppMessage (0x0030)`, or only the number.
     public var description: String {
+        var text: [UInt8] = []
+        appendText(to: &text)
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// Appends the description as UTF-8, for those who have a buffer for it.
+    package func appendText(to text: inout [UInt8]) {
+        if let definition { text += definition.text } else { text.append(text: number) }
+    }
+
+    private var number: String {
         let digits = String(rawValue, radix: 16, uppercase: true)
-        let number = "0x" + String(repeating: "0", count: 4 - digits.count) + digits
-        return definition.map { "\($0.name) (\(number))" } ?? number
+        return "0x" + String(repeating: "0", count: 4 - digits.count) + digits
     }
 }

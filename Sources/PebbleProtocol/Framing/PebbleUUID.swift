@@ -62,13 +62,12 @@ extension PebbleUUID: LosslessStringConvertible {
 
     /// The usual text form, in lower case.
     public var description: String {
-        var bytes: [UInt8] = []
-        encode(to: &bytes)
         var text: [UInt8] = []
         text.reserveCapacity(36)
-        for (place, byte) in bytes.enumerated() {
+        for place in 0..<Self.encodedLength {
             if place == 4 || place == 6 || place == 8 || place == 10 { text.append(UInt8(ascii: "-")) }
-            text.appendHexadecimal(byte)
+            let half = place < 8 ? upperHalf : lowerHalf
+            text.appendHexadecimal(UInt8(truncatingIfNeeded: half >> UInt64(56 - place % 8 * 8)))
         }
         return String(decoding: text, as: UTF8.self)
     }
