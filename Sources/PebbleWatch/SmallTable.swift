@@ -15,7 +15,7 @@ struct SmallTable<Key: Equatable, Value> {
     var isEmpty: Bool { keys.isEmpty }
 
     /// Copies of the values, in the order of the keys.
-    var values: some Sequence<Value> { places.lazy.compactMap(\.self) }
+    var values: some Sequence<Value> { places.lazy.compactMap { $0 } }
 
     subscript(key: Key) -> Value? {
         // Neither keeps a value nor runs another accessor: what an accessor needs beyond four words is allocated.

@@ -177,7 +177,12 @@ extension Watch {
         let unknownEvents = core.host.countUnknownEvents()
         core.host.receive(packet, at: now)
         // An event that the host does not know has moved nothing.
-        if core.host.countUnknownEvents() == unknownEvents { settle(at: now) }
+        guard core.host.countUnknownEvents() == unknownEvents else { return }
+        // Nor has one that only makes room, if nobody waits for it: such a one follows each packet that is sent.
+        if NumberOfCompletedPackets.isIn(packet), !hasFaults, !core.host.hasEvents(), !links.areWaitingForRoom() {
+            return
+        }
+        settle(at: now)
     }
 
     /// The controller is out of reach, and every link with it. `start(at:)` begins again.
@@ -203,6 +208,12 @@ extension Watch {
         presence.advanceAddress(to: now, &core)
         if hasFaults { advanceFaults(to: now) }
         settle(at: now)
+    }
+
+    /// Whether there is nothing to do before the deadline unless something comes in. A packet that has left may have led to something, and
+    /// how long the advertiser goes on may be asked for at any time. It is mutating so that it works in place.
+    public mutating func isAtRest() -> Bool {
+        !hasFaults && !core.host.hasEvents() && presence.advertiser.policy.nextDeadline == nil
     }
 
     public var nextDeadline: Duration? { core.host.nextDeadline.earlier(ownDeadline) }

@@ -1,8 +1,9 @@
-"""The sources themselves: what is generated is current, the portable rooms compile for a chip without an operating system, and
-switches over the project's own enums name every case."""
+"""The sources themselves: what is generated is current, the portable rooms compile for a chip without an operating system,
+switches over the project's own enums name every case, and no core room makes a key path."""
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -100,3 +101,28 @@ def test_a_default_over_an_enum_is_found(tmp_path):
         """
     )
     assert switches.careless(tmp_path, ["Room"]) == ["Room/Light.swift:6: default: over Light"]
+
+
+#: A lazy sequence keeps what it is given, so that the key path is one, made at each use; any other call makes a closure of it.
+LAZY_KEY_PATH = re.compile(r"\.lazy\b[^\n]*\(\\\.")
+
+
+def lazy_key_paths(sources: Path, rooms: list[str]) -> list[str]:
+    return [
+        f"{path.relative_to(sources)}:{number}"
+        for room in rooms
+        for path in sorted((sources / room).rglob("*.swift"))
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if LAZY_KEY_PATH.search(line)
+    ]
+
+
+def test_no_core_room_makes_a_key_path():
+    assert lazy_key_paths(ROOT / "Sources", CORE) == []
+
+
+def test_a_key_path_that_is_made_is_found(tmp_path):
+    (tmp_path / "Room").mkdir()
+    lines = ["let a = all.lazy.filter { $0.b }.map(\\.c).min()", "let d = all.map(\\.c)", "let e = all.lazy.map { $0.c }"]
+    (tmp_path / "Room" / "All.swift").write_text("\n".join(lines))
+    assert lazy_key_paths(tmp_path, ["Room"]) == ["Room/All.swift:1"]

@@ -408,17 +408,24 @@ struct AppMessageSchedule {
     }
 
     private var context: ServiceContext {
-        ServiceContext(
-            now: .microseconds(now),
+        let clock = WatchClock(seconds: 0, at: .zero)
+        let randomness = RandomSource(state: 0, SplitMix64.draw)
+        var context = ServiceContext(
             identity: Self.identity,
             capabilities: [],
             isRecovery: false,
+            clock: clock,
+            randomness: randomness
+        )
+        context.begin(
+            at: .microseconds(now),
             systemSession: nil,
             phoneCapabilities: [],
             knownApps: [],
-            clock: WatchClock(seconds: 0, at: .zero),
-            randomness: RandomSource(state: 0, SplitMix64.draw)
+            clock: clock,
+            randomness: randomness
         )
+        return context
     }
 
     private var phoneCapabilities: Capabilities { maximum == 8200 ? .appMessage8K : [] }

@@ -381,8 +381,7 @@ extension AppEnvironment {
     ) -> AppEnvironment {
         AppEnvironment(
             now: now,
-            time: WatchTime(secondsSince1970: 1_700_000_000),
-            clockSeconds: 1_700_000_000,
+            clock: WatchClock(seconds: 1_700_000_000, at: now),
             display: Display(of: .flint),
             isConnected: true,
             inboxSizeMaximum: inboxSizeMaximum,

@@ -74,6 +74,12 @@ package struct NumberOfCompletedPackets: HCIEventParameters {
         packets = try CompletedPacketsList(reading: &reader)
     }
 
+    /// Whether an HCI packet, type byte first, is such an event. Its first octets say so: nothing is decoded.
+    package static func isIn(_ packet: ArraySlice<UInt8>) -> Bool {
+        packet.count > 1 && packet[packet.startIndex] == HCIPacketType.event.rawValue
+            && packet[packet.startIndex + 1] == code.rawValue
+    }
+
     package func encode(to buffer: inout [UInt8]) {
         packets.encode(to: &buffer)
     }

@@ -234,7 +234,7 @@ public struct HCIFaultLine: Sendable {
     /// What is due goes on, and what no fault holds any more.
     private mutating func release() {
         guard !held.isEmpty else { return }
-        let ids = Set(faults.running.lazy.filter { [now] in $0.isAtWork(at: now) }.map(\.id))
+        let ids = Set(faults.running.lazy.filter { [now] in $0.isAtWork(at: now) }.map { $0.id })
         let all = held
         held = []
         for item in all {

@@ -103,10 +103,8 @@ struct InputPace: Sendable {
 
     /// How many packets a Number Of Completed Packets tells of, over all connections; nil for any other packet.
     private static func completedPackets(in packet: ArraySlice<UInt8>) -> Int? {
-        // Its first octets say whether it is one: no other packet is decoded a second time.
-        guard packet.count > 1, packet[packet.startIndex] == HCIPacketType.event.rawValue,
-            packet[packet.startIndex + 1] == NumberOfCompletedPackets.code.rawValue
-        else { return nil }
+        // No other packet is decoded a second time.
+        guard NumberOfCompletedPackets.isIn(packet) else { return nil }
         guard case .numberOfCompletedPackets(let event)? = try? HCIEvent(body: packet.dropFirst()) else { return 0 }
         return event.packets.reduce(0) { $0 + Int($1.count) }
     }

@@ -160,6 +160,7 @@ struct WatchAdvertiser: Sendable {
 
     var nextDeadline: Duration? {
         var deadline = policy.nextDeadline
+        guard !refusals.isEmpty || !overdue.isEmpty else { return deadline }
         // What is on the air already, or not wanted any more, need not be tried again.
         for (set, refusal) in refusals where told[set] == nil && wanted(set) != nil {
             deadline = deadline.earlier(refusal.retryTime)

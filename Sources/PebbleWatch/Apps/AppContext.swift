@@ -5,7 +5,7 @@ public struct AppContext: Sendable {
     /// Time since the watch started.
     public let now: Duration
     /// What the clock shows.
-    public let time: WatchTime
+    public var time: WatchTime { WatchTime(secondsSince1970: clock.localSeconds(at: now)) }
     /// The screen.
     public let display: Display
     /// Whether the phone's Pebble app has a session with the watch.
@@ -22,13 +22,12 @@ public struct AppContext: Sendable {
     private(set) var slept = Duration.zero
     /// What the app logged in this call.
     private(set) var logged: [LogLine] = []
-    private let clockSeconds: UInt32
+    private let clock: WatchClock
 
     init(state: AppState, environment: AppEnvironment) {
         self.state = state
         now = environment.now
-        time = environment.time
-        clockSeconds = environment.clockSeconds
+        clock = environment.clock
         display = environment.display
         isConnected = environment.isConnected
         inboxSizeMaximum = environment.inboxSizeMaximum
@@ -134,7 +133,7 @@ extension AppContext {
         let name = file.split(separator: "/").last.map(String.init) ?? file
         logged.append(
             LogLine(
-                timestamp: clockSeconds,
+                timestamp: clock.seconds(at: now),
                 level: level,
                 line: UInt16(clamping: line),
                 file: name,

@@ -42,7 +42,11 @@ struct AppManager: Sendable {
     /// The app that runs; there always is one.
     var runningApp: any WatchApp { process.app }
     /// Its UUID.
-    var runningUUID: PebbleUUID { process.app.uuid }
+    var runningUUID: PebbleUUID { process.uuid }
+    /// To whom its AppMessages go.
+    var audience: AppAudience {
+        AppAudience(app: process.uuid, allowsJavaScript: process.flags.contains(.allowsJavaScript))
+    }
 
     /// When `run` has something to do that only time brings.
     var nextDeadline: Duration? { process.nextDeadline.earlier(nextTick) }
@@ -164,6 +168,7 @@ extension AppManager {
     private mutating func replaceProcess(with app: any WatchApp, in context: inout ServiceContext) {
         let old = runningUUID
         process = AppProcess(app, nextTicket: process.state.nextTicket)
+        process.phone = phoneCapabilities[app.uuid]
         nextTick = nil
         context.runStates += [.stopped(old), .started(app.uuid)]
         context.events.append(.appLaunched(app.uuid, name: app.name))
@@ -177,14 +182,14 @@ extension AppManager {
     mutating func press(_ button: WatchButton, in context: inout ServiceContext) {
         if button == .back, !process.app.keepsBackButton {
             _ = stop(runningUUID, in: &context)
-        } else if !process.app.flags.contains(.watchFace) {
+        } else if !process.flags.contains(.watchFace) {
             process.post(.buttonPressed(button))
         }
     }
 
     /// A button of the watch came up.
     mutating func release(_ button: WatchButton) {
-        guard !process.app.flags.contains(.watchFace), button != .back || process.app.keepsBackButton else { return }
+        guard !process.flags.contains(.watchFace), button != .back || process.app.keepsBackButton else { return }
         process.post(.buttonReleased(button))
     }
 
@@ -210,7 +215,10 @@ extension AppManager {
     /// Lets the running app do what it has to do.
     /// - Parameter phone: what the phone that talks to it can do, if that is known now.
     mutating func run(phone: Capabilities?, in context: inout ServiceContext) {
-        if let phone { phoneCapabilities[runningUUID] = phone }
+        if let phone, phone != process.phone {
+            process.phone = phone
+            phoneCapabilities[runningUUID] = phone
+        }
         tick(in: context)
         // An app that ends in its first call makes way for the default app, which comes in its turn.
         for _ in 0..<2 {
@@ -231,20 +239,18 @@ extension AppManager {
     }
 
     private func environment(in context: ServiceContext) -> AppEnvironment {
-        let app = process.app
-        let phone = phoneCapabilities[app.uuid] ?? .appMessage8K
+        let phone = process.phone ?? .appMessage8K
         return AppEnvironment(
             now: context.now,
-            time: context.localTime,
-            clockSeconds: context.clock.seconds(at: context.now),
+            clock: context.clock,
             display: frame.display,
             isConnected: isConnected,
             inboxSizeMaximum: AppMessageLimits.maximumInboxSize(
                 phone: phone,
-                sdk: app.sdk,
-                allowsJavaScript: app.flags.contains(.allowsJavaScript)
+                sdk: process.sdk,
+                allowsJavaScript: process.flags.contains(.allowsJavaScript)
             ),
-            outboxSizeMaximum: AppMessageLimits.maximumOutboxSize(phone: phone, sdk: app.sdk)
+            outboxSizeMaximum: AppMessageLimits.maximumOutboxSize(phone: phone, sdk: process.sdk)
         )
     }
 
@@ -273,8 +279,8 @@ extension AppManager {
 // MARK: - AppMessage
 
 extension AppManager: EndpointService {
-    static let endpoints: [Endpoint] = [.appMessage]
-    static let takesEmptyMessages = true
+    static var endpoint: Endpoint { .appMessage }
+    static var takesEmptyMessages: Bool { true }
 
     mutating func receive(_ message: PebbleMessage, on session: SessionID, in context: inout ServiceContext) {
         if Self.isForeign(message.payload, from: context.sender) {

@@ -51,6 +51,12 @@ struct AppProcess: Sendable {
     }
 
     private(set) var app: any WatchApp
+    // What the app is does not change while it runs, and is asked for with every message.
+    let uuid: PebbleUUID
+    let flags: AppFlags
+    let sdk: SDKVersion
+    /// What the phone that talks to it could do when it was last heard of, if it ever was.
+    var phone: Capabilities?
     var state = AppState()
     private var events: Deque<Event> = [.launched]
     private var inboxCall: InboxCall?
@@ -64,6 +70,9 @@ struct AppProcess: Sendable {
     /// A process that has not run yet.
     init(_ app: any WatchApp, nextTicket: AppMessageTicket) {
         self.app = app
+        uuid = app.uuid
+        flags = app.flags
+        sdk = app.sdk
         state.isDirty = true
         state.nextTicket = nextTicket
         firstTicket = nextTicket
@@ -74,7 +83,7 @@ struct AppProcess: Sendable {
 
     /// When `run` has something to do that only time brings.
     var nextDeadline: Duration? {
-        var earliest = state.outbox.nextDeadline.earlier(state.timers.lazy.map(\.deadline).min())
+        var earliest = state.outbox.nextDeadline.earlier(state.timers.lazy.map { $0.deadline }.min())
         let hasWork = inboxCall != nil || notConnected != nil || !events.isEmpty || state.isExiting
         if hasWork { earliest = min(earliest ?? wakesAt, wakesAt) }
         return earliest
@@ -156,7 +165,7 @@ struct AppProcess: Sendable {
             let ticket = state.nextTicket
             call(in: &context, environment) { result = $1.send(message) }
             answerToSend = result == .ok ? .success(ticket) : .failure(result)
-            if result != .ok { context.events.append(.appMessageSent(app.uuid, message, result)) }
+            if result != .ok { context.events.append(.appMessageSent(uuid, message, result)) }
         }
     }
 
@@ -173,7 +182,7 @@ struct AppProcess: Sendable {
         body(&app, &appContext)
         state = appContext.state
         for line in appContext.logged {
-            context.events.append(.appLogged(AppLogRecord(application: app.uuid, line: line)))
+            context.events.append(.appLogged(AppLogRecord(application: uuid, line: line)))
         }
         if appContext.slept > .zero { wakesAt = environment.now + appContext.slept }
     }
@@ -214,7 +223,7 @@ extension AppProcess {
 
     /// Answers a push, after everything that the app has sent so far.
     private mutating func answer(_ answer: AppMessage, on session: SessionID, in context: inout ServiceContext) {
-        context.outgoing += state.takeOutgoing().map { .appMessage($0, from: app.uuid) }
+        context.outgoing += state.takeOutgoing().map { .appMessage($0, from: uuid) }
         context.reply(answer, on: session)
     }
 
@@ -243,7 +252,7 @@ extension AppProcess {
         in context: inout ServiceContext,
         _ environment: AppEnvironment
     ) {
-        guard push.application == app.uuid else {
+        guard push.application == uuid else {
             answer(.negativeAcknowledgement(push.transaction), on: session, in: &context)
             return
         }
@@ -257,7 +266,7 @@ extension AppProcess {
         )
         // What the app took is told before what it did then.
         if !state.isMessageRefused {
-            context.events.insert(.appMessageReceived(app.uuid, push.dictionary), at: eventCount)
+            context.events.insert(.appMessageReceived(uuid, push.dictionary), at: eventCount)
         }
     }
 
@@ -267,7 +276,7 @@ extension AppProcess {
         _ environment: AppEnvironment
     ) {
         guard let finished else { return }
-        context.events.append(.appMessageSent(app.uuid, finished.message, finished.result))
+        context.events.append(.appMessageSent(uuid, finished.message, finished.result))
         call(in: &context, environment) { app, appContext in
             if finished.result == .ok {
                 app.outboxSent(finished.message, &appContext)

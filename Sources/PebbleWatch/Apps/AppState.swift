@@ -59,10 +59,12 @@ struct AppState: Sendable {
 /// What an app sees of the watch while it is called.
 struct AppEnvironment: Sendable {
     let now: Duration
-    let time: WatchTime
-    let clockSeconds: UInt32
+    let clock: WatchClock
     let display: Display
     let isConnected: Bool
     let inboxSizeMaximum: Int
     let outboxSizeMaximum: Int
+
+    /// What the clock shows.
+    var time: WatchTime { WatchTime(secondsSince1970: clock.localSeconds(at: now)) }
 }

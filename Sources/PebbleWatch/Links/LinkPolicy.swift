@@ -53,8 +53,8 @@ struct LinkPolicy: Sendable {
     static let releaseDelay: Duration = .seconds(2)
     /// How long a step of preparing may take. Most have an end; that a data length stays as it was is never reported.
     static let stepTimeout: Duration = .seconds(1)
-    /// A link whose timeout is shorter is lost for nothing now and then, however right the rest is.
-    static let shortestSupervisionTimeout: Duration = .seconds(2)
+    /// Two seconds: a link whose timeout is shorter is lost for nothing now and then, however right the rest is.
+    static let shortestSupervisionTimeout = SupervisionTimeout(rawValue: 200)
 
     private let abilities: Abilities
     private var profile: LinkProfile
@@ -70,12 +70,7 @@ struct LinkPolicy: Sendable {
     private var latency: UInt16
     private var subrating: LinkSubrating
     private var supervisionTimeout: SupervisionTimeout
-    private var needs: [SpeedConsumer: Need] = [:] {
-        didSet {
-            firstNeedEnd = nil
-            for need in needs.values { firstNeedEnd.lower(to: need.end) }
-        }
-    }
+    private var needs = SmallTable<SpeedConsumer, Need>() { didSet { findFirstNeedEnd() } }
     /// When the first of the needs ends.
     private var firstNeedEnd: Duration?
     /// What is wanted now.
@@ -120,7 +115,9 @@ struct LinkPolicy: Sendable {
     mutating func advance(to now: Duration) {
         if let stepEnd, stepEnd <= now { continuePreparing(at: now) }
         if let firstNeedEnd, firstNeedEnd <= now {
-            needs = needs.filter { $0.value.end > now }
+            for consumer in needs.keys {
+                if let need = needs[consumer], need.end <= now { needs[consumer] = nil }
+            }
             updateResponseTime(at: now)
         }
         requestParametersIfDue(at: now)
@@ -244,6 +241,11 @@ extension LinkPolicy {
     /// What was asked for did not come; it is asked for again when its time is up.
     mutating func parametersRefused(_ failure: ParameterUpdateFailure) { events.append(.refused(failure)) }
 
+    private mutating func findFirstNeedEnd() {
+        firstNeedEnd = nil
+        for need in needs.values { firstNeedEnd.lower(to: need.end) }
+    }
+
     private mutating func updateResponseTime(at now: Duration) {
         var wanted = ResponseTime.slow
         for need in needs.values { wanted = max(wanted, need.responseTime) }
@@ -264,14 +266,14 @@ extension LinkPolicy {
     /// When the phone is asked next; nil if it has what it takes or was asked often enough.
     private var nextRequest: Duration? {
         // A phone may say that it manages the parameters and leave the timeout as short as iOS opens links with.
-        let isUpToPhone = isManagedByPhone && supervisionTimeout.duration >= Self.shortestSupervisionTimeout
+        let isUpToPhone = isManagedByPhone && supervisionTimeout >= Self.shortestSupervisionTimeout
         guard !isUpToPhone, !hasGivenUp, !isAsWanted else { return nil }
         return max(connectedAt + Self.firstRequestDelay, retryAt ?? .zero)
     }
 
     /// Whether the link is as the response time wants it: faster than fast is fine too.
     private var isAsWanted: Bool {
-        guard supervisionTimeout.duration >= Self.shortestSupervisionTimeout else { return false }
+        guard supervisionTimeout >= Self.shortestSupervisionTimeout else { return false }
         let wanted = profile.parameters(for: responseTime)
         guard subrating.factor == 1 else { return subratedIsAsWanted(wanted) }
         return interval <= wanted.intervalMaximum

@@ -13,6 +13,9 @@ struct PhoneChannels: Sendable {
 
     var sessions: [SessionID] { streams.values.compactMap(\.session) }
 
+    /// Whether there is none.
+    var isEmpty: Bool { streams.isEmpty && loopbacks.isEmpty }
+
     var hasSession: Bool { streams.keys.contains { streams[$0]?.session != nil } }
 
     func has(_ session: SessionID) -> Bool { streams.keys.contains { streams[$0]?.session == session } }

@@ -22,7 +22,7 @@ struct PhoneCompanions: Sendable {
     /// Whether a companion can come for which the running app has a message: because it was there, or can be woken.
     func canCome(_ system: borrowing WatchSystem) -> Bool {
         if appLaunch != nil { return true }
-        for companion in departed where system.isCarried(by: companion) { return true }
+        for companion in departed where system.apps.audience.includes(companion) { return true }
         return false
     }
 }

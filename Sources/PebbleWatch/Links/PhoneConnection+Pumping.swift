@@ -26,6 +26,14 @@ extension PhoneConnection {
         _ core: inout WatchCore,
         at now: Duration
     ) {
+        // The one that comes in numbers looks at the transport where it stands; the others have a copy.
+        if case .received(let bytes) = event {
+            if transports[carrier]?.doubt.isRaised == true { transports[carrier]?.doubt = RestartDoubt() }
+            if let session = transports[carrier]?.session {
+                core.system.receive(bytes, on: session, over: carrier.sessionTransport, at: now)
+            }
+            return
+        }
         guard let transport = transports[carrier] else { return }
         switch event {
         case .metaReadRequested:
@@ -49,12 +57,7 @@ extension PhoneConnection {
             if !core.system.sessions.isOpen(session), !sessions.contains(where: core.system.sessions.isOpen) {
                 end(because: .busy, reason: .remoteDeviceLowResources, &core.host, at: now)
             }
-        case .received(let bytes):
-            if transport.doubt.isRaised { transports[carrier]?.doubt = RestartDoubt() }
-            if let session = transport.session {
-                core.system.receive(bytes, on: session, over: carrier.sessionTransport, at: now)
-            }
-        case .spaceAvailable:
+        case .received, .spaceAvailable:
             break
         case .closed(let reason):
             transports[carrier]?.session = nil

@@ -92,6 +92,10 @@ extension PhoneConnection {
         return true
     }
 
+    /// Whether the controller's room may be what this phone's bytes wait for. An event says that there is room for a value again; none
+    /// does for streams and procedures. It is mutating so that it works in place.
+    mutating func isWaitingForRoom() -> Bool { !channels.isEmpty || !procedures.isEmpty }
+
     /// When `advance` has something to do.
     mutating func findDeadline() -> Duration? {
         var next = transports.findDeadline()

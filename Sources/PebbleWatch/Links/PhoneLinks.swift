@@ -57,6 +57,13 @@ extension PhoneLinks {
         return moved || pumpWaitingMessage(&core, at: now)
     }
 
+    /// Whether the controller's room may be what a phone's bytes wait for.
+    mutating func areWaitingForRoom() -> Bool {
+        var areWaiting = false
+        forEachInPlace { areWaiting = areWaiting || $0?.isWaitingForRoom() == true }
+        return areWaiting
+    }
+
     /// The running app's message waits only for a companion that can come: because its phone is still there, or can be made
     /// to start its app.
     /// - Returns: whether anything changed, so that there may be more to do.

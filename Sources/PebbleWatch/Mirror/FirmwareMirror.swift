@@ -556,7 +556,7 @@ extension FirmwareMirror {
     /// An upload that the firmware alone has begun goes no further.
     private mutating func giveUpUpload(of exchange: MirrorExchange) {
         guard exchange.question.endpoint == .putBytes, exchange.question.command == Self.beginUpload,
-            let token = exchange.firmware.lazy.compactMap(\.kept.upload).first,
+            let token = exchange.firmware.lazy.compactMap({ $0.kept.upload }).first,
             !exchange.watch.contains(where: { $0.kept.upload != nil })
         else { return }
         agenda.prepend(.own(PebbleMessage(PutBytesRequest.abort(token))))

@@ -87,7 +87,7 @@ struct DatabaseChanges: Sendable {
 
     /// When `nextIndication(at:)` has something.
     var nextDeadline: Duration? {
-        phones.values.lazy.filter { $0.pending != nil && !$0.isInFlight }.compactMap(\.due).min()
+        phones.values.lazy.filter { $0.pending != nil && !$0.isInFlight }.compactMap { $0.due }.min()
     }
 
     /// The next indication that is due; it counts as sent.

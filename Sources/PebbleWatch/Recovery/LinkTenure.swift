@@ -234,7 +234,7 @@ struct LinkTenure: Sendable {
         // Rules may have changed since it came.
         guard let patience = rules.patience.map({ min($0, tenant.patience ?? $0) }) else { return }
         let signs = rules.countsProgress ? [conduct.lastProgress, tenant.lastPairing] : []
-        let latest = signs.compactMap(\.self).reduce(tenant.start, max)
+        let latest = signs.compactMap { $0 }.reduce(tenant.start, max)
         guard now < latest + patience else {
             return end(handle, rules.countsProgress ? .noProgress(for: patience) : .notEncrypted(after: patience))
         }

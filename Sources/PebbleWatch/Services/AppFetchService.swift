@@ -6,7 +6,7 @@ import PebbleProtocol
 /// One fetch at a time; while it goes on nothing else is started. It is over when everything is there, when an upload
 /// fails, or when the phone goes quiet.
 struct AppFetchService: EndpointService {
-    static let endpoints: [Endpoint] = [.appFetch]
+    static var endpoint: Endpoint { .appFetch }
     /// How long the phone may take before each upload.
     static let patience: Duration = .seconds(15)
 

@@ -3,7 +3,7 @@ import PebbleProtocol
 
 /// Endpoint 0x07D6: sends what apps log to the phones that asked for it.
 struct AppLogService: EndpointService {
-    static let endpoints: [Endpoint] = [.appLog]
+    static var endpoint: Endpoint { .appLog }
     /// Lines that wait while an upload is under way; beyond it the oldest are lost.
     static let waitingLimit = 64
 

@@ -3,7 +3,7 @@ import PebbleProtocol
 
 /// Endpoint 0xABCD: the order of apps in the launcher. It is acknowledged when the store has it.
 struct AppOrderService: EndpointService {
-    static let endpoints: [Endpoint] = [.appOrder]
+    static var endpoint: Endpoint { .appOrder }
     /// Orders that may wait for the store; more are to come later.
     static let queueLimit = 8
 

@@ -3,8 +3,8 @@ import PebbleProtocol
 
 /// Endpoint 0x0034: which app runs, and starting another.
 struct AppRunStateService: AppEndpointService {
-    static let endpoints: [Endpoint] = [.appRunState]
-    static let takesEmptyMessages = true
+    static var endpoint: Endpoint { .appRunState }
+    static var takesEmptyMessages: Bool { true }
 
     /// Apps that do not exist are ignored without an answer, and so is launching the app that runs, as the firmware does.
     func receive(

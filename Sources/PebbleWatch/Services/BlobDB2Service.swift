@@ -6,7 +6,7 @@ import PebbleProtocol
 /// A phone that asks for the version of this protocol waits, on every connection, until it hears that all changes were
 /// written. One that never asks does not know the protocol and is sent nothing.
 struct BlobDB2Service: EndpointService {
-    static let endpoints: [Endpoint] = [.blobDB2]
+    static var endpoint: Endpoint { .blobDB2 }
 
     static let version: UInt8 = 1
     /// How long after the question for the version the changes are written: it may be followed by one that makes

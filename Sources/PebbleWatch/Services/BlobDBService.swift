@@ -6,7 +6,7 @@ import PebbleProtocol
 /// Commands are answered one by one, in order, each when the store has what it changed. What that means for the rest of the
 /// watch follows.
 struct BlobDBService: EndpointService {
-    static let endpoints: [Endpoint] = [.blobDB]
+    static var endpoint: Endpoint { .blobDB }
 
     /// Commands that may wait for the store; a phone that sends more is told to try later.
     static let queueLimit = 64

@@ -7,7 +7,7 @@ import PebbleProtocol
 /// phone; when the phone acknowledges that, all that is spooled goes out, message by message, each of which waits for its
 /// acknowledgement. What is logged later goes out when it is much, when the phone asks, and every 15 minutes.
 struct DataLoggingService: EndpointService {
-    static let endpoints: [Endpoint] = [.dataLogging]
+    static var endpoint: Endpoint { .dataLogging }
 
     /// Sessions that there can be at once.
     static let sessionLimit = 20
@@ -87,7 +87,7 @@ struct DataLoggingService: EndpointService {
     }
 
     var nextDeadline: Duration? {
-        let deadline = sessions.values.lazy.compactMap(\.deadline).min()
+        let deadline = sessions.values.lazy.compactMap { $0.deadline }.min()
         guard let flushTime else { return deadline }
         return min(deadline ?? flushTime, flushTime)
     }

@@ -1,13 +1,13 @@
 import ByteCoding
 import PebbleProtocol
 
-/// What every service of the watch can be asked for. Each call but ``endpoints`` has an answer for a service that does not care.
+/// What every service of the watch can be asked for. Each call but ``endpoint`` has an answer for a service that does not care.
 ///
 /// Calls come in the order of the table (``WatchServices/visitServices(_:in:)``). What the services share, and what they do to
 /// the watch, is in the context: a service never calls another one, it leaves a ``ServiceEffect``.
 protocol WatchService: Sendable {
-    /// The endpoints whose messages it takes; no other service takes them.
-    static var endpoints: [Endpoint] { get }
+    /// The endpoint whose messages it takes; no other service takes them.
+    static var endpoint: Endpoint { get }
 
     /// Whether it takes messages without a payload, which are legal. The firmware drops them without a word for most endpoints.
     static var takesEmptyMessages: Bool { get }
@@ -30,7 +30,7 @@ protocol WatchService: Sendable {
     /// The next message of what is handed over piece by piece, as a session has room for it; nil if there is none for it.
     mutating func nextMessage(on session: SessionID) -> PebbleMessage?
 
-    /// The store has carried out a change that was handed over for one of ``endpoints``, or could not. Changes finish in the
+    /// The store has carried out a change that was handed over for its ``endpoint``, or could not. Changes finish in the
     /// order in which they were handed over.
     mutating func changeFinished(failure: WatchStoreError?, in context: inout ServiceContext)
 
@@ -40,7 +40,7 @@ protocol WatchService: Sendable {
 
 /// A service that companions call.
 protocol EndpointService: WatchService {
-    /// Takes a message of one of ``WatchService/endpoints``, from a session that may use it.
+    /// Takes a message of its ``WatchService/endpoint``, from a session that may use it.
     /// - Throws: what is wrong with the message, if it is to be dropped without an answer.
     mutating func receive(
         _ message: PebbleMessage,
@@ -51,7 +51,7 @@ protocol EndpointService: WatchService {
 
 /// A service that companions call to see or change what runs on the watch.
 protocol AppEndpointService: WatchService {
-    /// Takes a message of one of ``WatchService/endpoints``, from a session that may use it.
+    /// Takes a message of its ``WatchService/endpoint``, from a session that may use it.
     /// - Parameter apps: the running app, and those that can run.
     /// - Throws: what is wrong with the message, if it is to be dropped without an answer.
     mutating func receive(

@@ -2,7 +2,7 @@ import PebbleProtocol
 
 /// Endpoint 5001: values written in the factory, of which phones read one, the watch's colour.
 struct FactoryRegistryService: EndpointService {
-    static let endpoints: [Endpoint] = [.factoryRegistry]
+    static var endpoint: Endpoint { .factoryRegistry }
 
     /// Everything but a known key is answered with failure, malformed requests too: libpebble3 waits for an answer.
     func receive(_ message: PebbleMessage, on session: SessionID, in context: inout ServiceContext) {

@@ -4,7 +4,7 @@ import PebbleProtocol
 /// Endpoint 0x0012: firmware updates. The images come through PutBytes; here is when they may come, which of them are
 /// there, and when the watch restarts with them.
 struct FirmwareUpdateService: EndpointService {
-    static let endpoints: [Endpoint] = [.systemMessage]
+    static var endpoint: Endpoint { .systemMessage }
     /// After the phone began an update, its first upload has to begin within this time.
     static let startWindow: Duration = .seconds(40)
     /// How long after the phone said that the update is complete the watch restarts.

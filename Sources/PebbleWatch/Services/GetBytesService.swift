@@ -2,7 +2,7 @@ import PebbleProtocol
 
 /// Endpoint 9000: hands over the core dump. This watch has no files and no flash that a phone could read.
 struct GetBytesService: EndpointService {
-    static let endpoints: [Endpoint] = [.getBytes]
+    static var endpoint: Endpoint { .getBytes }
     /// Data in one message, as much as fits into the firmware's own.
     static let pieceLength = 1024 - 6
 

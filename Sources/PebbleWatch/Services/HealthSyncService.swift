@@ -3,7 +3,7 @@ import PebbleProtocol
 
 /// Endpoint 911: the phone asks for what the health services have logged, which then comes through data logging.
 struct HealthSyncService: EndpointService {
-    static let endpoints: [Endpoint] = [.healthSync]
+    static var endpoint: Endpoint { .healthSync }
     /// The tags under which the firmware's health services log.
     static let tags: ClosedRange<UInt32> = 78...87
 

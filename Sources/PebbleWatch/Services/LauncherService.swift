@@ -3,8 +3,8 @@ import PebbleProtocol
 
 /// Endpoint 0x0031: which app runs, as phones asked before firmware 3.0.
 struct LauncherService: AppEndpointService {
-    static let endpoints: [Endpoint] = [.launcher]
-    static let takesEmptyMessages = true
+    static var endpoint: Endpoint { .launcher }
+    static var takesEmptyMessages: Bool { true }
 
     /// Of the next message that the watch sends.
     private var transaction: AppMessageTransactionID = 0

@@ -3,7 +3,7 @@ import PebbleProtocol
 
 /// Endpoint 0x07D2: hands over the watch's own log, a line a message.
 struct LogDumpService: EndpointService {
-    static let endpoints: [Endpoint] = [.logDump]
+    static var endpoint: Endpoint { .logDump }
 
     /// A dump under way.
     private struct Dump: Sendable {

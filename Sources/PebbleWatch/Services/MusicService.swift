@@ -6,7 +6,7 @@ import PebbleProtocol
 ///
 /// One phone's player is shown: that of the first who speaks, until it is gone.
 public struct MusicService: Sendable, Equatable, EndpointService {
-    static let endpoints: [Endpoint] = [.music]
+    static var endpoint: Endpoint { .music }
 
     /// Who tells what plays.
     enum Source: Sendable, Equatable {

@@ -3,7 +3,7 @@ import PebbleProtocol
 
 /// Endpoint 0x0021: calls, and the buttons that take and end them. An iPhone's calls come through ANCS.
 public struct PhoneControlService: Sendable, Equatable, EndpointService {
-    static let endpoints: [Endpoint] = [.phoneControl]
+    static var endpoint: Endpoint { .phoneControl }
 
     /// A call that goes on.
     public struct Call: Sendable, Equatable {

@@ -3,8 +3,8 @@ import PebbleProtocol
 
 /// Endpoint 0x0011: what the phone is and can do. The watch asks once, when a session opens.
 struct PhoneVersionService: EndpointService {
-    static let endpoints: [Endpoint] = [.phoneVersion]
-    static let takesEmptyMessages = true
+    static var endpoint: Endpoint { .phoneVersion }
+    static var takesEmptyMessages: Bool { true }
 
     func receive(
         _ message: PebbleMessage,

@@ -3,7 +3,7 @@ import PebbleProtocol
 
 /// Endpoint 2001: answers a ping with its cookie.
 struct PingService: EndpointService {
-    static let endpoints: [Endpoint] = [.ping]
+    static var endpoint: Endpoint { .ping }
 
     func receive(
         _ message: PebbleMessage,

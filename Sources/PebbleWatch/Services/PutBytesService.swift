@@ -8,8 +8,8 @@ import PebbleProtocol
 /// longer than what is left is acknowledged before it is looked at, and then refused. The commit of an object is acknowledged
 /// when the store has it.
 struct PutBytesService: EndpointService {
-    static let endpoints: [Endpoint] = [.putBytes]
-    static let takesEmptyMessages = true
+    static var endpoint: Endpoint { .putBytes }
+    static var takesEmptyMessages: Bool { true }
 
     /// An upload without a request for so long is over, without a word.
     static let inactivityTimeout: Duration = .seconds(30)

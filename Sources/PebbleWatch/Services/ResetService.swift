@@ -3,7 +3,7 @@ import PebbleProtocol
 
 /// Endpoint 2003: restarts the watch, in one of four ways. Nothing is answered; the link ends.
 struct ResetService: EndpointService {
-    static let endpoints: [Endpoint] = [.reset]
+    static var endpoint: Endpoint { .reset }
 
     func receive(
         _ message: PebbleMessage,

@@ -3,7 +3,7 @@ import PebbleProtocol
 
 /// Endpoint 8000: hands over what the screen shows, in messages as long as the firmware's.
 struct ScreenshotService: AppEndpointService {
-    static let endpoints: [Endpoint] = [.screenshot]
+    static var endpoint: Endpoint { .screenshot }
     /// The longest payload of the firmware's own messages.
     static let payloadLength = 1024
     private static let headerLength = 13

@@ -38,18 +38,18 @@ struct ServiceContext: Sendable {
         case stopped(PebbleUUID)
     }
 
-    let now: Duration
+    private(set) var now: Duration
     let identity: WatchIdentity
     /// What the watch says it can do.
     let capabilities: Capabilities
     /// Whether recovery firmware runs.
     let isRecovery: Bool
     /// The session of the Pebble app itself, if there is one: where the watch speaks of its own accord.
-    let systemSession: SessionID?
+    private(set) var systemSession: SessionID?
     /// What the phone of that session said it can do; nothing until it has said so.
-    let phoneCapabilities: Capabilities
+    private(set) var phoneCapabilities: Capabilities
     /// The apps that are on the watch.
-    let knownApps: Set<PebbleUUID>
+    private(set) var knownApps: Set<PebbleUUID>
     var clock: WatchClock
     var randomness: RandomSource
     /// What the services remember and share.
@@ -70,6 +70,45 @@ struct ServiceContext: Sendable {
     var phoneRequests: [PhoneRequest] = []
     /// Set when the watch is to restart.
     var restart: RestartCause?
+
+    /// A context in which nothing has happened.
+    init(
+        identity: WatchIdentity,
+        capabilities: Capabilities,
+        isRecovery: Bool,
+        clock: WatchClock,
+        randomness: RandomSource
+    ) {
+        self.identity = identity
+        self.capabilities = capabilities
+        self.isRecovery = isRecovery
+        self.clock = clock
+        self.randomness = randomness
+        now = .zero
+        phoneCapabilities = []
+        knownApps = []
+    }
+
+    /// Begins a step, for which what the last one left behind has been taken. A context is used again, since one comes with every
+    /// message, and its lists have room already.
+    mutating func begin(
+        at now: Duration,
+        systemSession: SessionID?,
+        phoneCapabilities: Capabilities,
+        knownApps: Set<PebbleUUID>,
+        clock: WatchClock,
+        randomness: RandomSource
+    ) {
+        self.now = now
+        self.systemSession = systemSession
+        self.phoneCapabilities = phoneCapabilities
+        self.knownApps = knownApps
+        self.clock = clock
+        self.randomness = randomness
+        sender = nil
+        phoneVersion = nil
+        restart = nil
+    }
 
     /// Whether an update of the firmware goes on.
     var isUpdating: Bool { store.updateSession != nil }

@@ -144,8 +144,8 @@ struct Session: Sendable {
         }
     }
 
-    /// The header of the message of which a transport has brought only a part.
-    func unfinishedHeader(over transport: SessionTransport) -> MessageDeframer.Header? {
+    /// The header of the message of which a transport has brought only a part. Mutating, so that it works in place.
+    mutating func unfinishedHeader(over transport: SessionTransport) -> MessageDeframer.Header? {
         deframers[transport]?.unfinishedHeader
     }
 
@@ -189,7 +189,7 @@ struct Session: Sendable {
     }
 
     /// AppMessages of which no transport has taken every byte.
-    var unsentMessages: [AppMessageTicket] { messages.lazy.filter { !$0.isToldOf }.compactMap(\.ticket) }
+    var unsentMessages: [AppMessageTicket] { messages.lazy.filter { !$0.isToldOf }.compactMap { $0.ticket } }
 
     /// AppMessages that are not known to have arrived.
     var undeliveredMessages: [AppMessageTicket] { messages.compactMap(\.ticket) }

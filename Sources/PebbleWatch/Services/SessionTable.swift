@@ -46,9 +46,18 @@ struct SessionTable: Sendable {
         }
     }
 
-    /// The session that was opened last of those that are wanted.
-    func newest(where isWanted: (Session) -> Bool) -> SessionID? {
-        open.keys.last { id in open[id].map(isWanted) ?? false }
+    /// The session that was opened last of those whose companion is wanted. Stored properties are read where they stand; a getter
+    /// would be called on a copy of the session, with every message.
+    func newest(where isWanted: (PPoGATTDestination) -> Bool) -> SessionID? {
+        open.keys.last { id in
+            guard let kind = open[id]?.kind, let application = open[id]?.application else { return false }
+            return isWanted(PPoGATTDestination(kind: kind, application: application))
+        }
+    }
+
+    /// The session that AppMessages of an app go to: of those that may carry them the app's own, or the newest.
+    func newest(for audience: AppAudience) -> SessionID? {
+        newest { $0.application == audience.app && audience.includes($0) } ?? newest { audience.includes($0) }
     }
 
     /// The newest session of the Pebble app, or of what stands for it.

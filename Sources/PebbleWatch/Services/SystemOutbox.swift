@@ -16,10 +16,14 @@ struct SystemOutbox: Sendable {
     /// Takes what a step left behind besides its events and its messages.
     mutating func take(from context: inout ServiceContext) {
         restart = context.restart ?? restart
-        changes.append(contentsOf: context.changes)
-        phoneRequests.append(contentsOf: context.phoneRequests)
-        context.changes = []
-        context.phoneRequests = []
+        if !context.changes.isEmpty {
+            changes.append(contentsOf: context.changes)
+            context.changes.removeAll(keepingCapacity: true)
+        }
+        if !context.phoneRequests.isEmpty {
+            phoneRequests.append(contentsOf: context.phoneRequests)
+            context.phoneRequests.removeAll(keepingCapacity: true)
+        }
     }
 
     /// The next thing that happened.

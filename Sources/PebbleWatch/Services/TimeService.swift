@@ -4,7 +4,7 @@ import PebbleProtocol
 /// Endpoint 0x000B: companions read and set the clock. Setting is not answered. A phone's own Current Time Service sets it
 /// the same way.
 struct TimeService: EndpointService {
-    static let endpoints: [Endpoint] = [.time]
+    static var endpoint: Endpoint { .time }
 
     func receive(
         _ message: PebbleMessage,

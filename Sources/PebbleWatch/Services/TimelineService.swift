@@ -3,7 +3,7 @@ import PebbleProtocol
 
 /// Endpoint 0x2CB0: what the user does with a notification or a pin, told to the phone, and what the phone says to it.
 struct TimelineService: EndpointService {
-    static let endpoints: [Endpoint] = [.timelineAction]
+    static var endpoint: Endpoint { .timelineAction }
     /// Actions that may wait for their answer; beyond it the oldest are given up.
     static let pendingLimit = 16
 

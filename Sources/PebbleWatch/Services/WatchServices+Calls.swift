@@ -129,7 +129,7 @@ private struct Delivery: EndpointVisitor {
     }
 
     private mutating func isTaken<Service: WatchService>(by service: borrowing Service) -> Bool {
-        guard isDue, Service.endpoints.contains(message.endpoint) else { return false }
+        guard isDue, Service.endpoint == message.endpoint else { return false }
         isDue = false
         return Service.takesEmptyMessages || !message.payload.isEmpty
     }
@@ -185,7 +185,7 @@ private struct StoreReport: WatchServiceVisitor {
     }
 
     mutating func call<Service: WatchService>(_ service: inout Service, in context: inout ServiceContext) {
-        if Service.endpoints.contains(endpoint) { service.changeFinished(failure: failure, in: &context) }
+        if Service.endpoint == endpoint { service.changeFinished(failure: failure, in: &context) }
     }
 }
 

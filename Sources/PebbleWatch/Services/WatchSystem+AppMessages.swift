@@ -12,7 +12,8 @@ extension WatchSystem {
     }
 
     mutating func send(_ item: AppState.Outgoing) -> Bool {
-        guard let session = currentAppSession else {
+        // A getter would be called on a copy of the system.
+        guard answersItself, let session = sessions.newest(for: services.apps.audience) else {
             if push.hold(item, hadBeenTaken: false, &services.apps) { return true }
             apps.notConnected(item.ticket)
             return false
@@ -40,31 +41,15 @@ extension WatchSystem {
 
     /// What the phone that talks to the running app has said it can do.
     var currentPhoneCapabilities: Capabilities? {
-        guard let session = currentAppSession.flatMap({ sessions.open[$0] }), session.hasAnnouncedCapabilities else {
+        guard let session = currentAppSession, sessions.open[session]?.hasAnnouncedCapabilities == true else {
             return nil
         }
-        return session.phoneCapabilities
+        return sessions.open[session]?.phoneCapabilities
     }
 
-    /// The session that AppMessages of the running app go to: of those that may carry them the app's own, or the newest.
-    private var currentAppSession: SessionID? {
-        // The firmware's apps are the ones that companions talk to.
-        guard answersItself else { return nil }
-        let uuid = apps.runningUUID
-        return sessions.newest { $0.application == uuid && isCarried(by: $0.companion) }
-            ?? sessions.newest { isCarried(by: $0.companion) }
-    }
-
-    /// Whether AppMessages of the running app can go to a companion. An app that allows JavaScript talks to the Pebble app,
-    /// where the JavaScript runs; any other to its own companion app, or to a companion that serves all apps.
-    func isCarried(by companion: PPoGATTDestination) -> Bool {
-        let app = apps.runningApp
-        let uuid = app.uuid
-        guard uuid.isLaunchable else { return false }
-        if app.flags.contains(.allowsJavaScript) { return companion.kind != .app }
-        guard companion.kind == .app else { return companion.kind == .hybrid }
-        return companion.application == uuid || !companion.application.isLaunchable
-    }
+    /// The session that AppMessages of the running app go to. Where the firmware answers, its apps are the ones that companions talk
+    /// to.
+    private var currentAppSession: SessionID? { answersItself ? sessions.newest(for: services.apps.audience) : nil }
 }
 
 // MARK: - Waiting for a companion

@@ -33,6 +33,8 @@ struct WatchSystem: Sendable {
     var mirror: FirmwareMirror?
     /// Whether the services are at work on what a phone's own services have brought.
     private var isHearingPhone = false
+    /// The context of the last step, for the next one; nil before the first, and during one.
+    private var restingContext: ServiceContext?
     /// What notes what this system is asked, and answers nothing; nil if somebody answers.
     var recorder: BrainRecorder?
 
@@ -84,6 +86,7 @@ struct WatchSystem: Sendable {
     /// Takes over who the watch is.
     mutating func take(_ identity: WatchIdentity) {
         self.identity = identity
+        restingContext = nil
         bridge?.identity = identity
     }
 
@@ -179,18 +182,7 @@ extension WatchSystem {
     ) {
         if faults != nil { faults?.note(now) }
         if mirror != nil { mirror?.time = now }
-        let systemSession = sessions.newestOfSystem
-        var context = ServiceContext(
-            now: now,
-            identity: identity,
-            capabilities: capabilities,
-            isRecovery: isRecovery,
-            systemSession: systemSession,
-            phoneCapabilities: systemSession.flatMap { sessions.open[$0]?.phoneCapabilities } ?? [],
-            knownApps: apps.knownApps,
-            clock: clock,
-            randomness: randomness
-        )
+        var context = beginStep(at: now)
         services.lendStore(to: &context)
         step(&self, &context)
         if context.clock != clock {
@@ -210,6 +202,29 @@ extension WatchSystem {
         services.takeStoreBack(from: &context)
         for session in sessions.open.keys { pumpTransfers(on: session) }
         services.noteDeadline()
+        restingContext = consume context
+    }
+
+    private mutating func beginStep(at now: Duration) -> ServiceContext {
+        var context =
+            restingContext.take()
+            ?? ServiceContext(
+                identity: identity,
+                capabilities: capabilities,
+                isRecovery: isRecovery,
+                clock: clock,
+                randomness: randomness
+            )
+        let systemSession = sessions.newestOfSystem
+        context.begin(
+            at: now,
+            systemSession: systemSession,
+            phoneCapabilities: systemSession.flatMap { sessions.open[$0]?.phoneCapabilities } ?? [],
+            knownApps: services.apps.knownApps,
+            clock: clock,
+            randomness: randomness
+        )
+        return context
     }
 
     /// Sends what services and apps left behind, and takes what they left for the watch itself.
@@ -235,9 +250,9 @@ extension WatchSystem {
         for state in context.runStates { announce(state) }
         randomness = context.randomness
         outbox.take(from: &context)
-        context.events = []
-        context.outgoing = []
-        context.runStates = []
+        context.events.removeAll(keepingCapacity: true)
+        context.outgoing.removeAll(keepingCapacity: true)
+        context.runStates.removeAll(keepingCapacity: true)
         return isEverythingSent
     }
 }

@@ -3,7 +3,7 @@ import PebbleProtocol
 
 /// Endpoint 0x0010: which firmware runs on which hardware, and what it can do.
 struct WatchVersionService: EndpointService {
-    static let endpoints: [Endpoint] = [.watchVersion]
+    static var endpoint: Endpoint { .watchVersion }
 
     func receive(
         _ message: PebbleMessage,
