@@ -121,9 +121,9 @@ let package = Package(
             name: "Control",
             dependencies: [
                 "Faults", "ByteCoding", "BluetoothHCI", "BluetoothHost", "PebbleProtocol", "PebbleWatch", "PebblePhone",
-                "CZlib",
+                "CZlib", collections,
             ],
-            swiftSettings: small
+            swiftSettings: strict
         ),
         .target(name: "CMappings"),
         .target(name: "PrivateFiles", dependencies: ["CMappings"], swiftSettings: strict),
@@ -460,7 +460,8 @@ let package = Package(
                 "Daemon", "Faults", "HCIRuntime", "AirSimulator", "LinuxBluetooth", "BluetoothHCI", "BluetoothHost",
                 "PebbleProtocol",
                 "PebbleWatch",
-                "Control", "SystemTestSupport", "FlightRecorder", "BluetoothCryptography", "cairn", logging,
+                "Control", "SystemTestSupport", "FlightRecorder", "BluetoothCryptography", "SeededRandomness", "cairn",
+                logging,
             ],
             swiftSettings: strict
         ),

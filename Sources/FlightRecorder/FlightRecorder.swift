@@ -24,8 +24,6 @@ public final class FlightRecorder {
     public static let usualLimit = 4 * 1024 * 1024
     /// The least that is kept.
     private static let smallestLimit = 128 * 1024
-    /// How much is gathered before it goes to memory and sink, if it belongs to one input.
-    private static let frameSize = 32 * 1024
 
     /// What was decided about the watch before its first input.
     public let header: RecordingHeader
@@ -34,16 +32,9 @@ public final class FlightRecorder {
 
     private let numbers: DrawnNumbers
     private let limit: Int
-    private var entries = EntryWriter()
-    private var frame: [UInt8] = []
-    private var memory: RecorderMemory
+    /// What every packet changes: one value, since each property of an object is guarded by itself each time.
+    private var tape: RecorderTape
     private var memoryOwner: AnyObject?
-    /// When the last input was.
-    private var time: Duration = .zero
-    /// When the watch was last told the time in vain, unless that has been written down.
-    private var idleTime: Duration?
-    /// Whether the watch has said, since the last input, that it has no more packets.
-    private var isDrained = false
     /// Whether keys may be among what is drawn: those of a pairing, or of secrets that are exchanged out of band.
     private var drawsSecrets = false
     private var changes: [MemoryChangeID: Int] = [:]
@@ -69,7 +60,7 @@ public final class FlightRecorder {
         self.header = leavesOutSecrets ? header.withoutSecrets() : header
         self.numbers = numbers
         self.limit = max(limit, Self.smallestLimit)
-        memory = RecorderMemory(limit: self.limit)
+        tape = RecorderTape(RecorderMemory(limit: self.limit))
     }
 
     /// How many bytes a region has to have for `keepMemory(in:)`.
@@ -81,7 +72,7 @@ public final class FlightRecorder {
     ///   - region: `memorySize` bytes.
     ///   - owner: the region is there as long as it is; the recorder holds on to it.
     public func keepMemory(in region: UnsafeMutableRawBufferPointer, of owner: AnyObject) {
-        memory = RecorderMemory(in: region, beginning: Recording.beginning(header))
+        tape.memory = RecorderMemory(in: region, beginning: Recording.beginning(header))
         memoryOwner = owner
     }
 
@@ -107,7 +98,7 @@ public final class FlightRecorder {
         if case .time = input, watch.nextDeadline.map({ now < $0 }) ?? true {
             // Nothing is due, so nothing happens but that the watch knows the time: of several such inputs the last says it
             // all, and only if something comes out of the watch before the next other input. On the virtual air there are many.
-            idleTime = now
+            tape.idleTime = now
             let result = try watch.take(input, at: now)
             writeDrawn()
             return result
@@ -136,24 +127,15 @@ public final class FlightRecorder {
     /// Takes the next packet for the controller, as `Watch.nextPacket(into:)`.
     public func nextPacket(of watch: inout Watch, into buffer: inout [UInt8]) -> Bool {
         guard watch.nextPacket(into: &buffer) else {
-            if !isDrained {
-                isDrained = true
-                writeIdleTime()
-                entries.append(RecordingKind.noPacket, EmptyCollection())
-                writeDrawn()
-            }
+            if tape.noteDrained() { writeDrawn() }
             return false
         }
-        isDrained = false
-        writeIdleTime()
         noteSecrets(in: buffer[...])
-        if header.isWithoutSecrets {
-            entries.append(RecordingKind.packet, SecretMask.mask(buffer[...]))
-        } else {
-            entries.append(RecordingKind.packet, buffer)
-        }
+        let isFull =
+            header.isWithoutSecrets
+            ? tape.append(packet: SecretMask.mask(buffer[...])) : tape.append(packet: buffer)
         writeDrawn()
-        if entries.bytes.count >= Self.frameSize { closeFrame() }
+        if isFull { closeFrame() }
         return true
     }
 
@@ -162,8 +144,7 @@ public final class FlightRecorder {
         guard let next = watch.nextMemoryChange() else {
             // A fault may have refused changes in the store's stead, which moved the watch.
             if watch.hasFaults {
-                writeIdleTime()
-                entries.append(RecordingKind.noChange, EmptyCollection())
+                tape.append(RecordingKind.noChange, EmptyCollection())
                 writeDrawn()
             }
             return nil
@@ -172,14 +153,16 @@ public final class FlightRecorder {
         changeCount += 1
         var change = RecordedChange(next.change)
         if header.isWithoutSecrets { change.leaveOutContent() }
-        writeIdleTime()
-        entries.append(change)
+        tape.append(change)
         writeDrawn()
         return next
     }
 
     /// Notes what an event said that was taken from the watch and told to people or programs.
-    public func note(event text: String) { write(RecordingKind.event, text) }
+    /// - Parameter words: appends what it said, as UTF-8.
+    public func noteEvent(_ words: (inout [UInt8]) -> Void) {
+        tape.append(RecordingKind.event, words)
+    }
 
     /// Notes something about the recording for people, such as why it was saved.
     public func note(_ text: String) { write(RecordingKind.note, text) }
@@ -192,7 +175,8 @@ public final class FlightRecorder {
     /// All of the recording that is still in memory, as a file has it.
     public func recording() -> [UInt8] {
         closeFrame()
-        return Recording.beginning(header.beginning(part: memory.droppedCount, at: memory.origin)) + memory.frames
+        return Recording.beginning(header.beginning(part: tape.memory.droppedCount, at: tape.memory.origin))
+            + tape.memory.frames
     }
 
     /// What a part of the recording begins with, in front of its frames.
@@ -204,10 +188,10 @@ public final class FlightRecorder {
     }
 
     /// Whether the first input is not in memory any more.
-    public var hasLostBeginning: Bool { memory.droppedCount > 0 }
+    public var hasLostBeginning: Bool { tape.memory.droppedCount > 0 }
 
     /// How long ago the oldest input in memory was, at most, at a moment.
-    public func span(at now: Duration) -> Duration { now - memory.origin }
+    public func span(at now: Duration) -> Duration { now - tape.memory.origin }
 
     // MARK: Writing
 
@@ -216,7 +200,7 @@ public final class FlightRecorder {
         // A tool is asked for each turn of the loop; when nothing waits, nothing changes.
         guard !bytes.isEmpty else { return [] }
         write(.toolHasRoom(tool), at: now)
-        entries.append(RecordingKind.toolBytes, bytes)
+        tape.append(RecordingKind.toolBytes, bytes)
         writeDrawn()
         return bytes
     }
@@ -226,15 +210,12 @@ public final class FlightRecorder {
         guard watch.hasFirmwareBytes else { return [] }
         let bytes = watch.nextFirmwareBytes(at: now)
         write(.firmware(.hasRoom), at: now)
-        entries.append(RecordingKind.toolBytes, bytes)
+        tape.append(RecordingKind.toolBytes, bytes)
         writeDrawn()
         return bytes
     }
 
     private func write(_ input: WatchInput, at now: Duration) {
-        writeIdleTime()
-        time = max(now, time)
-        isDrained = false
         switch input {
         case .packet(let packet): noteSecrets(in: packet)
         case .command(.makeOutOfBandData), .command(.takeOutOfBandData): drawsSecrets = true
@@ -259,40 +240,25 @@ public final class FlightRecorder {
             case .toolHasRoom(let tool): .toolHasRoom(tools[tool] ?? toolCount)
             case .firmware(let firmware): .firmware(firmware)
             }
-        entries.append(recorded, at: time)
-        if entries.bytes.count >= Self.frameSize { closeFrame() }
+        if tape.append(recorded, at: now) { closeFrame() }
     }
 
     private func noteSecrets(in packet: ArraySlice<UInt8>) {
         if !drawsSecrets, SecretMask.isOfSecurityManager(packet) { drawsSecrets = true }
     }
 
-    private func write(_ kind: UInt8, _ text: String) {
-        writeIdleTime()
-        entries.append(kind, text.utf8)
-    }
-
-    private func writeIdleTime() {
-        guard let idle = idleTime else { return }
-        idleTime = nil
-        time = max(idle, time)
-        entries.append(.time, at: time)
-    }
+    private func write(_ kind: UInt8, _ text: String) { tape.append(kind, text.utf8) }
 
     private func writeDrawn() {
         let drawn = numbers.take()
         guard !drawn.isEmpty else { return }
-        writeIdleTime()
-        entries.append(drawn: drawn, isSecret: header.isWithoutSecrets && drawsSecrets)
+        tape.append(drawn: drawn, isSecret: header.isWithoutSecrets && drawsSecrets)
     }
 
     private func closeFrame() {
-        guard !entries.bytes.isEmpty else { return }
-        frame.removeAll(keepingCapacity: true)
-        Recording.append(frame: entries.bytes, to: &frame)
-        entries.removeAll()
-        memory.append(frame, upTo: time)
-        sink?.write(frame, upTo: time, of: self)
+        guard tape.closeFrame() else { return }
+        sink?.write(tape.frame, upTo: tape.time, of: self)
+        tape.beginFrame()
     }
 
     /// How a command ended, as a recording has it: the same words in the recorder and in the replay.

@@ -311,6 +311,19 @@ public struct Recording: Sendable {
         return part.header
     }
 
+    /// Length and checksum, four bytes each, which stand in front of a frame's content.
+    static let frameHeadSize = 8
+
+    /// Gives a frame its head, for which there is room in front of the content.
+    static func closeFrame(_ frame: inout [UInt8]) {
+        let length = UInt32(clamping: frame.count - frameHeadSize)
+        let checksum = checksum(of: frame[frameHeadSize...])
+        for place in 0..<4 {
+            frame[place] = UInt8(truncatingIfNeeded: length >> UInt32(8 * place))
+            frame[4 + place] = UInt8(truncatingIfNeeded: checksum >> UInt32(8 * place))
+        }
+    }
+
     static func append(frame content: [UInt8], to bytes: inout [UInt8]) {
         bytes.appendLittleEndian(UInt32(clamping: content.count))
         bytes.appendLittleEndian(checksum(of: content))

@@ -165,18 +165,31 @@ enum RecordingLimit {
     static let frame = 64 * 1024 * 1024
 }
 
-/// Writes entries one behind the other.
+/// Writes entries one behind the other, into a frame.
 struct EntryWriter: Sendable {
-    /// What has been written and not taken yet.
-    private(set) var bytes: [UInt8] = []
+    /// The frame: room for its head, and what has been written.
+    private(set) var frame: [UInt8] = []
     /// When the last input was.
     private var time: Duration = .zero
     /// For what is not known before it has been written; kept, so that nothing is allocated for each.
     private var scratch: [UInt8] = []
 
-    init() { bytes.reserveCapacity(4096) }
+    init() {
+        frame.reserveCapacity(4096)
+        beginFrame()
+    }
 
-    mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
+    /// Whether nothing has been written.
+    var isEmpty: Bool { frame.count == Recording.frameHeadSize }
+
+    /// Gives the frame its head.
+    mutating func closeFrame() { Recording.closeFrame(&frame) }
+
+    /// Forgets the frame, and begins the next one.
+    mutating func beginFrame() {
+        frame.removeAll(keepingCapacity: true)
+        frame.append(contentsOf: repeatElement(0, count: Recording.frameHeadSize))
+    }
 
     mutating func append(_ input: RecordedInput, at now: Duration) {
         scratch.removeAll(keepingCapacity: true)
@@ -225,13 +238,19 @@ struct EntryWriter: Sendable {
             scratch.appendFlag(isThere)
         case .firmware(.sessionRenewed): kind = RecordingKind.firmwareSessionRenewed
         }
-        bytes.append(kind)
-        bytes.appendCounted(scratch)
+        frame.append(kind)
+        frame.appendCounted(scratch)
     }
 
     mutating func append(_ kind: UInt8, _ content: some Collection<UInt8>) {
-        bytes.append(kind)
-        bytes.appendCounted(content)
+        frame.append(kind)
+        frame.appendCounted(content)
+    }
+
+    mutating func append(_ kind: UInt8, _ write: (inout [UInt8]) -> Void) {
+        scratch.removeAll(keepingCapacity: true)
+        write(&scratch)
+        append(kind, scratch)
     }
 
     mutating func append(_ change: RecordedChange) {

@@ -1,3 +1,4 @@
+import Control
 import Daemon
 import PebblePhone
 import PebbleWatch
@@ -15,7 +16,7 @@ struct Transcript {
     func phone(_ event: PhoneEvent, at now: Duration) {
         switch event {
         case .diagnostic, .message: return
-        case .appMessageReceived(let push): print("phone", "AppMessage: \("\(push.dictionary)".abbreviated)", at: now)
+        case .appMessageReceived(let push): print("phone", "AppMessage: \("\(push.dictionary)".inOneLine)", at: now)
         default: print("phone", "\(event)", at: now)
         }
     }

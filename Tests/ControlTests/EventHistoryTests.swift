@@ -1,5 +1,6 @@
 import PebbleProtocol
 import PebbleWatch
+import SeededRandomness
 import Testing
 
 @testable import Control
@@ -59,5 +60,39 @@ import Testing
         // Of one that is not among the last events, the last of its name is still known.
         for _ in 0..<600 { _ = history.record(.buttonPressed(.back, .short), text: "", at: .zero) }
         #expect(history.events.first(.pairable, after: 0)?.sequence == 1)
+    }
+
+    /// Against a list of everything that has happened: what is looked for is found, whichever events had to make way.
+    @Test(arguments: 0..<8 as Range<UInt64>)
+    func whatIsKeptIsFound(_ seed: UInt64) throws {
+        var chance = SplitMix64(seed: seed)
+        var history = EventHistory()
+        var all: [ControlEvent] = []
+        for _ in 0..<2000 {
+            let event: WatchEvent =
+                switch UInt64.random(in: 0..<400, using: &chance) {
+                case 0: .pairable(true)
+                case 1: .appLaunched(Self.apps[0], name: "Weather")
+                case 2..<80: .appMessageReceived(Self.apps[1], try dictionary(3))
+                default: .buttonPressed(.up, .short)
+                }
+            if let told = history.record(event, text: "\(all.count)", at: .zero) { all.append(told) }
+        }
+        #expect(history.last == 2000 && all.map(\.sequence) == Array(1...2000))
+        let events = history.events
+        // They are small enough for their number alone to count.
+        let recent = Set(all.suffix(512).map(\.sequence))
+        for name in [ControlEventName.pairable, .appLaunched, .appMessageReceived, .button, .paired] {
+            let named = all.filter { $0.name == name }
+            #expect(events.countsByName[name.rawValue] == (named.isEmpty ? nil : named.count))
+            for number in [0, 1, 1000, 1487, 1488, 1489, 1990, 1999, 2000] as [UInt64] {
+                let later = named.filter { $0.sequence > number }
+                let expected = later.first { recent.contains($0.sequence) } ?? later.last
+                #expect(
+                    events.first(name, after: number)?.sequence == expected?.sequence,
+                    "seed \(seed), \(name), \(number)"
+                )
+            }
+        }
     }
 }

@@ -282,6 +282,15 @@ import Testing
         }
     }
 
+    /// Programs, the log and recordings say an event in the same words, whoever makes them.
+    @Test func everyEventHasTheSameWordsEverywhere() throws {
+        for event in try Self.samples() {
+            let text = event.storyLine.text
+            if let told = ControlEvent(event, text: text, at: .zero) { #expect(told.text == text) }
+            if let recorded = event.recordedText(withoutSecrets: false) { #expect(recorded == text) }
+        }
+    }
+
     /// What a program reads is what was said, in the type that the event's declaration has.
     @Test func everyEventIsReadBack() throws {
         for event in try Self.samples() {

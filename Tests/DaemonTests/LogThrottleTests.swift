@@ -1,4 +1,8 @@
+import Control
 import Logging
+import PebbleProtocol
+import PebbleWatch
+import SeededRandomness
 import Testing
 
 @testable import Daemon
@@ -155,8 +159,58 @@ import Testing
     }
 }
 
+/// Lines of AppMessages are counted before they have words, when their kind is left out.
+@Suite struct FrequentLineTests {
+    private static func message(_ number: UInt64, isSent: Bool) throws -> WatchEvent {
+        var chance = SplitMix64(seed: number)
+        let app = PebbleUUID(upperHalf: chance.next(), lowerHalf: chance.next())
+        // What is said in it must not matter, even if it looks like a link.
+        let text = AppMessageValue.string(AppMessageString("0x0040 said, 0x0041: so"))
+        let dictionary = try AppMessageDictionary([AppMessageTuple(key: UInt32(number), value: text)])
+        return isSent ? .appMessageSent(app, dictionary, .sendTimeout) : .appMessageReceived(app, dictionary)
+    }
+
+    @Test func theKindIsThatOfTheWords() throws {
+        var known = 0
+        for number in 0..<400 as Range<UInt64> {
+            let line = try Self.message(number, isSent: number.isMultiple(of: 2)).storyLine
+            guard let beginning = line.beginningOfDiscreetText else { continue }
+            known += 1
+            #expect(LogThrottle.beginning(of: line.discreetText) == beginning, "\(line.discreetText)")
+        }
+        #expect(known > 390)
+        let word = PebbleUUID(upperHalf: 0xDEAD_BEEF_0000_0000, lowerHalf: 1)
+        #expect(WatchEvent.appMessageReceived(word, .empty).storyLine.beginningOfDiscreetText == nil)
+    }
+
+    /// The same lines are written, and the same number is said to be left out, as if each line had been asked about with its words.
+    @Test(arguments: [LogLevels(.info), LogLevels(.debug)])
+    func aFloodIsLeftOutAllTheSame(_ levels: LogLevels) throws {
+        let (lazy, eager) = (LineList(), LineList())
+        let clock = MonotonicClock()
+        let lazyEdge = LogEdge(clock: clock) { label, _, text in lazy.append("\(label) \(text)") }
+        let eagerEdge = LogEdge(clock: clock) { label, _, text in eager.append("\(label) \(text)") }
+        let loggers = Loggers(levels, edge: lazyEdge) { ConsoleLogHandler(label: $0, edge: lazyEdge) }
+        for number in 0..<100 as Range<UInt64> {
+            let line = try Self.message(number, isSent: number.isMultiple(of: 3)).storyLine
+            loggers.log(line)
+            eagerEdge.log(
+                levels.standard <= .debug ? line.text : line.discreetText,
+                label: "session",
+                level: .info,
+                threshold: levels.standard
+            )
+        }
+        lazyEdge.finish()
+        eagerEdge.finish()
+        #expect(lazy.lines.sorted() == eager.lines.sorted())
+        #expect(levels.standard == .debug ? lazy.count == 100 : lazy.count == 2 * LogThrottle.linesOfKind + 2)
+    }
+}
+
 /// Lines that were written. One thread has it.
 private final class LineList: @unchecked Sendable {
-    private(set) var count = 0
-    func append(_ text: String) { count += 1 }
+    private(set) var lines: [String] = []
+    var count: Int { lines.count }
+    func append(_ text: String) { lines.append(text) }
 }

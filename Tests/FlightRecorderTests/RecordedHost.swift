@@ -67,7 +67,7 @@ struct RecordedHost: HCIHost {
             _ = try? recorder.take(.memoryChangeFinished(id, failure: failure), by: &watch, at: now)
         }
         while let event = watch.nextEvent() {
-            if let text = Self.describe(event) { recorder.note(event: text) }
+            if let text = Self.describe(event) { recorder.noteEvent { $0.append(contentsOf: text.utf8) } }
         }
         // A deadline that is kept and is not right makes the loop sleep for too long.
         let kept = watch.ownDeadline

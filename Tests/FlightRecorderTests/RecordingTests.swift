@@ -498,3 +498,8 @@ extension [UInt8] {
         }
     }
 }
+
+extension EntryWriter {
+    /// The entries, without the room for a frame's head.
+    var bytes: [UInt8] { Array(frame.dropFirst(Recording.frameHeadSize)) }
+}

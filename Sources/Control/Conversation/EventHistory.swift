@@ -1,3 +1,4 @@
+import DequeModule
 import PebbleProtocol
 import PebbleWatch
 
@@ -11,41 +12,67 @@ package struct NamedEventHistory<Name: ControlEventNaming>: Sendable {
 
     /// The number of the last event; 0 before the first.
     package private(set) var last: UInt64 = 0
-    private var counts: [Name: Int] = [:]
     private var recent = BoundedHistory<NamedControlEvent<Name>>(count: eventLimit, bytes: byteLimit)
-    private var lastOfName: [Name: NamedControlEvent<Name>] = [:]
+    /// The names that there have been, each with its tally at the same place: there are few, and looking for one among them is
+    /// cheaper than to hash it.
+    private var names: [Name] = []
+    private var tallies: [Tally] = []
+    /// The last events of their names, if there is no room for them among the recent ones any more.
+    private var outlived: [Name: NamedControlEvent<Name>] = [:]
+
+    /// What is known of the events of a name.
+    private struct Tally {
+        var count = 0
+        /// The number of the last one.
+        var last: UInt64 = 0
+        /// Whether that is in `outlived`.
+        var isOutlived = false
+    }
 
     /// A watch or a phone on which nothing has happened.
     package init() {}
 
     /// How often each event has happened that has.
     var countsByName: [String: Int] {
-        Dictionary(counts.map { ($0.key.rawValue, $0.value) }) { first, _ in first }
+        Dictionary(zip(names, tallies).map { ($0.rawValue, $1.count) }) { first, _ in first }
     }
 
     /// Takes an event in.
     /// - Returns: the event with its number.
-    package mutating func record(_ unnumbered: NamedControlEvent<Name>) -> NamedControlEvent<Name> {
+    package mutating func record(_ unnumbered: consuming NamedControlEvent<Name>) -> NamedControlEvent<Name> {
         last += 1
         let event = unnumbered.numbered(last)
-        counts[event.name, default: 0] += 1
-        lastOfName[event.name] = event
+        let place = place(of: event.name)
+        if tallies[place].isOutlived { outlived[event.name] = nil }
+        tallies[place] = Tally(count: tallies[place].count + 1, last: last)
         recent.append(event, size: event.size)
+        while let dropped = recent.dropSurplus() {
+            let place = self.place(of: dropped.name)
+            guard tallies[place].last == dropped.sequence else { continue }
+            tallies[place].isOutlived = true
+            outlived[dropped.name] = dropped
+        }
         return event
+    }
+
+    private mutating func place(of name: Name) -> Int {
+        if let place = names.firstIndex(of: name) { return place }
+        names.append(name)
+        tallies.append(Tally())
+        return names.count - 1
     }
 
     /// The first event of a name that is kept, after a number; nil if there is none.
     package func first(_ name: Name, after sequence: UInt64) -> NamedControlEvent<Name>? {
-        if let event = recent.all.first(where: { $0.name == name && $0.sequence > sequence }) { return event }
-        guard let event = lastOfName[name], event.sequence > sequence else { return nil }
-        return event
+        guard let place = names.firstIndex(of: name), tallies[place].last > sequence else { return nil }
+        return outlived[name] ?? recent.all.first { $0.name == name && $0.sequence > sequence }
     }
 
     /// The lines of all kept events after a number, in their order; the number of those not kept any more comes first.
     package func lines(after sequence: UInt64, at now: Duration) -> [UInt8] {
         var events = recent.all.filter { $0.sequence > sequence }
         let oldest = events.first?.sequence ?? last + 1
-        let older = lastOfName.values.filter { $0.sequence > sequence && $0.sequence < oldest }
+        let older = outlived.values.filter { $0.sequence > sequence && $0.sequence < oldest }
         events = older.sorted { $0.sequence < $1.sequence } + events
         let missing = last - min(last, sequence) - UInt64(events.count)
         let notice = missing > 0 ? NamedControlEvent<Name>.lost(missing, at: now).line : []
@@ -84,16 +111,21 @@ package struct EventHistory: Sendable {
     package var last: UInt64 { events.last }
 
     /// Takes an event in.
+    /// - Parameter text: the event in words, as `ControlEvent` takes them.
     /// - Returns: the event with its number; nil for what programs are not told.
-    package mutating func record(_ watchEvent: WatchEvent, text: String, at now: Duration) -> ControlEvent? {
-        guard let unnumbered = ControlEvent(watchEvent, text: text, at: now) else { return nil }
+    package mutating func record(
+        _ watchEvent: WatchEvent,
+        text: @autoclosure () -> String,
+        at now: Duration
+    ) -> ControlEvent? {
+        guard let unnumbered = ControlEvent(watchEvent, text: text(), at: now) else { return nil }
         let event = events.record(unnumbered)
-        switch watchEvent {
-        case .appMessageReceived(let app, let dictionary):
+        if case .appMessageReceived(let app, let dictionary) = watchEvent {
             received.append(KeptMessage(event, app, dictionary, .ok), size: event.size)
-        case .appMessageSent(let app, let dictionary, let result):
+            while received.dropSurplus() != nil {}
+        } else if case .appMessageSent(let app, let dictionary, let result) = watchEvent {
             sent.append(KeptMessage(event, app, dictionary, result), size: event.size)
-        default: break
+            while sent.dropSurplus() != nil {}
         }
         return event
     }
@@ -140,9 +172,7 @@ extension EventHistory.KeptMessage {
 private struct BoundedHistory<Element: Sendable>: Sendable {
     private let countLimit: Int
     private let byteLimit: Int
-    /// Those before `start` are gone.
-    private var kept: [(element: Element, size: Int)?] = []
-    private var start = 0
+    private var kept: Deque<(element: Element, size: Int)> = []
     private var byteCount = 0
 
     /// - Parameters:
@@ -154,21 +184,19 @@ private struct BoundedHistory<Element: Sendable>: Sendable {
     }
 
     /// Those that are kept.
-    var all: some Sequence<Element> { kept[start...].lazy.compactMap { $0?.element } }
+    var all: some Sequence<Element> { kept.lazy.map(\.element) }
 
-    /// Adds the newest; the oldest make way for it.
+    /// Adds the newest. Then drop what is too much.
     mutating func append(_ element: Element, size: Int) {
         kept.append((element, size))
         byteCount += size
-        while kept.count - start > countLimit || byteCount > byteLimit, start < kept.count {
-            byteCount -= kept[start]?.size ?? 0
-            kept[start] = nil
-            start += 1
-        }
-        if start >= countLimit {
-            kept.removeSubrange(..<start)
-            start = 0
-        }
+    }
+
+    /// Takes the oldest out, if there are more than are kept.
+    mutating func dropSurplus() -> Element? {
+        guard kept.count > countLimit || byteCount > byteLimit, let oldest = kept.popFirst() else { return nil }
+        byteCount -= oldest.size
+        return oldest.element
     }
 }
 

@@ -8,54 +8,50 @@ package struct NamedControlEvent<Name: ControlEventNaming>: Encodable, Sendable 
     package let name: Name
     /// Counts the events from 1 on; 0 for `lost`, which only concerns one program.
     package private(set) var sequence: UInt64 = 0
-    /// When: seconds since the watch or the phone was started.
-    package let at: Double
-    /// The same in words.
-    package let text: String
     /// Roughly how many bytes it takes.
     let size: Int
+    private let moment: Duration
     private let contents: Contents
 
-    /// Where the fields come from.
     private enum Contents: Sendable {
-        case values([String: ControlValue])
-        /// They are made when somebody reads them: of most events that come in numbers, nobody does.
-        case whenRead(@Sendable () -> [String: ControlValue])
+        case told(String, [String: ControlValue])
+        /// Words and fields are made when somebody reads them.
+        case frequent(FrequentEvent)
     }
 
     init(_ name: Name, _ values: [String: ControlValue], _ text: String, at now: Duration) {
         self.name = name
-        self.text = text
-        contents = .values(values)
+        contents = .told(text, values)
         size = Self.emptySize + text.utf8.count + values.reduce(0) { $0 + $1.key.utf8.count + $1.value.size }
-        at = now.inSeconds
+        moment = now
     }
 
-    /// - Parameters:
-    ///   - fieldSize: how many bytes the fields take, roughly.
-    ///   - makeFields: makes the fields.
-    init(
-        _ name: Name,
-        _ text: String,
-        at now: Duration,
-        fieldSize: Int,
-        _ makeFields: @escaping @Sendable () -> [String: ControlValue]
-    ) {
+    fileprivate init(_ name: Name, _ event: FrequentEvent, at now: Duration) {
         self.name = name
-        self.text = text
-        contents = .whenRead(makeFields)
-        size = Self.emptySize + text.utf8.count + fieldSize
-        at = now.inSeconds
+        contents = .frequent(event)
+        size = Self.emptySize + event.size
+        moment = now
     }
 
     /// What an event takes besides its text and its fields, roughly, in bytes.
     private static var emptySize: Int { 64 }
 
+    /// When: seconds since the watch or the phone was started.
+    package var at: Double { moment.inSeconds }
+
+    /// What happened, in words.
+    package var text: String {
+        switch contents {
+        case .told(let text, _): text
+        case .frequent(let event): event.text
+        }
+    }
+
     /// The same as values: everything that the words say.
     package var fields: [String: ControlValue] {
         switch contents {
-        case .values(let values): values
-        case .whenRead(let make): make()
+        case .told(_, let values): values
+        case .frequent(let event): event.fields.values
         }
     }
 
@@ -67,7 +63,7 @@ package struct NamedControlEvent<Name: ControlEventNaming>: Encodable, Sendable 
     }
 
     /// The event with its number.
-    func numbered(_ sequence: UInt64) -> Self {
+    consuming func numbered(_ sequence: UInt64) -> Self {
         var event = self
         event.sequence = sequence
         return event
@@ -94,31 +90,16 @@ package typealias ControlEvent = NamedControlEvent<ControlEventName>
 
 extension ControlEvent {
     /// The event for programs; nil for what only matters to a person who looks for a fault.
-    /// - Parameter text: the event in words.
-    package init?(_ event: WatchEvent, text: String, at now: Duration) {
-        guard let (name, fieldSize) = event.frequent else {
-            guard let fields = event.control(at: now) else { return nil }
-            self.init(fields.name, fields.values, text, at: now)
-            return
-        }
-        self.init(name, text, at: now, fieldSize: fieldSize) { event.control(at: now)?.values ?? [:] }
-    }
-}
-
-extension WatchEvent {
-    /// The name of an event of which there are many, and which programs are told of in any case, with how many bytes its fields
-    /// take, roughly; nil for all others.
-    fileprivate var frequent: (name: ControlEventName, fieldSize: Int)? {
-        switch self {
-        case .message: (.message, 128)
-        case .appMessageReceived(_, let dictionary): (.appMessageReceived, Self.size(of: dictionary))
-        case .appMessageSent(_, let dictionary, _): (.appMessageSent, Self.size(of: dictionary))
-        default: nil
+    /// - Parameter text: the event in words. One of which there are many has words of its own, which say the same.
+    package init?(_ event: WatchEvent, text: @autoclosure () -> String, at now: Duration) {
+        if let frequent = event.frequent {
+            self.init(frequent.name, frequent, at: now)
+        } else if let fields = event.control(at: now) {
+            self.init(fields.name, fields.values, text(), at: now)
+        } else {
+            return nil
         }
     }
-
-    /// Numbers take more than in the dictionary.
-    private static func size(of dictionary: AppMessageDictionary) -> Int { 128 + 4 * dictionary.encoded.count }
 }
 
 /// An event's name, and what it has beside its number, time and text.

@@ -65,26 +65,9 @@ extension WatchEvent {
             )
         case .sessionClosed(let session, let reason):
             .init(.sessionClosed, ControlEvents.SessionClosed(session: session.number, reason: reason))
-        case .message(let session, let direction, let message):
-            .init(
-                .message,
-                ControlEvents.Message(
-                    session: session.number,
-                    isFromPhone: direction == .fromPhone,
-                    endpoint: Int(message.endpoint.rawValue),
-                    name: "\(message.endpoint)",
-                    length: message.payload.count
-                )
-            )
+        case .message, .appMessageReceived, .appMessageSent: frequent?.fields
         case .appLaunched(let app, let name):
             .init(.appLaunched, ControlEvents.AppLaunched(app: "\(app)", name: name))
-        case .appMessageReceived(let app, let dictionary):
-            .init(.appMessageReceived, ControlEvents.AppMessageReceived(app, dictionary))
-        case .appMessageSent(let app, let dictionary, let result):
-            .init(
-                .appMessageSent,
-                ControlEvents.AppMessageSent(message: .init(app, dictionary), result: "\(result)")
-            )
         case .appLogged(let record): .init(.appLogged, ControlEvents.AppLogged(record))
         case .clockSet(let clock):
             .init(.clockSet, ControlEvents.ClockSet(clock, at: now))

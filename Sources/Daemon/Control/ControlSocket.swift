@@ -73,8 +73,9 @@ public final class ControlSocket: LoopMember {
     }
 
     /// Keeps what happened, and tells the programs that want to know.
-    func deliver(_ event: WatchEvent, text: String, at now: Duration) {
-        guard let event = history.record(event, text: text, at: now) else { return }
+    /// - Parameter text: the event in words.
+    func deliver(_ event: WatchEvent, text: @autoclosure () -> String, at now: Duration) {
+        guard let event = history.record(event, text: text(), at: now) else { return }
         for client in port.clients {
             if let line = client.state.conversation.line(for: event, hasRoom: client.stream.hasRoom, at: now) {
                 client.stream.send(line)
@@ -386,7 +387,13 @@ public final class ControlSocket: LoopMember {
 
     public var nextDeadline: Duration? {
         // A wait ends when the output moves, which it does before the loop waits again.
-        ([port.nextDeadline, capture.nextDeadline] + port.clients.map { $0.state.wait?.end }).compactMap(\.self).min()
+        var next = port.nextDeadline
+        func consider(_ deadline: Duration?) {
+            if let deadline { next = min(next ?? deadline, deadline) }
+        }
+        consider(capture.nextDeadline)
+        for client in port.clients { consider(client.state.wait?.end) }
+        return next
     }
 
     public func beginStop(at now: Duration) {

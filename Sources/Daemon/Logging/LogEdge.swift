@@ -28,6 +28,15 @@ final class LogEdge: Sendable {
         if isTold { write(label, level, text) }
     }
 
+    /// Counts a line whose words have not been made yet, if those of its kind are left out at the moment.
+    /// - Parameter beginning: what `LogThrottle.beginning(of:)` would say of it.
+    /// - Returns: whether it has been counted; if not, log it.
+    func leavesOut(_ beginning: String, label: String, level: Logger.Level) -> Bool {
+        let kind = LogThrottle.Kind(label: label, level: level, beginning: beginning)
+        let now = clock.now
+        return throttle.withLock { $0.leavesOut(kind, at: now) }
+    }
+
     /// Tells what may be told again.
     func advance(to now: Duration) { tell(throttle.withLock { $0.reopened(at: now) }) }
 

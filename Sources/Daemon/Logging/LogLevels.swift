@@ -14,6 +14,9 @@ public struct LogLevels: Hashable, Sendable, CustomStringConvertible {
     /// One level for all.
     public init(_ standard: Logger.Level = .info) { self.standard = standard }
 
+    /// The lowest level of any layer.
+    var lowest: Logger.Level { perLayer.values.reduce(standard, min) }
+
     /// The level of a layer.
     public subscript(layer: Layer) -> Logger.Level { perLayer[layer] ?? standard }
 
@@ -52,15 +55,37 @@ public struct LogLevels: Hashable, Sendable, CustomStringConvertible {
 
 /// The level at which a layer is logged: one for all copies of its logger, so that it can change while the watch runs.
 final class LayerLevel: Sendable {
-    private static let all = Logger.Level.allCases
     /// Its place among all levels.
     private let place: Atomic<Int>
 
-    init(_ level: Logger.Level) { place = Atomic(Self.all.firstIndex(of: level) ?? 0) }
+    init(_ level: Logger.Level) { place = Atomic(Self.place(of: level)) }
 
     var level: Logger.Level {
-        get { Self.all[place.load(ordering: .relaxed)] }
-        set { place.store(Self.all.firstIndex(of: newValue) ?? 0, ordering: .relaxed) }
+        // This is asked with every packet: a table of the levels would cost more.
+        get {
+            switch place.load(ordering: .relaxed) {
+            case 0: .trace
+            case 1: .debug
+            case 2: .info
+            case 3: .notice
+            case 4: .warning
+            case 5: .error
+            default: .critical
+            }
+        }
+        set { place.store(Self.place(of: newValue), ordering: .relaxed) }
+    }
+
+    private static func place(of level: Logger.Level) -> Int {
+        switch level {
+        case .trace: 0
+        case .debug: 1
+        case .info: 2
+        case .notice: 3
+        case .warning: 4
+        case .error: 5
+        case .critical: 6
+        }
     }
 }
 
@@ -71,6 +96,8 @@ public struct Loggers: Sendable {
 
     /// Keeps floods out; add `LogCounts` to the loop, which says what was left out.
     let edge: LogEdge?
+    /// What is below it is logged by none of them: asking for a logger costs more. One for all copies.
+    let lowestLevel: LayerLevel
     /// Whether the log is the only place where a person can see what the watch shows, such as a passkey.
     var isOnlyDisplay = false
 
@@ -87,6 +114,7 @@ public struct Loggers: Sendable {
     /// Makes a logger for each layer, with handlers of the caller's.
     init(_ levels: LogLevels, edge: LogEdge? = nil, makeHandler: @escaping @Sendable (String) -> any LogHandler) {
         self.edge = edge
+        lowestLevel = LayerLevel(levels.lowest)
         make = { layer in
             var logger = Logger(label: layer.rawValue, factory: makeHandler)
             logger.logLevel = levels[layer]
@@ -99,6 +127,7 @@ public struct Loggers: Sendable {
     /// Logs at other levels from now on, wherever a logger has been handed to. That takes handlers whose copies have one level,
     /// as the console's are.
     func set(_ levels: LogLevels) {
+        lowestLevel.level = levels.lowest
         for (layer, logger) in loggers {
             var copy = logger
             copy.logLevel = levels[layer]

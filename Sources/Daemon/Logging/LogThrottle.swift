@@ -28,6 +28,12 @@ struct LogThrottle: Sendable {
         var level: Logger.Level
         /// How they begin; nil for all lines of the layer and level.
         var beginning: String?
+
+        /// The level makes no difference here: its hash is that of its name.
+        func hash(into hasher: inout Hasher) {
+            hasher.combine(label)
+            hasher.combine(beginning)
+        }
     }
 
     private var budgets: [Kind: LineBudget] = [:]
@@ -60,6 +66,16 @@ struct LogThrottle: Sendable {
             }
         }
         return (counts, true)
+    }
+
+    /// Counts a line of a kind that is left out at the moment, as `admit` would.
+    /// - Returns: whether it is one.
+    mutating func leavesOut(_ kind: Kind, at now: Duration) -> Bool {
+        guard let place = budgets.index(forKey: kind), budgets.values[place].isClosed(at: now) else { return false }
+        let opening = budgets.values[place].opening
+        _ = budgets.values[place].take(at: now)
+        if budgets.values[place].opening != opening { keepDeadline() }
+        return true
     }
 
     /// The counts of what may be told again.

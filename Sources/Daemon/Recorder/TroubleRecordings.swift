@@ -102,23 +102,32 @@ extension WatchEvent {
         }
     }
 
-    /// What a recording says of it; nil for what is for the log alone.
-    /// - Parameter line: the line in the log.
-    func recordedText(of line: StoryLine, withoutSecrets: Bool) -> String? {
-        guard !isForLogOnly else { return nil }
-        // Faults of the radio and of the HCI boundary are not the watch's own: it does not say them again in a replay.
-        if case .fault = self { return nil }
-        switch line.discretion {
-        case .secret(let discreet): return withoutSecrets ? discreet : line.text
-        case .none, .contents: return line.text
+    /// Whether a recording says what happened. It does not say what is for the log alone, nor faults of the radio and of the HCI
+    /// boundary: those are not the watch's own, and it does not say them again in a replay.
+    var isRecorded: Bool {
+        switch self {
+        case .diagnostic, .fault: false
+        default: true
         }
+    }
+
+    /// What a replay compares: the same words as in a recording; nil for what a recording does not say.
+    public func recordedText(withoutSecrets: Bool) -> String? {
+        guard isRecorded else { return nil }
+        var text: [UInt8] = []
+        storyLine.appendRecordedText(to: &text, withoutSecrets: withoutSecrets)
+        return String(decoding: text, as: UTF8.self)
     }
 }
 
-extension WatchEvent {
-    /// What a replay compares: the same words as in a recording.
-    public func recordedText(withoutSecrets: Bool) -> String? {
-        isForLogOnly ? nil : recordedText(of: storyLine, withoutSecrets: withoutSecrets)
+extension StoryLine {
+    /// Appends what a recording says of an event, as UTF-8.
+    func appendRecordedText(to text: inout [UInt8], withoutSecrets: Bool) {
+        if withoutSecrets, case .secret(let discreet) = discretion {
+            text.append(contentsOf: discreet.utf8)
+        } else {
+            appendText(to: &text)
+        }
     }
 }
 

@@ -208,8 +208,8 @@ package final class VirtualScenario {
     }
 
     private func takeWatchEvent(_ event: WatchEvent) {
-        let text = event.storyLine.text
-        guard let told = watchHistory.record(event, text: text, at: now), let event = ScenarioEvent(.watch, told.values)
+        guard let told = watchHistory.record(event, text: event.storyLine.text, at: now),
+            let event = ScenarioEvent(.watch, told.values)
         else { return }
         machine.receive(event, at: now)
     }

@@ -36,7 +36,7 @@ extension ServiceEvent {
             StoryLine(
                 .session,
                 .info,
-                "notification: \(item.summary.abbreviated)",
+                "notification: \(item.summary.inOneLine)",
                 .contents("a notification is shown, \(item.attributes.reduce(0) { $0 + $1.value.count }) bytes")
             )
         case .notificationRemoved(let id):
@@ -71,7 +71,7 @@ extension ServiceEvent {
             StoryLine(
                 .session,
                 .info,
-                "plays: \("\(track.artist), \(track.title)".abbreviated)",
+                "plays: \("\(track.artist), \(track.title)".inOneLine)",
                 .contents("another track plays")
             )
         case .playState(let state):
@@ -102,11 +102,11 @@ extension ServiceEvent {
     }
 
     private static func about(_ caller: PhoneControlMessage.Caller?, _ what: String) -> StoryLine {
-        StoryLine(.session, .info, "\(what): \((caller?.summary ?? "unknown").abbreviated)", .contents(what))
+        StoryLine(.session, .info, "\(what): \((caller?.summary ?? "unknown").inOneLine)", .contents(what))
     }
 
     private static func answered(_ what: String, _ text: String?) -> StoryLine {
-        StoryLine(.session, .info, what + (text.map { ": \($0.abbreviated)" } ?? ""), .contents(what))
+        StoryLine(.session, .info, what + (text.map { ": \($0.inOneLine)" } ?? ""), .contents(what))
     }
 }
 

@@ -147,8 +147,10 @@ public final class WatchDaemon {
             if case .fault(let firing) = event { note(firing, now) }
             let line = event.storyLine
             loggers.log(line)
-            if let text = event.recordedText(of: line, withoutSecrets: recorder.header.isWithoutSecrets) {
-                recorder.note(event: text)
+            if event.isRecorded {
+                recorder.noteEvent { [isDiscreet = recorder.header.isWithoutSecrets] text in
+                    line.appendRecordedText(to: &text, withoutSecrets: isDiscreet)
+                }
             }
             if let what = event.trouble { trouble?.save(because: what, at: now) }
             // Programs are not told what is only for the log: its words are made if they are logged.

@@ -1,6 +1,7 @@
 import BluetoothHCI
 import BluetoothHost
 import ByteCoding
+import Control
 import HCIRuntime
 import Logging
 import PebbleProtocol
@@ -24,6 +25,8 @@ public struct StoryLine: Sendable {
         case none
         /// What people say and do: messages, titles, callers. The line without it; a user who asks for details has it all.
         case contents(String)
+        /// The same in a line whose words are made when it is logged, as are those without it.
+        case contentsOfFrequent
         /// What is shown on the watch for one person's eyes. The line without it; where it can be seen elsewhere, the log never
         /// has it.
         case secret(String)
@@ -35,6 +38,14 @@ public struct StoryLine: Sendable {
         self.layer = layer
         self.level = level
         words = .text(text)
+    }
+
+    /// A line about an event of which there are many.
+    init(_ layer: Layer, _ level: Logger.Level, _ event: FrequentEvent) {
+        self.layer = layer
+        self.level = level
+        discretion = .contentsOfFrequent
+        words = .frequent(event)
     }
 
     /// A line that a machine wrote for the log.
@@ -51,16 +62,33 @@ public struct StoryLine: Sendable {
             }
     }
 
-    /// What happened, in one line. What a machine wrote gets its words here, so that a line that is not logged has none.
+    /// What happened, in one line. What is said often, and what a machine wrote, gets its words here, so that a line that nobody
+    /// reads has none.
     public var text: String {
         switch words {
         case .text(let text): text
+        case .frequent(let event): event.text
         case .diagnostic(let diagnostic): diagnostic.message
         }
     }
 
+    /// Appends the text as UTF-8, for those who have a buffer for it.
+    func appendText(to text: inout [UInt8]) {
+        if case .frequent(let event) = words { return event.appendText(to: &text) }
+        text.append(contentsOf: self.text.utf8)
+    }
+
+    /// The words of an event of which there are many, without what people say and do.
+    var discreetText: String { if case .frequent(let event) = words { event.discreetText } else { text } }
+
+    /// What `LogThrottle` makes of those, where it is known without making them.
+    var beginningOfDiscreetText: String? {
+        if case .frequent(let event) = words { event.beginningOfDiscreetText } else { nil }
+    }
+
     private enum Words {
         case text(String)
+        case frequent(FrequentEvent)
         case diagnostic(Diagnostic)
     }
 
@@ -185,19 +213,17 @@ extension WatchEvent {
         case .sessionClosed(let session, let reason):
             return StoryLine(.session, .info, "\(session) closed: \(reason)")
         case .message(let session, let direction, let message):
-            let arrow = direction == .fromPhone ? "<" : ">"
-            let text = "\(session) \(arrow) \(message.endpoint), \(message.payload.count) bytes"
-            return StoryLine(.session, .debug, text)
+            return StoryLine(
+                .session,
+                .debug,
+                .message(session, direction, message.endpoint, byteCount: message.payload.count)
+            )
         case .appLaunched(_, let name):
             return StoryLine(.watch, .info, "runs \(name)")
-        case .appMessageReceived(let application, let dictionary):
-            let text = "AppMessage to app \(application.short)"
-            let discreet = "\(text), \(dictionary.encoded.count) bytes"
-            return StoryLine(.session, .info, "\(text): \("\(dictionary)".abbreviated)", .contents(discreet))
-        case .appMessageSent(let application, let dictionary, let result):
-            let text = "AppMessage from app \(application.short), \(result)"
-            let discreet = "\(text), \(dictionary.encoded.count) bytes"
-            return StoryLine(.session, .info, "\(text): \("\(dictionary)".abbreviated)", .contents(discreet))
+        case .appMessageReceived(let app, let dictionary):
+            return StoryLine(.session, .info, .appMessageReceived(app, dictionary))
+        case .appMessageSent(let app, let dictionary, let result):
+            return StoryLine(.session, .info, .appMessageSent(app, dictionary, result))
         case .appLogged(let record):
             let line = record.line
             let text = "app \(record.application.short), \(line.file):\(line.line): \(line.message)"
@@ -296,11 +322,6 @@ extension RecoveryEvent {
     }
 }
 
-extension PebbleUUID {
-    /// Enough to tell apps apart in a log.
-    fileprivate var short: Substring { "\(self)".prefix(8) }
-}
-
 extension LogLevel {
     /// The level of an app's line in the watch's own log.
     fileprivate var loggerLevel: Logger.Level {
@@ -310,19 +331,6 @@ extension LogLevel {
         case ...LogLevel.info.rawValue: .info
         default: .debug
         }
-    }
-}
-
-extension String {
-    /// How much of a text that may be long goes into a line.
-    private static let abbreviatedLength = 120
-
-    /// The text, or its beginning and how much there is more.
-    public var abbreviated: String {
-        // No text has more characters than bytes, and those are counted already.
-        guard utf8.count > Self.abbreviatedLength else { return self }
-        let rest = count - Self.abbreviatedLength
-        return rest > 20 ? "\(prefix(Self.abbreviatedLength))… and \(rest) more characters" : self
     }
 }
 
@@ -341,16 +349,36 @@ extension PairingPrompt.Kind {
 extension Loggers {
     /// Logs a line under its layer, without the part that is not for every reader of the log.
     public func log(_ line: StoryLine) {
-        let logger = self[line.layer]
         // Words cost more than all else about a line.
+        guard lowestLevel.level <= line.level else { return }
+        let logger = self[line.layer]
         guard logger.logLevel <= line.level else { return }
+        if let edge, logger.logLevel > .debug, let beginning = line.beginningOfDiscreetText,
+            edge.leavesOut(beginning, label: line.layer.rawValue, level: line.level)
+        {
+            // It is one of a flood, and has been counted: it needs no words.
+            return
+        }
         let text =
             switch line.discretion {
             case .none: line.text
             case .contents(let discreet): logger.logLevel <= .debug ? line.text : discreet
+            case .contentsOfFrequent: logger.logLevel <= .debug ? line.text : line.discreetText
             case .secret(let discreet): isOnlyDisplay ? line.text : discreet
             }
         logger.log(level: line.level, "\(text)", metadata: line.metadata)
+    }
+}
+
+extension FrequentEvent {
+    /// What `LogThrottle` makes of its discreet words; nil for one that is logged only with details, of which nothing is left out,
+    /// and for one of an app whose first digits make a word.
+    fileprivate var beginningOfDiscreetText: String? {
+        switch self {
+        case .message: nil
+        case .appMessageReceived(let app, _): app.shortIsNumber ? "AppMessage to app #" : nil
+        case .appMessageSent(let app, _, _): app.shortIsNumber ? "AppMessage from app #" : nil
+        }
     }
 }
 

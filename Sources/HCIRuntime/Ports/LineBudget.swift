@@ -17,7 +17,8 @@ package struct LineBudget: Sendable {
     private var tokens: Int
     /// Up to when tokens have been given back.
     private var filledUntil = Duration.zero
-    private var isClosed = false
+    /// When half of the tokens are back, while lines are left out.
+    private var closedUntil: Duration?
     private var leftOut = 0
 
     /// A budget of which nothing has been used.
@@ -33,31 +34,33 @@ package struct LineBudget: Sendable {
     /// Decides about a line.
     package mutating func take(at now: Duration) -> Decision {
         let told = reopened(at: now)
-        guard !isClosed else {
+        guard closedUntil == nil else {
             leftOut += 1
             return .leaveOut
         }
+        refill(at: now)
         if tokens == lines { filledUntil = now }
         tokens -= 1
-        if tokens == 0 { isClosed = true }
+        if tokens == 0 { closedUntil = filledUntil + interval * openingTokens }
         return .tell(leftOut: told)
     }
 
-    /// Gives back the tokens of the time that has passed.
+    /// Whether lines are left out at a moment.
+    package func isClosed(at now: Duration) -> Bool { closedUntil.map { now < $0 } ?? false }
+
+    /// Opens the budget again, if it is time.
     /// - Returns: how many lines were left out, if the budget has just opened again and there were some.
     package mutating func reopened(at now: Duration) -> Int? {
+        guard closedUntil != nil, !isClosed(at: now) else { return nil }
         refill(at: now)
-        guard isClosed, tokens >= openingTokens else { return nil }
-        isClosed = false
+        guard tokens >= openingTokens else { return nil }
+        closedUntil = nil
         defer { leftOut = 0 }
         return leftOut > 0 ? leftOut : nil
     }
 
     /// When the budget opens again, if something has been left out that is to be told then.
-    package var opening: Duration? {
-        guard isClosed, leftOut > 0 else { return nil }
-        return filledUntil + interval * (openingTokens - tokens)
-    }
+    package var opening: Duration? { leftOut > 0 ? closedUntil : nil }
 
     /// Whether nothing of it is used: it need not be kept.
     package mutating func isUnused(at now: Duration) -> Bool {

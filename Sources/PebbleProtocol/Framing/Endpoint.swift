@@ -160,7 +160,13 @@ extension Endpoint {
     private static let definitions: [Definition] = {
         func row(_ endpoint: Endpoint, _ name: String, _ access: Access, recovery: Bool) -> Definition {
             let text = Array("\(name) (\(endpoint.number))".utf8)
-            return Definition(endpoint: endpoint, name: name, text: text, access: access, isInRecoveryFirmware: recovery)
+            return Definition(
+                endpoint: endpoint,
+                name: name,
+                text: text,
+                access: access,
+                isInRecoveryFirmware: recovery
+            )
         }
         let rows = [
             row(.meta, "Meta", .any, recovery: true),

@@ -210,7 +210,7 @@ struct PhoneAskCommand: ParsableCommand {
         guard !request.contains(where: \.isNewline) else { throw ValidationError("a request is one line") }
         guard ControlRequest.isObject(request) else {
             throw ValidationError(
-                "“\(request.abbreviated)” is no JSON object; write one such as {\"command\":\"status\"}, in single quotes for the shell"
+                "“\(request.inOneLine)” is no JSON object; write one such as {\"command\":\"status\"}, in single quotes for the shell"
             )
         }
     }
