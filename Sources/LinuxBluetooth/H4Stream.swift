@@ -8,22 +8,15 @@ public final class H4Stream: HCIConnection {
     /// Packets are taken as long as fewer bytes than this wait to be sent. The queue never holds more than this and one
     /// packet of the largest size.
     public static let outboundLimit = 64 * 1024
-    /// How many packets are shown before the first of them is worked on.
-    private static let packetsPerBatch = 256
 
     private let stream: ByteStream
-    private var deframer: H4Deframer
-    private var packet: [UInt8] = []
-    /// Packets that were cut in two, before any of them is worked on.
-    private var mended = PacketQueue()
-    /// Where packets are in what was read, before any of them is worked on.
-    private var whole: [Range<Int>] = []
-    private var garbage = Garbage()
+    /// What becomes of the bytes that are read: one value, since each property of an object is guarded by itself each time.
+    private var inbound: Inbound
 
     /// Takes over a connected socket or an open device, in non-blocking mode. `peer` is who is at its other end.
     init(owning file: consuming FileDescriptor, kind: ByteStream.Kind, peer: H4Deframer.Source) {
         stream = ByteStream(owning: file, kind: kind, outboundLimit: Self.outboundLimit)
-        deframer = H4Deframer(from: peer)
+        inbound = Inbound(deframer: H4Deframer(from: peer))
     }
 
     /// Takes over a connected TCP socket.
@@ -54,29 +47,59 @@ public final class H4Stream: HCIConnection {
         _ handle: (ArraySlice<UInt8>) -> Void
     ) throws(ConnectionLoss) {
         do {
-            try stream.receive { bytes in
-                var rest = mend(with: bytes, arrived)
-                repeat {
-                    find(in: &rest, arrived)
-                    while mended.popFirst(into: &packet) { handle(packet[...]) }
-                    for place in whole { handle(bytes[place]) }
-                } while !whole.isEmpty
-                if !rest.isEmpty { deframer.append(rest) }
-            }
+            try stream.receive { bytes in inbound.take(bytes, arrived, handle) }
         } catch .closed {
-            throw .closed(unfinishedPacketBytes: deframer.bufferedCount)
+            throw .closed(unfinishedPacketBytes: inbound.deframer.bufferedCount)
         }
     }
 
     public func takeGarbage() -> Garbage? {
-        guard garbage.count > 0 else { return nil }
-        defer { garbage = Garbage() }
-        return garbage
+        guard inbound.garbage.count > 0 else { return nil }
+        defer { inbound.garbage = Garbage() }
+        return inbound.garbage
+    }
+
+    public func send(_ packet: [UInt8]) { stream.send(packet) }
+
+    public func flush(acknowledging: Bool) throws(ConnectionLoss) { try stream.flush(acknowledging: acknowledging) }
+}
+
+/// Finds the packets in what is read.
+private struct Inbound {
+    /// How many packets are shown before the first of them is worked on.
+    private static let packetsPerBatch = 256
+
+    var deframer: H4Deframer
+    var garbage = Garbage()
+    private var packet: [UInt8] = []
+    /// Packets that were cut in two, before any of them is worked on.
+    private var mended = PacketQueue()
+    /// Where packets are in what was read, before any of them is worked on.
+    private var whole: [Range<Int>] = []
+
+    init(deframer: H4Deframer) { self.deframer = deframer }
+
+    /// Shows the packets of some bytes as they arrive, and then has them worked on.
+    mutating func take(
+        _ bytes: ArraySlice<UInt8>,
+        _ arrived: (ArraySlice<UInt8>) -> Void,
+        _ handle: (ArraySlice<UInt8>) -> Void
+    ) {
+        var rest = mend(with: bytes, arrived)
+        repeat {
+            find(in: &rest, arrived)
+            while mended.popFirst(into: &packet) { handle(packet[...]) }
+            for place in whole { handle(bytes[place]) }
+        } while !whole.isEmpty
+        if !rest.isEmpty { deframer.append(rest) }
     }
 
     /// Gives the deframer what is missing of the packet that the last read has cut.
     /// - Returns: what is left of the bytes.
-    private func mend(with bytes: ArraySlice<UInt8>, _ arrived: (ArraySlice<UInt8>) -> Void) -> ArraySlice<UInt8> {
+    private mutating func mend(
+        with bytes: ArraySlice<UInt8>,
+        _ arrived: (ArraySlice<UInt8>) -> Void
+    ) -> ArraySlice<UInt8> {
         var rest = bytes
         while deframer.bufferedCount > 0, !rest.isEmpty {
             let count = deframer.missingCount
@@ -96,7 +119,7 @@ public final class H4Stream: HCIConnection {
     }
 
     /// Finds packets at the front of some bytes, and takes them off there.
-    private func find(in rest: inout ArraySlice<UInt8>, _ arrived: (ArraySlice<UInt8>) -> Void) {
+    private mutating func find(in rest: inout ArraySlice<UInt8>, _ arrived: (ArraySlice<UInt8>) -> Void) {
         whole.removeAll(keepingCapacity: true)
         while whole.count < Self.packetsPerBatch, let found = deframer.nextItem(at: rest) {
             let bytes = rest.prefix(found.count)
@@ -110,8 +133,4 @@ public final class H4Stream: HCIConnection {
             }
         }
     }
-
-    public func send(_ packet: [UInt8]) { stream.send(packet) }
-
-    public func flush(acknowledging: Bool) throws(ConnectionLoss) { try stream.flush(acknowledging: acknowledging) }
 }

@@ -33,6 +33,8 @@ from counting import Calls, Counting  # noqa: E402
 #: The phone is one of both programs at all times: only the watch is measured.
 PHONE_ADDRESS = "C0:CA:12:00:00:02"
 WATCH_ADDRESS = "C0:CA:12:00:00:01"
+NOW = "Cairn"
+BASE = "Cairn before"
 
 
 @dataclass
@@ -45,13 +47,26 @@ class Sample:
     count: int
 
 
-async def measure(arguments: argparse.Namespace) -> None:
+@dataclass
+class Measured:
+    """What one program cost."""
+
+    samples: list[Sample]
+    resident_kilobytes: int
+
+    def calls(self, name: str) -> float:
+        """How many calls of a kind a message took."""
+        return statistics.median(getattr(each.calls, name) / each.count for each in self.samples)
+
+
+async def measure(programs: dict[str, str], *, rounds: int, messages: int, at_once: bool) -> dict[str, Measured]:
+    """Measures programs in turns. The phone is that of `CAIRN_BINARY`."""
     from rig import cairn
+    from rig.control import Control
     from rig.controllers import controllers
     from rig.footprint import Footprint
     from rig.process import Program
     from test_web_streams import ECHO_APP, Pair, done, open_session
-    from rig.control import Control
 
     @contextlib.asynccontextmanager
     async def pair(folder: Path, program: str) -> AsyncIterator[tuple[Pair, Counting]]:
@@ -59,7 +74,7 @@ async def measure(arguments: argparse.Namespace) -> None:
         counting = Counting(folder.parent, folder.name)
         async with contextlib.AsyncExitStack() as radios:
             phone = ["phone", "run", "--address", PHONE_ADDRESS, "--state", str(state)]
-            if arguments.at_once:
+            if at_once:
                 room = await radios.enter_async_context(controllers())
                 phone += ["--controller", f"tcp:127.0.0.1:{room.phone.port}"]
                 port = f"tcp:127.0.0.1:{room.watch.port}"
@@ -80,9 +95,6 @@ async def measure(arguments: argparse.Namespace) -> None:
             finally:
                 await watch.stop()
 
-    programs = {"Cairn": arguments.program}
-    if arguments.base is not None:
-        programs["Cairn before"] = arguments.base
     results: dict[str, list[Sample]] = {name: [] for name in programs}
     async with contextlib.AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -92,30 +104,33 @@ async def measure(arguments: argparse.Namespace) -> None:
             place.mkdir()
             pairs[name] = await stack.enter_async_context(pair(place, program))
             # Buffers and caches.
-            await pairs[name][0].messages(arguments.messages)
-        for number in range(arguments.rounds):
+            await pairs[name][0].messages(messages)
+        for number in range(rounds):
             for name in list(programs) if number % 2 else list(programs)[::-1]:
                 watch, counting = pairs[name]
                 before = counting.calls
-                round_trips = await watch.messages(arguments.messages)
+                round_trips = await watch.messages(messages)
                 calls = counting.calls - before
-                results[name].append(
-                    Sample(round_trips.used, statistics.median(round_trips.took), calls, arguments.messages)
-                )
+                results[name].append(Sample(round_trips.used, statistics.median(round_trips.took), calls, messages))
         # Long after its session began: what only that needed has been given back.
-        resident = {name: Footprint.of(pairs[name][0].watch).resident_kilobytes for name in programs}
+        return {
+            name: Measured(results[name], Footprint.of(pairs[name][0].watch).resident_kilobytes) for name in programs
+        }
+
+
+def show(measured: dict[str, Measured], rounds: int, messages: int) -> None:
     names = [each.name for each in fields(Calls)]
-    print(f"an AppMessage and back, medians of {arguments.rounds} rounds of {arguments.messages}\n")
+    print(f"an AppMessage and back, medians of {rounds} rounds of {messages}\n")
     print(f"| watch | CPU µs | latency µs | {' | '.join(names)} | resident MB |")
     print("|---|---|---|" + "---|" * (len(names) + 1))
-    for name, samples in results.items():
-        counts = [statistics.median(getattr(each.calls, call) / each.count for each in samples) for call in names]
-        figures = " | ".join(f"{each:.1f}" for each in counts)
-        used = statistics.median(each.used for each in samples) * 1e6
-        latency = statistics.median(each.latency for each in samples) * 1e6
-        print(f"| {name} | {used:.0f} | {latency:.0f} | {figures} | {resident[name] * 1024 / 1e6:.1f} |")
-    if arguments.base is not None:
-        both = zip(results["Cairn"], results["Cairn before"], strict=True)
+    for name, one in measured.items():
+        figures = " | ".join(f"{one.calls(call):.1f}" for call in names)
+        used = statistics.median(each.used for each in one.samples) * 1e6
+        latency = statistics.median(each.latency for each in one.samples) * 1e6
+        resident = one.resident_kilobytes * 1024 / 1e6
+        print(f"| {name} | {used:.0f} | {latency:.0f} | {figures} | {resident:.1f} |")
+    if BASE in measured:
+        both = zip(measured[NOW].samples, measured[BASE].samples, strict=True)
         print(f"\nprocessor time, after by before: {statistics.median(one.used / other.used for one, other in both):.3f}")
 
 
@@ -128,7 +143,11 @@ def main() -> None:
     parser.add_argument("--at-once", action="store_true", help="one right behind the other, on Bumble's controllers")
     options = parser.parse_args()
     os.environ["CAIRN_BINARY"] = os.path.abspath(options.program)
-    asyncio.run(measure(options))
+    programs = {NOW: options.program}
+    if options.base is not None:
+        programs[BASE] = options.base
+    measured = measure(programs, rounds=options.rounds, messages=options.messages, at_once=options.at_once)
+    show(asyncio.run(measured), options.rounds, options.messages)
 
 
 if __name__ == "__main__":

@@ -38,6 +38,8 @@ public struct WatchHost: LoopHost {
 
     public var outstandingPacketCount: Int { watch.outstandingPacketCount }
 
+    public mutating func isAtRest() -> Bool { watch.isAtRest() }
+
     public mutating func receive(_ packet: ArraySlice<UInt8>, at now: Duration) { give(.packet(packet), at: now) }
 
     public mutating func advance(to now: Duration) { give(.time, at: now) }

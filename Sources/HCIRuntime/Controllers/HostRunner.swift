@@ -22,9 +22,13 @@ public protocol LoopHost: HCIHost {
     var isReady: Bool { get }
     /// How many ACL packets the controller has and has not completed.
     var outstandingPacketCount: Int { get }
+    /// Whether a host that has no packets and no events has nothing to do either until something comes or its deadline: the loop leaves
+    /// it alone then. A host that cannot tell says no.
+    mutating func isAtRest() -> Bool
 }
 
 extension LoopHost {
+    public mutating func isAtRest() -> Bool { false }
     public var failure: String? { nil }
     public var isReady: Bool { failure == nil }
     public var outstandingPacketCount: Int { 0 }
@@ -62,12 +66,19 @@ public protocol HostRunning: AnyObject {
 /// Runs one kind of host.
 public final class HostRunner<Host: LoopHost>: HostRunning {
     public private(set) var host: Host
+    /// Whether the host is at rest, and nothing has happened to it since. Then it need not be asked for packets, and time that brings
+    /// nothing need not pass for it: both would cost as much as a packet, with each turn of the loop.
+    private var isQuiet = false
     private var unsent: [UInt8] = []
     private let capture: PacketCapture?
     /// A capture that was begun while the host runs; nil for none.
-    package var laterCapture: PacketCapture?
+    package var laterCapture: PacketCapture? { didSet { noteOnlookers() } }
     /// Is given every packet with its direction and time; nil for nothing.
-    package var packetListener: ((ArraySlice<UInt8>, Btsnoop.Direction, Duration) -> Void)?
+    package var packetListener: ((ArraySlice<UInt8>, Btsnoop.Direction, Duration) -> Void)? {
+        didSet { noteOnlookers() }
+    }
+    /// Whether there is a capture or a listener. Mostly there is none, and each packet asks.
+    private var hasOnlookers = false
     /// Its level may change while the host runs: nothing is formatted unless packets are traced.
     private let log: Logger
     private var transcript = PacketTranscript()
@@ -94,9 +105,13 @@ public final class HostRunner<Host: LoopHost>: HostRunning {
         self.capture = capture
         self.log = log
         self.handleEvent = handleEvent
+        noteOnlookers()
     }
 
+    private func noteOnlookers() { hasOnlookers = capture != nil || laterCapture != nil || packetListener != nil }
+
     public func start(at now: Duration) {
+        isQuiet = false
         // What was meant for a controller that is gone means nothing to the next one.
         while host.nextPacket(into: &unsent) {}
         faultLine?.controllerLost()
@@ -105,6 +120,7 @@ public final class HostRunner<Host: LoopHost>: HostRunning {
     }
 
     public func controllerLost(at now: Duration) {
+        isQuiet = false
         faultLine?.controllerLost()
         host.controllerLost(at: now)
         handOnEvents(at: now)
@@ -119,6 +135,7 @@ public final class HostRunner<Host: LoopHost>: HostRunning {
             let text = transcript.text(of: packet, isFromHost: direction == .sent)
             log.trace("\(direction == .sent ? ">" : "<") \(text)")
         }
+        guard hasOnlookers else { return }
         capture?.record(packet, direction, at: now)
         laterCapture?.record(packet, direction, at: now)
         packetListener?(packet, direction, now)
@@ -126,13 +143,18 @@ public final class HostRunner<Host: LoopHost>: HostRunning {
 
     public func receive(_ packet: ArraySlice<UInt8>, at now: Duration) {
         // A packet that brings the process down is the one that is looked for in the capture.
-        capture?.flush()
-        laterCapture?.flush()
+        if hasOnlookers {
+            capture?.flush()
+            laterCapture?.flush()
+        }
+        isQuiet = false
         if faultLine == nil { host.receive(packet, at: now) } else { receiveThroughFaults(packet, at: now) }
         handOnEvents(at: now)
     }
 
     public func advance(to now: Duration) {
+        if isQuiet, nextDeadline.map({ now < $0 }) ?? true { return }
+        isQuiet = false
         if faultLine != nil { advanceFaults(to: now) }
         host.advance(to: now)
         handOnEvents(at: now)
@@ -146,6 +168,7 @@ public final class HostRunner<Host: LoopHost>: HostRunning {
         at now: Duration,
         _ change: (inout Host) throws(Failure) -> Result
     ) throws(Failure) -> Result {
+        isQuiet = false
         defer { handOnEvents(at: now) }
         return try change(&host)
     }
@@ -157,14 +180,20 @@ public final class HostRunner<Host: LoopHost>: HostRunning {
     }
 
     public func nextPacket(into buffer: inout [UInt8], at now: Duration) -> Bool {
-        guard faultLine == nil ? host.nextPacket(into: &buffer) : nextPacketThroughFaults(into: &buffer, at: now) else {
-            return false
+        guard !isQuiet else { return false }
+        while !(faultLine == nil ? host.nextPacket(into: &buffer) : nextPacketThroughFaults(into: &buffer, at: now)) {
+            // What was sent may have made events, and what is done about them packets.
+            guard handOnEvents(at: now) else {
+                isQuiet = faultLine == nil && host.isAtRest()
+                return false
+            }
         }
         note(buffer[...], .sent, at: now)
         return true
     }
 
     public func beginShutdown(at now: Duration) {
+        isQuiet = false
         host.beginShutdown(at: now)
         handOnEvents(at: now)
     }
@@ -177,7 +206,8 @@ public final class HostRunner<Host: LoopHost>: HostRunning {
 
     public var outstandingPacketCount: Int { look { $0.outstandingPacketCount } }
 
-    /// Looks at the host where it stands: as a property that is read, all of it would be copied first, each turn of the loop.
+    /// Looks at the host where it stands: as a property that is read, all of it would be copied first, each turn of the loop. What changes
+    /// its packets, events or deadlines is done by `update`.
     package func look<Result>(_ body: (inout Host) -> Result) -> Result { body(&host) }
 
     // MARK: Faults
@@ -193,6 +223,7 @@ public final class HostRunner<Host: LoopHost>: HostRunning {
         basis: (inout Host) -> HCIFaultLine.Basis,
         at now: Duration
     ) throws(FaultError) {
+        isQuiet = false
         var line = faultLine ?? HCIFaultLine(look(basis))
         try line.add(fault, as: id, at: now)
         faultLine = line
@@ -252,7 +283,14 @@ public final class HostRunner<Host: LoopHost>: HostRunning {
         handOnEvents(at: now)
     }
 
-    private func handOnEvents(at now: Duration) {
-        while let event = host.nextEvent() { handleEvent(event, now) }
+    /// - Returns: whether there were any.
+    @discardableResult
+    private func handOnEvents(at now: Duration) -> Bool {
+        var wereThere = false
+        while let event = host.nextEvent() {
+            wereThere = true
+            handleEvent(event, now)
+        }
+        return wereThere
     }
 }

@@ -49,7 +49,6 @@ public final class EventLoop {
     private let log: Logger
     private let stopPatience: Duration
     private var members: [any LoopMember] = []
-    private var set = PollSet()
     private var isStopRequested = false
     private var cleanOutcome = Outcome.stopped
     private var stopDeadline: Duration?
@@ -96,41 +95,44 @@ public final class EventLoop {
             members = []
             beforeWaiting = {}
         }
+        // What every turn goes through is kept here: a property of an object is guarded each time.
+        let members = members
+        var set = PollSet()
         for member in members { try member.start(at: clock.now) }
         while true {
             if isStopRequested, stopDeadline == nil { beginStop() }
-            let isBusy = try moveOutput(at: clock.now)
+            let isBusy = try Self.moveOutput(of: members, at: clock.now)
             beforeWaiting()
             if isStopRequested, stopDeadline == nil { continue }
             if let deadline = stopDeadline {
                 if members.allSatisfy(\.isStopped) { return cleanOutcome }
                 if clock.now >= deadline { return .stopTimedOut }
             }
-            let signalToken = preparePollSet()
-            set.wait(atMost: isBusy ? .zero : timeToWait())
+            let signalToken = prepare(&set, for: members)
+            set.wait(atMost: isBusy ? .zero : timeToWait(with: members))
             turns &+= 1
             if let signalToken, set.isReadable(signalToken), let signal = takeSignals() { return .killed(signal) }
             let now = clock.now
             for member in members { try member.takeInput(set, at: now) }
-            _ = try moveOutput(at: now)
+            _ = try Self.moveOutput(of: members, at: now)
             for member in members { try member.advance(to: now) }
         }
     }
 
-    private func moveOutput(at now: Duration) throws(ProgramError) -> Bool {
+    private static func moveOutput(of members: [any LoopMember], at now: Duration) throws(ProgramError) -> Bool {
         var isBusy = false
         for member in members where try member.moveOutput(at: now) { isBusy = true }
         return isBusy
     }
 
-    private func preparePollSet() -> PollSet.Token? {
+    private func prepare(_ set: inout PollSet, for members: [any LoopMember]) -> PollSet.Token? {
         set.removeAll()
         let token = signals.map { set.add($0.descriptor, reading: true, writing: false) }
         for member in members { member.addPollRequests(to: &set) }
         return token
     }
 
-    private func timeToWait() -> Duration? {
+    private func timeToWait(with members: [any LoopMember]) -> Duration? {
         var earliest = stopDeadline
         for member in members {
             if let deadline = member.nextDeadline { earliest = min(earliest ?? deadline, deadline) }
