@@ -777,6 +777,15 @@ def test_everybody_can_read_and_use_every_view(bench: Bench, open_page: Callable
     for number in range(3):
         bench.cairn("phone", "push", f"0=uint8:{number}", "1=string:again", "--state", str(phone))
     page.until("rates", lambda: page.find(".spark-line").get_attribute("d").count("L") > 4)
+
+    def has_slowed_down() -> bool:
+        events = "return [...document.querySelectorAll('.events summary')].map((each) => each.textContent)"
+        lines = page.driver.execute_script(events)
+        slow = next((place for place, line in enumerate(lines) if "slow for nobody" in line), 0)
+        return any("set interval" in line for line in lines[:slow])
+
+    # Ten seconds after its last message. Lines that come later than that would move what has the focus.
+    page.until("the link to slow down, and the phone's answer", has_slowed_down)
     page.size(1440, 1400)
     look("watch")
     page.size(1440, 900)
