@@ -282,7 +282,7 @@ import Testing
         }
     }
 
-    /// Programs, the log and recordings say an event in the same words, whoever makes them.
+    /// An event has the same words for programs, in the log and in a recording.
     @Test func everyEventHasTheSameWordsEverywhere() throws {
         for event in try Self.samples() {
             let text = event.storyLine.text
