@@ -5,7 +5,7 @@ public struct AppContext: Sendable {
     /// Time since the watch started.
     public let now: Duration
     /// What the clock shows.
-    public var time: WatchTime { WatchTime(secondsSince1970: clock.localSeconds(at: now)) }
+    public var time: WatchTime { clock.localTime(at: now) }
     /// The screen.
     public let display: Display
     /// Whether the phone's Pebble app has a session with the watch.

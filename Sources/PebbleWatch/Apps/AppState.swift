@@ -66,5 +66,5 @@ struct AppEnvironment: Sendable {
     let outboxSizeMaximum: Int
 
     /// What the clock shows.
-    var time: WatchTime { WatchTime(secondsSince1970: clock.localSeconds(at: now)) }
+    var time: WatchTime { clock.localTime(at: now) }
 }

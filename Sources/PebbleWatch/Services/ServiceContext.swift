@@ -114,7 +114,7 @@ struct ServiceContext: Sendable {
     var isUpdating: Bool { store.updateSession != nil }
 
     /// What the clock shows.
-    var localTime: WatchTime { WatchTime(secondsSince1970: clock.localSeconds(at: now)) }
+    var localTime: WatchTime { clock.localTime(at: now) }
 
     /// Answers on a session.
     mutating func reply(_ message: some EndpointMessage, on session: SessionID) {

@@ -44,6 +44,9 @@ public struct WatchClock: Sendable, Equatable {
     /// Seconds since 1970 that a clock on the wall would show.
     func localSeconds(at now: Duration) -> Int64 { Int64(seconds(at: now)) + Int64(zone?.offsetMinutes ?? 0) * 60 }
 
+    /// What a clock on the wall would show.
+    func localTime(at now: Duration) -> WatchTime { WatchTime(secondsSince1970: localSeconds(at: now)) }
+
     /// What the clock shows when a clock on the wall shows this.
     func seconds(ofLocal local: UInt32) -> UInt32 {
         UInt32(clamping: Int64(local) - Int64(zone?.offsetMinutes ?? 0) * 60)
