@@ -3,6 +3,9 @@ import BluetoothHost
 // How what is remembered reaches the store. The firmware never waits for it: see ``StoreQueue``.
 
 extension Watch {
+    /// Whether a change waits for the store. It changes nothing: it is mutating so that it works in place.
+    public mutating func hasMemoryChange() -> Bool { !core.store.changes.isEmpty || core.system.outbox.hasChanges }
+
     /// The next change for the store. Report how it went with `memoryChangeFinished(_:failure:at:)`.
     public mutating func nextMemoryChange() -> (id: MemoryChangeID, change: MemoryChange)? {
         while let next = core.store.next(from: &core.system) {

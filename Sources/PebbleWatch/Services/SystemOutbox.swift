@@ -32,6 +32,9 @@ struct SystemOutbox: Sendable {
     /// The next change for the store.
     mutating func nextChange() -> ServiceContext.Change? { changes.popFirst() }
 
+    /// Whether there is one.
+    var hasChanges: Bool { !changes.isEmpty }
+
     /// The next thing to be done on a phone.
     mutating func nextPhoneRequest() -> PhoneRequest? { phoneRequests.popFirst() }
 

@@ -33,8 +33,9 @@ struct WatchSystem: Sendable {
     var mirror: FirmwareMirror?
     /// Whether the services are at work on what a phone's own services have brought.
     private var isHearingPhone = false
-    /// The context of the last step, for the next one; nil before the first, and during one.
-    private var restingContext: ServiceContext?
+    /// The context of the last step, for the next one; none before the first, and during one. An array, out of which and into which a
+    /// context is moved: an optional would copy it more often.
+    private var restingContexts: [ServiceContext] = []
     /// What notes what this system is asked, and answers nothing; nil if somebody answers.
     var recorder: BrainRecorder?
 
@@ -86,7 +87,7 @@ struct WatchSystem: Sendable {
     /// Takes over who the watch is.
     mutating func take(_ identity: WatchIdentity) {
         self.identity = identity
-        restingContext = nil
+        restingContexts = []
         bridge?.identity = identity
     }
 
@@ -182,7 +183,9 @@ extension WatchSystem {
     ) {
         if faults != nil { faults?.note(now) }
         if mirror != nil { mirror?.time = now }
-        var context = beginStep(at: now)
+        if restingContexts.isEmpty { restingContexts.append(newContext()) }
+        var context = restingContexts.removeLast()
+        begin(&context, at: now)
         services.lendStore(to: &context)
         step(&self, &context)
         if context.clock != clock {
@@ -202,19 +205,20 @@ extension WatchSystem {
         services.takeStoreBack(from: &context)
         for session in sessions.open.keys { pumpTransfers(on: session) }
         services.noteDeadline()
-        restingContext = consume context
+        restingContexts.append(consume context)
     }
 
-    private mutating func beginStep(at now: Duration) -> ServiceContext {
-        var context =
-            restingContext.take()
-            ?? ServiceContext(
-                identity: identity,
-                capabilities: capabilities,
-                isRecovery: isRecovery,
-                clock: clock,
-                randomness: randomness
-            )
+    private func newContext() -> ServiceContext {
+        ServiceContext(
+            identity: identity,
+            capabilities: capabilities,
+            isRecovery: isRecovery,
+            clock: clock,
+            randomness: randomness
+        )
+    }
+
+    private mutating func begin(_ context: inout ServiceContext, at now: Duration) {
         let systemSession = sessions.newestOfSystem
         context.begin(
             at: now,
@@ -224,7 +228,6 @@ extension WatchSystem {
             clock: clock,
             randomness: randomness
         )
-        return context
     }
 
     /// Sends what services and apps left behind, and takes what they left for the watch itself.
