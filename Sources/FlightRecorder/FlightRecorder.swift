@@ -28,7 +28,9 @@ public final class FlightRecorder {
     /// What was decided about the watch before its first input.
     public let header: RecordingHeader
     /// Where the recording also goes; nil for nowhere.
-    public var sink: (any RecordingSink)?
+    public var sink: (any RecordingSink)? { didSet { hasSink = sink != nil } }
+    /// Whether there is one: each frame asks.
+    private var hasSink = false
 
     private let numbers: DrawnNumbers
     private let limit: Int
@@ -141,7 +143,7 @@ public final class FlightRecorder {
 
     /// Takes the next change for the store, as `Watch.nextMemoryChange()`.
     public func nextMemoryChange(of watch: inout Watch) -> (id: MemoryChangeID, change: MemoryChange)? {
-        guard let next = watch.nextMemoryChange() else {
+        guard watch.hasMemoryChange(), let next = watch.nextMemoryChange() else {
             // A fault may have refused changes in the store's stead, which moved the watch.
             if watch.hasFaults {
                 tape.append(RecordingKind.noChange, EmptyCollection())
@@ -256,6 +258,7 @@ public final class FlightRecorder {
     }
 
     private func closeFrame() {
+        guard hasSink else { return tape.keepFrame() }
         guard tape.closeFrame() else { return }
         sink?.write(tape.frame, upTo: tape.time, of: self)
         tape.beginFrame()

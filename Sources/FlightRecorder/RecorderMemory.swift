@@ -32,7 +32,6 @@ struct RecorderMemory: ~Copyable {
     private let capacity: UInt64
     private var tail: UInt64 = 0
     private var head: UInt64 = 0
-    private var recordHead: [UInt8] = []
 
     /// How many frames have been given up.
     private(set) var droppedCount = 0
@@ -67,7 +66,6 @@ struct RecorderMemory: ~Copyable {
         bytes += [UInt8](repeating: 0, count: Self.headSize - bytes.count)
         bytes += beginning
         region.copyBytes(from: bytes)
-        recordHead.reserveCapacity(Self.recordHeadSize)
     }
 
     deinit { if isOwned { region.deallocate() } }
@@ -86,11 +84,10 @@ struct RecorderMemory: ~Copyable {
             drop(upTo: record.time)
         }
         guard size <= capacity else { return drop(upTo: time) }
-        recordHead.removeAll(keepingCapacity: true)
-        recordHead.appendLittleEndian(UInt32(clamping: frame.count))
-        recordHead.appendLittleEndian(UInt64(bitPattern: time.nanoseconds))
-        copy(recordHead, to: head)
-        copy(frame, to: head + UInt64(Self.recordHeadSize))
+        var place = Int(head % capacity)
+        withUnsafeBytes(of: UInt32(clamping: frame.count).littleEndian) { put($0, at: &place) }
+        withUnsafeBytes(of: time.nanoseconds.littleEndian) { put($0, at: &place) }
+        frame.withUnsafeBytes { put($0, at: &place) }
         head += size
         store(head, at: Self.headPlace)
     }
@@ -133,16 +130,14 @@ struct RecorderMemory: ~Copyable {
 
     private func byte(at place: UInt64) -> UInt8 { region[ringStart + Int(place % capacity)] }
 
-    private func copy(_ bytes: [UInt8], to place: UInt64) {
-        let start = Int(place % capacity)
-        let first = min(bytes.count, Int(capacity) - start)
-        bytes.withUnsafeBytes { source in
-            let ring = UnsafeMutableRawBufferPointer(rebasing: region[ringStart...])
-            UnsafeMutableRawBufferPointer(rebasing: ring[start..<(start + first)])
-                .copyMemory(from: UnsafeRawBufferPointer(rebasing: source[..<first]))
-            UnsafeMutableRawBufferPointer(rebasing: ring[..<(bytes.count - first)])
-                .copyMemory(from: UnsafeRawBufferPointer(rebasing: source[first...]))
-        }
+    /// Writes bytes to a place of the ring, and moves it behind them.
+    private func put(_ bytes: UnsafeRawBufferPointer, at place: inout Int) {
+        let first = min(bytes.count, Int(capacity) - place)
+        let ring = UnsafeMutableRawBufferPointer(rebasing: region[ringStart...])
+        UnsafeMutableRawBufferPointer(rebasing: ring[place...])
+            .copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[..<first]))
+        ring.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[first...]))
+        place = first < bytes.count ? bytes.count - first : place + first
     }
 
     private func store(_ number: UInt64, at place: Int) {

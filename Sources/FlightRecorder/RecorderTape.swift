@@ -85,6 +85,9 @@ struct RecorderTape: ~Copyable {
         return true
     }
 
+    /// Makes the entries a whole frame that only memory keeps, and begins the next one.
+    mutating func keepFrame() { if closeFrame() { beginFrame() } }
+
     /// The frame, as a recording has it.
     var frame: [UInt8] { entries.frame }
 

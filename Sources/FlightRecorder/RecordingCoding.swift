@@ -182,7 +182,11 @@ struct CRC32 {
     var checksum: UInt32 { ~rest }
 
     mutating func add(_ bytes: some Sequence<UInt8>) {
-        for byte in bytes { rest = table[Int(UInt8(truncatingIfNeeded: rest) ^ byte)] ^ rest >> 8 }
+        var rest = rest
+        table.withUnsafeBufferPointer { table in
+            for byte in bytes { rest = table[Int(UInt8(truncatingIfNeeded: rest) ^ byte)] ^ rest >> 8 }
+        }
+        self.rest = rest
     }
 
     /// Adds a number, least significant byte first.

@@ -171,12 +171,12 @@ struct EntryWriter: Sendable {
     private(set) var frame: [UInt8] = []
     /// When the last input was.
     private var time: Duration = .zero
-    /// For what is not known before it has been written; kept, so that nothing is allocated for each.
-    private var scratch: [UInt8] = []
+    /// The count of a long entry; kept, so that nothing is allocated for each.
+    private var countBytes: [UInt8] = []
 
     init() {
         frame.reserveCapacity(4096)
-        beginFrame()
+        frame.append(contentsOf: repeatElement(0, count: Recording.frameHeadSize))
     }
 
     /// Whether nothing has been written.
@@ -186,14 +186,11 @@ struct EntryWriter: Sendable {
     mutating func closeFrame() { Recording.closeFrame(&frame) }
 
     /// Forgets the frame, and begins the next one.
-    mutating func beginFrame() {
-        frame.removeAll(keepingCapacity: true)
-        frame.append(contentsOf: repeatElement(0, count: Recording.frameHeadSize))
-    }
+    mutating func beginFrame() { frame.removeLast(frame.count - Recording.frameHeadSize) }
 
     mutating func append(_ input: RecordedInput, at now: Duration) {
-        scratch.removeAll(keepingCapacity: true)
-        scratch.appendSpan(now - time)
+        let place = beginEntry()
+        frame.appendSpan(now - time)
         time = now
         let kind: UInt8
         switch input {
@@ -201,45 +198,44 @@ struct EntryWriter: Sendable {
         case .controllerLost: kind = RecordingKind.controllerLost
         case .packet(let packet):
             kind = RecordingKind.receivedPacket
-            scratch.append(contentsOf: packet)
+            frame.append(contentsOf: packet)
         case .time: kind = RecordingKind.time
         case .command(let command):
             kind = RecordingKind.command
-            command.encode(into: &scratch)
+            command.encode(into: &frame)
         case .changeFinished(let number, let failure):
             kind = RecordingKind.changeFinished
-            scratch.appendCount(number)
-            scratch.appendOptional(failure) { $0.encode(into: &$1) }
+            frame.appendCount(number)
+            frame.appendOptional(failure) { $0.encode(into: &$1) }
         case .shutdown: kind = RecordingKind.shutdown
         case .toolConnected(let carrier):
             kind = RecordingKind.toolConnected
-            scratch.appendFlag(carrier == .qemu)
+            frame.appendFlag(carrier == .qemu)
         case .toolLeft(let number, let reason):
             kind = RecordingKind.toolLeft
-            scratch.appendCount(number)
-            scratch.append(contentsOf: reason.utf8)
+            frame.appendCount(number)
+            frame.append(contentsOf: reason.utf8)
         case .toolBytes(let data, let number):
             kind = RecordingKind.toolBytesReceived
-            scratch.appendCount(number)
-            scratch.append(contentsOf: data)
+            frame.appendCount(number)
+            frame.append(contentsOf: data)
         case .toolHasRoom(let number):
             kind = RecordingKind.toolHasRoom
-            scratch.appendCount(number)
+            frame.appendCount(number)
         case .firmware(.connected): kind = RecordingKind.firmwareConnected
         case .firmware(.lost(let reason)):
             kind = RecordingKind.firmwareLost
-            scratch.append(contentsOf: reason.utf8)
+            frame.append(contentsOf: reason.utf8)
         case .firmware(.bytes(let data)):
             kind = RecordingKind.firmwareBytes
-            scratch.append(contentsOf: data)
+            frame.append(contentsOf: data)
         case .firmware(.hasRoom): kind = RecordingKind.firmwareHasRoom
         case .firmware(.console(let isThere)):
             kind = RecordingKind.firmwareConsole
-            scratch.appendFlag(isThere)
+            frame.appendFlag(isThere)
         case .firmware(.sessionRenewed): kind = RecordingKind.firmwareSessionRenewed
         }
-        frame.append(kind)
-        frame.appendCounted(scratch)
+        endEntry(kind, at: place)
     }
 
     mutating func append(_ kind: UInt8, _ content: some Collection<UInt8>) {
@@ -248,24 +244,41 @@ struct EntryWriter: Sendable {
     }
 
     mutating func append(_ kind: UInt8, _ write: (inout [UInt8]) -> Void) {
-        scratch.removeAll(keepingCapacity: true)
-        write(&scratch)
-        append(kind, scratch)
+        let place = beginEntry()
+        write(&frame)
+        endEntry(kind, at: place)
     }
 
-    mutating func append(_ change: RecordedChange) {
-        scratch.removeAll(keepingCapacity: true)
-        change.encode(into: &scratch)
-        append(RecordingKind.change, scratch)
-    }
+    mutating func append(_ change: RecordedChange) { append(RecordingKind.change) { change.encode(into: &$0) } }
 
     mutating func append(drawn numbers: [UInt64], isSecret: Bool) {
-        scratch.removeAll(keepingCapacity: true)
-        if isSecret {
-            scratch.appendCount(numbers.count)
-        } else {
-            for number in numbers { scratch.appendLittleEndian(number) }
+        append(isSecret ? RecordingKind.drawnInSecret : RecordingKind.drawn) { bytes in
+            if isSecret {
+                bytes.appendCount(numbers.count)
+            } else {
+                for number in numbers { bytes.appendLittleEndian(number) }
+            }
         }
-        append(isSecret ? RecordingKind.drawnInSecret : RecordingKind.drawn, scratch)
+    }
+
+    /// Makes room for the kind of an entry, and for how many bytes follow: mostly fewer than fill two.
+    /// - Returns: where the entry is.
+    private mutating func beginEntry() -> Int {
+        frame.append(0)
+        frame.append(0)
+        return frame.count - 2
+    }
+
+    /// The entry is written: says what it is, and how long.
+    private mutating func endEntry(_ kind: UInt8, at place: Int) {
+        let count = frame.count - place - 2
+        frame[place] = kind
+        if count < 0x80 {
+            frame[place + 1] = UInt8(count)
+        } else {
+            countBytes.removeAll(keepingCapacity: true)
+            countBytes.appendCount(count)
+            frame.replaceSubrange((place + 1)...(place + 1), with: countBytes)
+        }
     }
 }
