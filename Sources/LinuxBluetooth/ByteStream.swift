@@ -24,8 +24,11 @@ public final class ByteStream {
     private(set) var hasMore = false
     /// How much of `outbound` the kernel has taken.
     private var sent = 0
+    /// How many bytes wait for the kernel to take them. It is kept, since every turn of a loop asks.
+    public private(set) var waitingBytes = 0
     /// Whether something was read since the last time that anything was sent.
     private var owesAcknowledgement = false
+    private var nagle = NagleProbe()
 
     /// Takes over a connected socket or an open device, in non-blocking mode.
     /// - Parameter outboundLimit: when so many bytes wait to be sent, there is no more room.
@@ -65,10 +68,7 @@ public final class ByteStream {
     }
 
     /// Whether bytes wait for the kernel to take them.
-    public var wantsToWrite: Bool { sent < outbound.count }
-
-    /// How many bytes wait for the kernel to take them.
-    public var waitingBytes: Int { outbound.count - sent }
+    public var wantsToWrite: Bool { waitingBytes > 0 }
 
     /// Whether `send` may be called. The queue never holds more than its limit and what is sent in one call.
     public var hasRoom: Bool { waitingBytes < outboundLimit }
@@ -76,12 +76,16 @@ public final class ByteStream {
     /// Reads what has come in, up to a fair share. What is there beyond that share keeps the descriptor ready.
     public func receive(_ handle: (ArraySlice<UInt8>) -> Void) throws(ConnectionLoss) {
         var share = Self.receiveLimit
+        if kind == .tcpSocket { nagle.willRead(on: file) }
         defer { hasMore = share <= 0 }
         while share > 0 {
             let count = inbound.withUnsafeMutableBytes { Glibc.read(file.number, $0.baseAddress, $0.count) }
             if count > 0 {
                 share -= count
-                owesAcknowledgement = kind == .tcpSocket
+                if kind == .tcpSocket {
+                    owesAcknowledgement = true
+                    nagle.read(count)
+                }
                 handle(inbound.prefix(count))
                 // A read that came back with less than it asked for has emptied the kernel's buffer.
                 if count < inbound.count { return }
@@ -95,13 +99,17 @@ public final class ByteStream {
         }
     }
 
+    /// Whether what is read is left to the kernel to acknowledge, since the other end sends without waiting for that.
+    var isPeerPrompt: Bool { nagle.isPeerPrompt }
+
     /// Peers that leave Nagle's algorithm on hold back their next bytes until these are acknowledged, which the kernel by
-    /// itself would do 40 ms later. What is sent acknowledges them on its way; the option does it where nothing is. The kernel
-    /// forgets it now and then, so it is set each time.
+    /// itself would do 40 ms later. What is sent acknowledges them on its way; the option does it where nothing is, unless the peer is
+    /// known not to wait. The kernel forgets it now and then, so it is set each time.
     private func acknowledgeAtOnce() {
-        guard owesAcknowledgement else { return }
+        guard owesAcknowledgement, !nagle.holdsBack else { return }
         owesAcknowledgement = false
         try? file.setOption(level: Int32(IPPROTO_TCP), name: TCP_QUICKACK, to: 1)
+        nagle.acknowledged()
     }
 
     /// Puts bytes at the end of the queue. `flush` sends them.
@@ -111,12 +119,14 @@ public final class ByteStream {
             sent = 0
         }
         outbound += bytes
+        waitingBytes += bytes.count
     }
 
     /// Forgets what waits to be sent.
     public func discardOutbound() {
         outbound.removeAll(keepingCapacity: true)
         sent = 0
+        waitingBytes = 0
     }
 
     /// Gives the kernel as much of the queue as it takes. Called after each `receive` too, if there is nothing to send: what was
@@ -124,6 +134,7 @@ public final class ByteStream {
     /// - Parameter acknowledging: false leaves that to a later call, since the other side goes on sending all the same.
     public func flush(acknowledging: Bool = true) throws(ConnectionLoss) {
         defer { if acknowledging { acknowledgeAtOnce() } }
+        guard wantsToWrite else { return }
         while wantsToWrite {
             let count = outbound.withUnsafeBytes { bytes in
                 let rest = UnsafeRawBufferPointer(rebasing: bytes[sent...])
@@ -134,6 +145,7 @@ public final class ByteStream {
             }
             if count >= 0 {
                 sent += count
+                waitingBytes -= count
                 owesAcknowledgement = false
             } else {
                 let error = SystemError.last
@@ -143,5 +155,6 @@ public final class ByteStream {
         }
         outbound.removeAll(keepingCapacity: true)
         sent = 0
+        if kind == .tcpSocket { nagle.sent(on: file) }
     }
 }
