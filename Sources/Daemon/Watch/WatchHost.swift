@@ -61,6 +61,15 @@ public struct WatchHost: LoopHost {
         return event
     }
 
+    public static func handOnEvents(of runner: HostRunner<WatchHost>, at now: Duration) -> Bool {
+        var wereThere = false
+        while let event = runner.takeEvent() {
+            wereThere = true
+            runner.tell(event, at: now)
+        }
+        return wereThere
+    }
+
     public mutating func beginShutdown(at now: Duration) {
         isLeaving = true
         give(.shutdown, at: now)

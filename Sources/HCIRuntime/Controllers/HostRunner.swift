@@ -10,6 +10,10 @@ public protocol LoopHost: HCIHost {
     associatedtype Event
     /// Takes the oldest event that has not been taken yet.
     mutating func nextEvent() -> Event?
+    /// Hands on what a host has to say, by `takeEvent` and `tell`. One that says much does it in its own module, where the compiler knows
+    /// what an event is.
+    /// - Returns: whether there were any events.
+    static func handOnEvents(of runner: HostRunner<Self>, at now: Duration) -> Bool
     /// The controller is out of reach until the host is started again.
     mutating func controllerLost(at now: Duration)
     /// Begins to take leave: stops advertising and scanning, and disconnects every peer.
@@ -29,6 +33,14 @@ public protocol LoopHost: HCIHost {
 
 extension LoopHost {
     public mutating func isAtRest() -> Bool { false }
+    public static func handOnEvents(of runner: HostRunner<Self>, at now: Duration) -> Bool {
+        var wereThere = false
+        while let event = runner.takeEvent() {
+            wereThere = true
+            runner.tell(event, at: now)
+        }
+        return wereThere
+    }
     public var failure: String? { nil }
     public var isReady: Bool { failure == nil }
     public var outstandingPacketCount: Int { 0 }
@@ -69,6 +81,8 @@ public final class HostRunner<Host: LoopHost>: HostRunning {
     /// Whether the host is at rest, and nothing has happened to it since. Then it need not be asked for packets, and time that brings
     /// nothing need not pass for it: both would cost as much as a packet, with each turn of the loop.
     private var isQuiet = false
+    /// When a host at rest has something to do next.
+    private var quietDeadline: Duration?
     private var unsent: [UInt8] = []
     private let capture: PacketCapture?
     /// A capture that was begun while the host runs; nil for none.
@@ -84,7 +98,9 @@ public final class HostRunner<Host: LoopHost>: HostRunning {
     private var transcript = PacketTranscript()
     private var handleEvent: (Host.Event, Duration) -> Void
     /// What stands between the controller and the host on purpose; nil while nothing does.
-    private var faultLine: HCIFaultLine?
+    private var faultLine: HCIFaultLine? { didSet { hasFaults = faultLine != nil } }
+    /// Whether something does: each packet asks, and whoever looks at the line itself is guarded against all who change it.
+    private var hasFaults = false
     /// Is told what the faults there have done.
     package var handleFiring: (FaultFiring, Duration) -> Void = { _, _ in }
     /// Does what those faults want of others.
@@ -148,14 +164,14 @@ public final class HostRunner<Host: LoopHost>: HostRunning {
             laterCapture?.flush()
         }
         isQuiet = false
-        if faultLine == nil { host.receive(packet, at: now) } else { receiveThroughFaults(packet, at: now) }
+        if hasFaults { receiveThroughFaults(packet, at: now) } else { host.receive(packet, at: now) }
         handOnEvents(at: now)
     }
 
     public func advance(to now: Duration) {
-        if isQuiet, nextDeadline.map({ now < $0 }) ?? true { return }
+        if isQuiet, quietDeadline.map({ now < $0 }) ?? true { return }
         isQuiet = false
-        if faultLine != nil { advanceFaults(to: now) }
+        if hasFaults { advanceFaults(to: now) }
         host.advance(to: now)
         handOnEvents(at: now)
     }
@@ -174,17 +190,19 @@ public final class HostRunner<Host: LoopHost>: HostRunning {
     }
 
     public var nextDeadline: Duration? {
+        if isQuiet { return quietDeadline }
         let deadline = look { $0.nextDeadline }
-        guard let faults = faultLine?.nextDeadline else { return deadline }
+        guard hasFaults, let faults = faultLine?.nextDeadline else { return deadline }
         return min(deadline ?? faults, faults)
     }
 
     public func nextPacket(into buffer: inout [UInt8], at now: Duration) -> Bool {
         guard !isQuiet else { return false }
-        while !(faultLine == nil ? host.nextPacket(into: &buffer) : nextPacketThroughFaults(into: &buffer, at: now)) {
+        while !(hasFaults ? nextPacketThroughFaults(into: &buffer, at: now) : host.nextPacket(into: &buffer)) {
             // What was sent may have made events, and what is done about them packets.
             guard handOnEvents(at: now) else {
-                isQuiet = faultLine == nil && host.isAtRest()
+                isQuiet = !hasFaults && host.isAtRest()
+                quietDeadline = isQuiet ? look { $0.nextDeadline } : nil
                 return false
             }
         }
@@ -238,8 +256,11 @@ public final class HostRunner<Host: LoopHost>: HostRunning {
         return wasThere
     }
 
-    /// Hands on an event that is none of the host's, as if it were.
-    package func tell(_ event: Host.Event, at now: Duration) { handleEvent(event, now) }
+    /// Takes the host's oldest event.
+    public func takeEvent() -> Host.Event? { host.nextEvent() }
+
+    /// Hands on an event: one that was taken, or one that is none of the host's, as if it were.
+    public func tell(_ event: Host.Event, at now: Duration) { handleEvent(event, now) }
 
     /// Tells nobody any more, and lets go of who was told: they often know the runner, so that neither would ever be freed.
     package func forgetListeners() {
@@ -285,12 +306,5 @@ public final class HostRunner<Host: LoopHost>: HostRunning {
 
     /// - Returns: whether there were any.
     @discardableResult
-    private func handOnEvents(at now: Duration) -> Bool {
-        var wereThere = false
-        while let event = host.nextEvent() {
-            wereThere = true
-            handleEvent(event, now)
-        }
-        return wereThere
-    }
+    private func handOnEvents(at now: Duration) -> Bool { Host.handOnEvents(of: self, at: now) }
 }

@@ -71,7 +71,7 @@ struct InputPace: Sendable {
     /// - Parameters:
     ///   - isAnswered: whether something was sent.
     ///   - outstanding: how many ACL packets the controller has and has not completed.
-    mutating func decide(isAnswered: Bool, outstanding: Int) {
+    mutating func decide(isAnswered: Bool, outstanding: @autoclosure () -> Int) {
         guard packets > 0 || hasRested else { return }
         let elapsed = readTime - previousRead
         calm -= elapsed / .milliseconds(1)
@@ -84,7 +84,7 @@ struct InputPace: Sendable {
         } else {
             calm = min(calm + Double(packets), Self.calmLimit)
         }
-        if !isStreamOut { rest = Self.longestRest } else { fitRest(elapsed, outstanding: outstanding) }
+        if !isStreamOut { rest = Self.longestRest } else { fitRest(elapsed, outstanding: outstanding()) }
         packets = 0
         hasRested = false
         if calm >= Self.calmPackets { restEnds = readTime + rest }

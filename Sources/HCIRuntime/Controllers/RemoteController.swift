@@ -177,10 +177,14 @@ public final class RemoteController: LoopMember {
         if isStopping, runner.isShutDown {
             sayFarewell(on: stream, at: now)
         } else {
+            // As in `receive`: a property is guarded each time.
+            var buffer: [UInt8] = []
+            swap(&buffer, &self.buffer)
             while share > 0, stream.hasRoom, runner.nextPacket(into: &buffer, at: now) {
                 stream.send(buffer)
                 share -= 1
             }
+            self.buffer = buffer
         }
         if stream.waitingBytes > 0 { isAnswered = true }
         do {

@@ -95,17 +95,19 @@ public final class EventLoop {
             members = []
             beforeWaiting = {}
         }
-        // What every turn goes through is kept here: a property of an object is guarded each time.
-        let members = members
+        // What every turn goes through is kept here: a property of an object is guarded each time. It is a span, since an array's elements
+        // are retained and released each time.
+        let kept = members
+        let members = kept.span
         var set = PollSet()
-        for member in members { try member.start(at: clock.now) }
+        for index in members.indices { try members[index].start(at: clock.now) }
         while true {
             if isStopRequested, stopDeadline == nil { beginStop() }
             let isBusy = try Self.moveOutput(of: members, at: clock.now)
             beforeWaiting()
             if isStopRequested, stopDeadline == nil { continue }
             if let deadline = stopDeadline {
-                if members.allSatisfy(\.isStopped) { return cleanOutcome }
+                if kept.allSatisfy(\.isStopped) { return cleanOutcome }
                 if clock.now >= deadline { return .stopTimedOut }
             }
             let signalToken = prepare(&set, for: members)
@@ -113,29 +115,29 @@ public final class EventLoop {
             turns &+= 1
             if let signalToken, set.isReadable(signalToken), let signal = takeSignals() { return .killed(signal) }
             let now = clock.now
-            for member in members { try member.takeInput(set, at: now) }
+            for index in members.indices { try members[index].takeInput(set, at: now) }
             _ = try Self.moveOutput(of: members, at: now)
-            for member in members { try member.advance(to: now) }
+            for index in members.indices { try members[index].advance(to: now) }
         }
     }
 
-    private static func moveOutput(of members: [any LoopMember], at now: Duration) throws(ProgramError) -> Bool {
+    private static func moveOutput(of members: Span<any LoopMember>, at now: Duration) throws(ProgramError) -> Bool {
         var isBusy = false
-        for member in members where try member.moveOutput(at: now) { isBusy = true }
+        for index in members.indices where try members[index].moveOutput(at: now) { isBusy = true }
         return isBusy
     }
 
-    private func prepare(_ set: inout PollSet, for members: [any LoopMember]) -> PollSet.Token? {
+    private func prepare(_ set: inout PollSet, for members: Span<any LoopMember>) -> PollSet.Token? {
         set.removeAll()
         let token = signals.map { set.add($0.descriptor, reading: true, writing: false) }
-        for member in members { member.addPollRequests(to: &set) }
+        for index in members.indices { members[index].addPollRequests(to: &set) }
         return token
     }
 
-    private func timeToWait(with members: [any LoopMember]) -> Duration? {
+    private func timeToWait(with members: Span<any LoopMember>) -> Duration? {
         var earliest = stopDeadline
-        for member in members {
-            if let deadline = member.nextDeadline { earliest = min(earliest ?? deadline, deadline) }
+        for index in members.indices {
+            if let deadline = members[index].nextDeadline { earliest = min(earliest ?? deadline, deadline) }
         }
         guard let earliest else { return nil }
         let wait = earliest - clock.now

@@ -8,7 +8,7 @@ import Logging
 /// journal does not matter to the watch.
 package final class OutputReader: LoopMember {
     private var descriptors: [Int32]
-    private var tokens: [PollSet.Token] = []
+    private var tokens = PollSet.Tokens()
     /// The loop has its members, so that a member does not keep the loop: what they give back, they give back as they go.
     private unowned let loop: EventLoop
     private let log: Logger
@@ -28,15 +28,13 @@ package final class OutputReader: LoopMember {
     package func start(at now: Duration) {}
 
     package func addPollRequests(to set: inout PollSet) {
-        // No event is asked for: the kernel reports a closed other end all the same.
-        tokens.removeAll(keepingCapacity: true)
-        for descriptor in descriptors { tokens.append(set.add(descriptor, reading: false, writing: false)) }
+        tokens = set.addReaders(of: descriptors)
     }
 
     package func takeInput(_ set: borrowing PollSet, at now: Duration) {
-        guard tokens.contains(where: { set.isWritable($0) }) else { return }
+        guard set.hasLostReader(tokens) else { return }
         descriptors = []
-        tokens = []
+        tokens = PollSet.Tokens()
         log.notice("nothing reads the output any more: ending")
         loop.requestStop(as: .readerGone)
     }

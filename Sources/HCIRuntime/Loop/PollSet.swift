@@ -13,6 +13,14 @@ public struct PollSet: ~Copyable {
 
     package init() {}
 
+    /// Finds the answers to several requests again. Valid until the next turn.
+    package struct Tokens: Sendable {
+        fileprivate var indices: Range<Int>
+
+        /// No requests.
+        package init() { indices = 0..<0 }
+    }
+
     /// Forgets the last turn.
     package mutating func removeAll() { requests.removeAll(keepingCapacity: true) }
 
@@ -21,6 +29,20 @@ public struct PollSet: ~Copyable {
         let events = (reading ? POLLIN : 0) | (writing ? POLLOUT : 0)
         requests.append(pollfd(fd: descriptor, events: Int16(events), revents: 0))
         return Token(index: requests.count - 1)
+    }
+
+    /// Asks whether nobody reads what is written to descriptors: for no event, since the kernel reports a closed other end all the same.
+    package mutating func addReaders(of descriptors: [Int32]) -> Tokens {
+        let start = requests.count
+        for descriptor in descriptors { requests.append(pollfd(fd: descriptor, events: 0, revents: 0)) }
+        var tokens = Tokens()
+        tokens.indices = start..<requests.count
+        return tokens
+    }
+
+    /// Whether the other end of one of the descriptors is closed.
+    package func hasLostReader(_ tokens: Tokens) -> Bool {
+        tokens.indices.contains { answer(Token(index: $0)) & (POLLHUP | POLLERR | POLLNVAL) != 0 }
     }
 
     /// Asks only whether the other side of a stream has closed it.
