@@ -40,19 +40,30 @@ package struct NamedEventHistory<Name: ControlEventNaming>: Sendable {
     /// Takes an event in.
     /// - Returns: the event with its number.
     package mutating func record(_ unnumbered: consuming NamedControlEvent<Name>) -> NamedControlEvent<Name> {
+        let event = unnumbered.numbered(last + 1)
+        keep(event)
+        return event
+    }
+
+    /// Takes an event in that nobody is told now.
+    fileprivate mutating func note(_ unnumbered: consuming NamedControlEvent<Name>) {
+        keep(unnumbered.numbered(last + 1))
+    }
+
+    private mutating func keep(_ event: consuming NamedControlEvent<Name>) {
         last += 1
-        let event = unnumbered.numbered(last)
-        let place = place(of: event.name)
-        if tallies[place].isOutlived { outlived[event.name] = nil }
+        let name = event.name
+        let size = event.size
+        let place = place(of: name)
+        if tallies[place].isOutlived { outlived[name] = nil }
         tallies[place] = Tally(count: tallies[place].count + 1, last: last)
-        recent.append(event, size: event.size)
+        recent.append(event, size: size)
         while let dropped = recent.dropSurplus() {
             let place = self.place(of: dropped.name)
             guard tallies[place].last == dropped.sequence else { continue }
             tallies[place].isOutlived = true
             outlived[dropped.name] = dropped
         }
-        return event
     }
 
     private mutating func place(of name: Name) -> Int {
@@ -94,7 +105,7 @@ package struct EventHistory: Sendable {
     /// An AppMessage, and what became of it. Programs get it as a `ControlMessage`, which is made when one asks.
     fileprivate struct KeptMessage {
         let sequence: UInt64
-        let at: Double
+        let moment: Duration
         let app: PebbleUUID
         let dictionary: AppMessageDictionary
         let result: AppMessageResult
@@ -114,20 +125,46 @@ package struct EventHistory: Sendable {
     /// - Parameter text: the event in words, as `ControlEvent` takes them.
     /// - Returns: the event with its number; nil for what programs are not told.
     package mutating func record(
-        _ watchEvent: WatchEvent,
+        _ event: WatchEvent,
         text: @autoclosure () -> String,
         at now: Duration
     ) -> ControlEvent? {
-        guard let unnumbered = ControlEvent(watchEvent, text: text(), at: now) else { return nil }
-        let event = events.record(unnumbered)
-        if case .appMessageReceived(let app, let dictionary) = watchEvent {
-            received.append(KeptMessage(event, app, dictionary, .ok), size: event.size)
+        if let frequent = event.frequent { return record(frequent, at: now) }
+        return ControlEvent(event, text: text(), at: now).map { events.record($0) }
+    }
+
+    /// Takes an event in of which there are many.
+    /// - Returns: the event with its number.
+    package mutating func record(_ event: FrequentEvent, at now: Duration) -> ControlEvent {
+        keepMessage(of: event, at: now)
+        return events.record(ControlEvent(event, at: now))
+    }
+
+    /// Takes an event in of which there are many, and which no program is told now.
+    package mutating func note(_ event: FrequentEvent, at now: Duration) {
+        keepMessage(of: event, at: now)
+        events.note(ControlEvent(event, at: now))
+    }
+
+    /// Keeps the AppMessage that the next event tells of, if it tells of one.
+    private mutating func keepMessage(of event: FrequentEvent, at now: Duration) {
+        switch event {
+        case .message: break
+        case .appMessageReceived(let app, let dictionary):
+            let message = KeptMessage(sequence: last + 1, moment: now, app: app, dictionary: dictionary, result: .ok)
+            received.append(message, size: event.size)
             while received.dropSurplus() != nil {}
-        } else if case .appMessageSent(let app, let dictionary, let result) = watchEvent {
-            sent.append(KeptMessage(event, app, dictionary, result), size: event.size)
+        case .appMessageSent(let app, let dictionary, let result):
+            let message = KeptMessage(
+                sequence: last + 1,
+                moment: now,
+                app: app,
+                dictionary: dictionary,
+                result: result
+            )
+            sent.append(message, size: event.size)
             while sent.dropSurplus() != nil {}
         }
-        return event
     }
 
     /// The AppMessages of one direction that are kept, oldest first.
@@ -145,24 +182,10 @@ package struct EventHistory: Sendable {
 }
 
 extension EventHistory.KeptMessage {
-    /// The AppMessage that an event tells of.
-    fileprivate init(
-        _ event: ControlEvent,
-        _ app: PebbleUUID,
-        _ dictionary: AppMessageDictionary,
-        _ result: AppMessageResult
-    ) {
-        sequence = event.sequence
-        at = event.at
-        self.app = app
-        self.dictionary = dictionary
-        self.result = result
-    }
-
     fileprivate var message: ControlMessage {
         ControlMessage(
             sequence: sequence,
-            at: at,
+            at: moment.inSeconds,
             message: ControlEvents.AppMessageSent(message: .init(app, dictionary), result: "\(result)")
         )
     }

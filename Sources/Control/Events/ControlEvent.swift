@@ -26,10 +26,10 @@ package struct NamedControlEvent<Name: ControlEventNaming>: Encodable, Sendable 
         moment = now
     }
 
-    fileprivate init(_ name: Name, _ event: FrequentEvent, at now: Duration) {
+    fileprivate init(_ name: Name, _ event: consuming FrequentEvent, at now: Duration) {
         self.name = name
-        contents = .frequent(event)
         size = Self.emptySize + event.size
+        contents = .frequent(event)
         moment = now
     }
 
@@ -93,13 +93,16 @@ extension ControlEvent {
     /// - Parameter text: the event in words. One of which there are many has words of its own, which say the same.
     package init?(_ event: WatchEvent, text: @autoclosure () -> String, at now: Duration) {
         if let frequent = event.frequent {
-            self.init(frequent.name, frequent, at: now)
+            self.init(frequent, at: now)
         } else if let fields = event.control(at: now) {
             self.init(fields.name, fields.values, text(), at: now)
         } else {
             return nil
         }
     }
+
+    /// An event of which there are many, for programs.
+    init(_ event: consuming FrequentEvent, at now: Duration) { self.init(event.name, event, at: now) }
 }
 
 /// An event's name, and what it has beside its number, time and text.

@@ -49,6 +49,8 @@ final class CommandPort<State> {
     private let refusal: () -> [UInt8]
     /// The programs that are connected.
     private(set) var clients: [Client] = []
+    /// Whether there are any.
+    var hasClients: Bool { !clients.isEmpty }
     private var listenerToken: PollSet.Token?
     private var acceptPauseEnds: Duration?
 

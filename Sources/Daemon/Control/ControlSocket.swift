@@ -75,7 +75,16 @@ public final class ControlSocket: LoopMember {
     /// Keeps what happened, and tells the programs that want to know.
     /// - Parameter text: the event in words.
     func deliver(_ event: WatchEvent, text: @autoclosure () -> String, at now: Duration) {
-        guard let event = history.record(event, text: text(), at: now) else { return }
+        if let event = history.record(event, text: text(), at: now) { tell(event, at: now) }
+    }
+
+    /// The same of an event of which there are many.
+    func deliver(_ event: FrequentEvent, at now: Duration) {
+        guard port.hasClients else { return history.note(event, at: now) }
+        tell(history.record(event, at: now), at: now)
+    }
+
+    private func tell(_ event: ControlEvent, at now: Duration) {
         for client in port.clients {
             if let line = client.state.conversation.line(for: event, hasRoom: client.stream.hasRoom, at: now) {
                 client.stream.send(line)
@@ -119,6 +128,10 @@ public final class ControlSocket: LoopMember {
     }
 
     public func moveOutput(at now: Duration) -> Bool {
+        guard port.hasClients else {
+            capture.flush()
+            return false
+        }
         for client in port.clients { finishWait(of: client, at: now) }
         let isBusy = port.moveOutput { client in
             answerNext(of: client, at: now)

@@ -78,14 +78,13 @@ final class RefusedChanges: LoopMember {
     func addPollRequests(to set: inout PollSet) {}
     func takeInput(_ set: borrowing PollSet, at now: Duration) {}
 
-    func moveOutput(at now: Duration) -> Bool {
-        if let refusal = watch.look({ $0.takeRefusedChange() }) {
-            trouble.save(because: "the store has refused a change: \(refusal)", at: now)
-        }
-        return false
+    func moveOutput(at now: Duration) -> Bool { false }
+
+    func advance(to now: Duration) {
+        guard let refusal = watch.look({ $0.takeRefusedChange() }) else { return }
+        trouble.save(because: "the store has refused a change: \(refusal)", at: now)
     }
 
-    func advance(to now: Duration) {}
     var nextDeadline: Duration? { nil }
     func beginStop(at now: Duration) {}
     var isStopped: Bool { true }

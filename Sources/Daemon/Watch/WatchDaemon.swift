@@ -112,11 +112,7 @@ public final class WatchDaemon {
         let store: SQLiteStore? =
             if let path = configuration.stateDirectory { try Self.openStore(path) } else { nil }
         self.store = store
-        var control: ControlSocket?
-        var service: ServiceReporter?
         let memory = SessionMemory()
-        var led: BoardLED?
-        var note: (FaultFiring, Duration) -> Void = { _, _ in }
         let (made, recorder) = try Self.makeWatch(configuration, store, randomness)
         self.recorder = recorder
         recording =
@@ -139,29 +135,17 @@ public final class WatchDaemon {
             guard configuration.recording.memory > 0 else { return nil }
             return CrashMemory(in: directory, of: recorder, log: loggers[.daemon])
         }
+        let audience = WatchAudience(loggers, recorder: recorder, trouble: trouble, memory: memory)
         let watch = HostRunner(
             WatchHost(made, recorder: recorder, store: store),
             capture: capture,
             log: loggers[.hci]
-        ) { [loggers] event, now in
-            if case .fault(let firing) = event { note(firing, now) }
-            let line = event.storyLine
-            loggers.log(line)
-            if event.isRecorded {
-                recorder.noteEvent { [isDiscreet = recorder.header.isWithoutSecrets] text in
-                    line.appendRecordedText(to: &text, withoutSecrets: isDiscreet)
-                }
-            }
-            if let what = event.trouble { trouble?.save(because: what, at: now) }
-            // Programs are not told what is only for the log: its words are made if they are logged.
-            if !event.isForLogOnly { control?.deliver(event, text: line.text, at: now) }
-            service?.deliver(event)
-            memory.deliver(event, at: now)
-            led?.deliver(event)
+        ) { event, now in
+            audience.hear(event, at: now)
             handleEvent(event, now)
         }
         watch.handleFiring = { [unowned watch] firing, now in watch.tell(.fault(firing), at: now) }
-        note = { [unowned watch] firing, now in watch.note(firing, at: now) }
+        audience.note = { [unowned watch] firing, now in watch.note(firing, at: now) }
         self.watch = watch
         let faults = FaultDesk(
             watch: watch,
@@ -171,7 +155,7 @@ public final class WatchDaemon {
         if let path = configuration.controlPath
             ?? configuration.stateDirectory.map({ $0 + "/" + ControlAddress.fileName })
         {
-            control = try ControlSocket(
+            audience.control = try ControlSocket(
                 path: path,
                 access: configuration.controlAccess,
                 watch: watch,
@@ -214,18 +198,19 @@ public final class WatchDaemon {
             air = nil
             airPort = nil
         }
+        let control = audience.control
         control?.program.ports.air = airPort.map(Int.init)
         self.capture = capture
         if let capture { loop.add(capture) }
         // These stand behind the controller, which lets the watch's time pass first.
         if let control { loop.add(control) }
-        led = try Self.addHardware(configuration.board, to: loop, of: watch, log: loggers[.daemon])
+        audience.led = try Self.addHardware(configuration.board, to: loop, of: watch, log: loggers[.daemon])
         loop.add(OutputReader(of: loop, log: loggers[.daemon]))
         if let trouble { loop.add(RefusedChanges(of: watch, trouble: trouble)) }
         let reporter = ServiceReporter(ServiceManager(), watch: watch, log: loggers[.daemon])
         loop.add(reporter)
         loop.add(memory)
-        service = reporter
+        audience.service = reporter
         if let edge = loggers.edge { loop.add(LogCounts(edge)) }
         try addFirmware(configuration, watch)
         if let port = configuration.qemuPort {

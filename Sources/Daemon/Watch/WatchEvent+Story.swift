@@ -41,9 +41,10 @@ public struct StoryLine: Sendable {
     }
 
     /// A line about an event of which there are many.
-    init(_ layer: Layer, _ level: Logger.Level, _ event: FrequentEvent) {
-        self.layer = layer
-        self.level = level
+    init(_ event: FrequentEvent) {
+        layer = .session
+        level = event.level
+        if case .message(let session, _, _, _) = event { self.session = session }
         discretion = .contentsOfFrequent
         words = .frequent(event)
     }
@@ -213,17 +214,13 @@ extension WatchEvent {
         case .sessionClosed(let session, let reason):
             return StoryLine(.session, .info, "\(session) closed: \(reason)")
         case .message(let session, let direction, let message):
-            return StoryLine(
-                .session,
-                .debug,
-                .message(session, direction, message.endpoint, byteCount: message.payload.count)
-            )
+            return StoryLine(.message(session, direction, message.endpoint, byteCount: message.payload.count))
+        case .appMessageReceived(let app, let dictionary):
+            return StoryLine(.appMessageReceived(app, dictionary))
+        case .appMessageSent(let app, let dictionary, let result):
+            return StoryLine(.appMessageSent(app, dictionary, result))
         case .appLaunched(_, let name):
             return StoryLine(.watch, .info, "runs \(name)")
-        case .appMessageReceived(let app, let dictionary):
-            return StoryLine(.session, .info, .appMessageReceived(app, dictionary))
-        case .appMessageSent(let app, let dictionary, let result):
-            return StoryLine(.session, .info, .appMessageSent(app, dictionary, result))
         case .appLogged(let record):
             let line = record.line
             let text = "app \(record.application.short), \(line.file):\(line.line): \(line.message)"
@@ -347,6 +344,12 @@ extension PairingPrompt.Kind {
 }
 
 extension Loggers {
+    /// Logs an event of which there are many.
+    func log(_ event: FrequentEvent) {
+        guard lowestLevel.level <= event.level else { return }
+        log(StoryLine(event))
+    }
+
     /// Logs a line under its layer, without the part that is not for every reader of the log.
     public func log(_ line: StoryLine) {
         // Words cost more than all else about a line.
@@ -371,6 +374,14 @@ extension Loggers {
 }
 
 extension FrequentEvent {
+    /// How much it matters to who reads the log.
+    fileprivate var level: Logger.Level {
+        switch self {
+        case .message: .debug
+        case .appMessageReceived, .appMessageSent: .info
+        }
+    }
+
     /// What `LogThrottle` makes of its discreet words; nil for one that is logged only with details, of which nothing is left out,
     /// and for one of an app whose first digits make a word.
     fileprivate var beginningOfDiscreetText: String? {
