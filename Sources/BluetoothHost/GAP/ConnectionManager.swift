@@ -8,20 +8,7 @@ struct ConnectionManager: Sendable {
     /// The credit-based channels and the signaling channel of all connections.
     var channels: ChannelManager
     /// Pairing, bonds and encryption on all connections; nil if this host does not pair.
-    var security: SecurityManager? {
-        _read { yield manager }
-        _modify {
-            stirSecurity()
-            yield &manager
-        }
-    }
-    /// The same for who changes something else here meanwhile, and calls `stirSecurity`.
-    var manager: SecurityManager?
-    /// Whether the Security Manager was changed since it was asked what it wants done. Every packet asks, and whether there is a manager at
-    /// all takes longer to find out.
-    var maySecurityWant = true
-    /// The same of what it wants sent.
-    var maySecuritySend = true
+    var security: SecurityManager?
     /// What the controller has room for.
     var transmission = ACLTransmission()
     /// The connections that may have something to send: all others have been asked since anything was changed at them.
@@ -29,13 +16,7 @@ struct ConnectionManager: Sendable {
 
     init(channels: ChannelManager, security: SecurityManager?) {
         self.channels = channels
-        manager = security
-    }
-
-    /// The Security Manager is changed, so that it is asked again.
-    mutating func stirSecurity() {
-        maySecurityWant = true
-        maySecuritySend = true
+        self.security = security
     }
 
     /// Where a connection is in `links`.

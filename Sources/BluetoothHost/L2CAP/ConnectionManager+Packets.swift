@@ -139,11 +139,7 @@ extension ConnectionManager {
     mutating func nextACLPacket(into buffer: inout [UInt8], _ core: inout HostCore) -> Bool {
         guard core.isReady, transmission.buffers.free > 0 else { return false }
         mayHaveOutput.formUnion(links.stirred.union(channels.connections.stirred))
-        mayHaveOutput.formUnion(core.gatt.stirred)
-        if maySecuritySend {
-            maySecuritySend = false
-            mayHaveOutput.formUnion(security?.links.stirred ?? [])
-        }
+        mayHaveOutput.formUnion(core.gatt.stirred.union(security?.links.stirred ?? []))
         guard !mayHaveOutput.isEmpty else { return false }
         let share = transmission.buffers.share(of: links.count)
         for turn in links.indices {
@@ -152,8 +148,7 @@ extension ConnectionManager {
                 links[index].outstandingPackets < share
             else { continue }
             let dataLength = transmission.buffers.dataLength
-            stirSecurity()
-            guard links[index].nextPacket(dataLength, into: &buffer, &core.gatt, &manager, &channels) else {
+            guard links[index].nextPacket(dataLength, into: &buffer, &core.gatt, &security, &channels) else {
                 settle(index, &core)
                 continue
             }

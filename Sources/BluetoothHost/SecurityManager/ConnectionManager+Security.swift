@@ -60,14 +60,7 @@ extension ConnectionManager {
     // MARK: What the Security Manager wants
 
     /// Does what the Security Manager wants done, and passes on what it has to say.
-    @inline(__always)
     mutating func continueSecurity(_ core: inout HostCore) {
-        if maySecurityWant { askSecurity(&core) }
-    }
-
-    @inline(never)
-    private mutating func askSecurity(_ core: inout HostCore) {
-        maySecurityWant = false
         guard security?.output.isEmpty == false else { return }
         while let action = security?.nextAction() { perform(action, &core) }
         while let event = security?.nextEvent() {
