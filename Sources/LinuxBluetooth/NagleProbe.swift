@@ -18,15 +18,15 @@ struct NagleProbe {
     private enum Step {
         /// Nothing is tried.
         case none
-        /// This side has sent so many segments, and waits for the first small one.
+        /// An attempt has begun, after this number of segments was sent. No small segment has come yet.
         case sent(UInt32?)
-        /// It has come; the second is still to come.
+        /// The first small segment has been read; the second is still to come.
         case heard(UInt32?)
-        /// The second is about to be read, and this side has sent nothing meanwhile, or has.
-        case decided(isPrompt: Bool)
     }
 
     private var step = Step.none
+    /// Whether nothing has been sent since the attempt began. It is asked before each read, since a read may acknowledge.
+    private var isUnacknowledged = false
     /// Whether something was acknowledged at once since the last attempt: where each input is answered, there is nothing to be saved.
     private var isWorthIt = false
     private var proofs = 0
@@ -60,19 +60,21 @@ struct NagleProbe {
     /// What has come is about to be read, which may acknowledge it.
     mutating func willRead(on socket: borrowing FileDescriptor) {
         guard case .heard(let segments) = step else { return }
-        step = .decided(isPrompt: segments != nil && Self.sentSegments(of: socket) == segments)
+        isUnacknowledged = segments != nil && Self.sentSegments(of: socket) == segments
     }
 
-    /// So many bytes were read at once.
+    /// Bytes have been read.
+    /// - Parameter count: how many came in one read.
     mutating func read(_ count: Int) {
         switch step {
         case .none: return
-        case .sent(let segments): step = count < Self.smallCount ? .heard(segments) : .none
-        case .heard: step = .none
-        case .decided(let isPrompt):
+        case .sent(let segments):
+            step = count < Self.smallCount ? .heard(segments) : .none
+            isUnacknowledged = false
+        case .heard:
             step = .none
             guard count < Self.smallCount else { return }
-            if isPrompt { proofs += 1 } else { failures += 1 }
+            if isUnacknowledged { proofs += 1 } else { failures += 1 }
         }
     }
 

@@ -30,6 +30,8 @@ import Testing
             // In the first turn, so that the two are not read at once.
             if byte == 2 { try take(from: stream, &count) }
         }
+        // A loop whose input rests looks without being told that there is something. If the other end waits, it looks in vain.
+        try stream.receive { count += $0.count }
         while count < 2 { try take(from: stream, &count) }
     }
 

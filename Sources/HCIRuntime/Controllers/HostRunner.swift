@@ -99,7 +99,7 @@ public final class HostRunner<Host: LoopHost>: HostRunning {
     private var handleEvent: (Host.Event, Duration) -> Void
     /// What stands between the controller and the host on purpose; nil while nothing does.
     private var faultLine: HCIFaultLine? { didSet { hasFaults = faultLine != nil } }
-    /// Whether something does: each packet asks, and whoever looks at the line itself is guarded against all who change it.
+    /// Whether there is a fault line. It is kept, since each packet asks, and this is cheaper to read than the line.
     private var hasFaults = false
     /// Is told what the faults there have done.
     package var handleFiring: (FaultFiring, Duration) -> Void = { _, _ in }
