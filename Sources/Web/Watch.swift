@@ -7,8 +7,9 @@ final class Watch: Sendable {
     private static let commandLimit = 4
     /// How many waits are under way at once at most.
     private static let waitLimit = 4
-    /// Commands that a watch may take longer for than the usual ones: they write to its disk.
-    private static let slowCommands: Set = ["install", "backup", "backup-part", "reset"]
+    /// Commands that a watch may take longer for than the usual ones: they write to its disk, or are a part of what does, and what
+    /// was brought before it is lost with a part that is late.
+    private static let slowCommands: Set = ["install-part", "install", "backup", "backup-part", "reset"]
     /// How long those may take.
     private static let slowPatience: Duration = .seconds(10)
     /// How long `wait` waits if the request does not say, in seconds.

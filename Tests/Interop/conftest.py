@@ -85,12 +85,14 @@ async def rig(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[R
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
-    """What Cairn logged stands under the failure of its test."""
+    """What Cairn logged, and what its page showed, stands under the failure of a test."""
     report = yield
     folder = getattr(item, "funcargs", {}).get("tmp_path")
     if report.failed and folder:
         for log in sorted(folder.glob("*.log")):
             report.sections.append((log.name, log.read_text(encoding="utf-8", errors="replace")[-20_000:]))
+    if report.failed and report.when == "call" and (pages := getattr(item, "funcargs", {}).get("pages")):
+        report.sections.append(("the page", pages[-1].account()[:20_000]))
     return report
 
 

@@ -13,6 +13,7 @@ import random
 import re
 import subprocess
 import threading
+import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -24,7 +25,7 @@ from rig.phone import Phone
 from rig.security import IoCapability, Person, pairing
 from rig.vectors import REPOSITORY
 from rig.watchapps import AppBundle
-from rig.web import PATIENCE, REBOUND, Bench, Page, RoundWatch, ask, browser, screenshot
+from rig.web import PATIENCE, REBOUND, Bench, ForgetfulWatch, Page, RoundWatch, ask, browser, screenshot
 from selenium.webdriver import Chrome
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
@@ -55,9 +56,14 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
 
 
 @pytest.fixture
-def open_page(bench: Bench, driver: Chrome) -> Iterator[Callable[..., Page]]:
+def pages() -> list[Page]:
+    """Those that the test has opened."""
+    return []
+
+
+@pytest.fixture
+def open_page(bench: Bench, driver: Chrome, pages: list[Page]) -> Iterator[Callable[..., Page]]:
     """Serves watches, and opens the page; at the end the browser must not have had to refuse anything of it."""
-    pages: list[Page] = []
 
     def open_page(watches: dict[str, Path], *options: str) -> Page:
         driver.delete_all_cookies()
@@ -538,6 +544,68 @@ def test_an_app_is_installed_by_file(bench: Bench, open_page: Callable[..., Page
     page.button("Remove", "dialog.ask").click()
     page.until("the app to be gone", lambda: app["name"] not in page.find(".apps .items").text)
     assert app["uuid"] not in [each["uuid"] for each in ask(watch, "apps")["apps"]]
+
+
+def test_an_install_outlasts_a_watch_that_is_late(bench: Bench, open_page: Callable[..., Page], tmp_path: Path) -> None:
+    """The page says that the watch hangs, and the pieces that were brought are not lost."""
+    watch = bench.watch("Bench")
+    bench.ready(watch)
+    page = open_page({"Bench": watch}, "--patience", "0.9")
+    page.show("Bench")
+    page.says(".apps", "Echo")
+    package = tmp_path / "weather.pbw"
+    package.write_bytes(AppBundle(content=random.Random(17).randbytes(60_000)).pbw())
+    file = page.driver.find_element(By.CSS_SELECTOR, ".apps input[type=file]")
+    with bench.standing("Bench"):
+        file.send_keys(str(package))
+        # It stands for longer than the watch may take for other answers.
+        page.says("main > .notice", "Down since")
+    page.says(".apps .outcome", "is installed")
+
+
+def test_files_that_are_dropped_are_installed_one_after_another(
+    bench: Bench, open_page: Callable[..., Page]
+) -> None:
+    """Two at once, and a third while they are installed."""
+    watch = bench.watch("Bench")
+    bench.ready(watch)
+    page = open_page({"Bench": watch})
+    page.show("Bench")
+    page.says(".apps", "Echo")
+    names = ["One", "Two", "Three"]
+    packages = [
+        list(AppBundle(app=uuid.UUID(int=17 + index), name=name, content=name.encode() * 10_000).pbw())
+        for index, name in enumerate(names)
+    ]
+    drop = """
+        const [form, packages] = [document.querySelector(".apps .drop"), arguments[0]];
+        for (const each of [packages.slice(0, 2), packages.slice(2)]) {
+          const dataTransfer = new DataTransfer();
+          for (const bytes of each) dataTransfer.items.add(new File([new Uint8Array(bytes)], "app.pbw"));
+          form.dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true }));
+        }"""
+    page.driver.execute_script(drop, packages)
+    page.says(".apps .outcome", "Three 1.0 is installed")
+    assert [each["name"] for each in ask(watch, "apps")["apps"] if not each["isBuiltIn"]] == names
+
+
+def test_what_a_watch_does_not_answer_at_once_is_shown_later(
+    bench: Bench, open_page: Callable[..., Page], tmp_path: Path
+) -> None:
+    """The apps, the messages that have passed, and the names of faults: each is asked for until there is an answer."""
+    watch = bench.watch("Bench")
+    bench.ready(watch)
+    forgetful = ForgetfulWatch(watch, tmp_path / "Forgetful", "apps", "inbox", "fault-names")
+    try:
+        page = open_page({"Bench": tmp_path / "Forgetful"})
+        page.show("Bench")
+        page.says(".apps", "Golf")
+        page.until("the names", lambda: page.all(".faults datalist option"))
+        page.until("the messages", lambda: forgetful.counts["inbox"] == 2)
+        page.until("the rest of the page", lambda: page.find(".watch-bar .state").text == "up")
+        assert forgetful.counts == {"apps": 2, "inbox": 2, "fault-names": 2}
+    finally:
+        forgetful.close()
 
 
 def test_events_are_filtered_and_saved(bench: Bench, open_page: Callable[..., Page], tmp_path: Path) -> None:

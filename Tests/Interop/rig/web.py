@@ -62,13 +62,11 @@ def screenshot(state: Path) -> Image.Image:
     return Image.open(io.BytesIO(bytes.fromhex(ask(state, "screenshot")["screen"]["data"]))).convert("RGB")
 
 
-class RoundWatch:
-    """A control socket in front of a watch's, whose pictures are round: no model here has such a screen."""
+class Between:
+    """A control socket in front of a watch's."""
 
     def __init__(self, watch: Path, folder: Path) -> None:
         folder.mkdir()
-        #: What `screenshot` is answered with.
-        self.picture = Image.new("RGB", (180, 180))
         self._watch = watch
         self._listener = socket.socket(socket.AF_UNIX)
         self._listener.bind(str(folder / "control.sock"))
@@ -91,12 +89,15 @@ class RoundWatch:
             watch.connect(str(self._watch / "control.sock"))
             threading.Thread(target=self._copy, args=(watch, end), daemon=True).start()
             for line in lines:
-                if json.loads(line)["command"] == "screenshot":
-                    end.sendall(self._screenshot())
-                else:
+                if (answer := self._answer(json.loads(line)["command"])) is None:
                     watch.sendall(line)
+                else:
+                    end.sendall(answer)
             # What the watch still says has a reader no more.
             watch.shutdown(socket.SHUT_RDWR)
+
+    def _answer(self, command: str) -> bytes | None:
+        """What a command is answered with; None if the watch is to answer. An OSError ends the connection."""
 
     @staticmethod
     def _copy(watch: socket.socket, end: socket.socket) -> None:
@@ -105,12 +106,40 @@ class RoundWatch:
                 end.sendall(piece)
             end.shutdown(socket.SHUT_RDWR)
 
-    def _screenshot(self) -> bytes:
+
+class RoundWatch(Between):
+    """A watch whose pictures are round: no model here has such a screen."""
+
+    def __init__(self, watch: Path, folder: Path) -> None:
+        #: What `screenshot` is answered with.
+        self.picture = Image.new("RGB", (180, 180))
+        super().__init__(watch, folder)
+
+    def _answer(self, command: str) -> bytes | None:
+        if command != "screenshot":
+            return None
         data = io.BytesIO()
         self.picture.save(data, "PNG")
         screen = {"width": self.picture.width, "height": self.picture.height, "isRound": True, "hasColor": True}
         screen |= {"format": "png", "data": data.getvalue().hex()}
         return json.dumps({"ok": True, "sequence": 0, "screen": screen}).encode() + b"\n"
+
+
+class ForgetfulWatch(Between):
+    """A watch that does not answer some commands the first time: it ends the connection."""
+
+    def __init__(self, watch: Path, folder: Path, *commands: str) -> None:
+        #: How often each of them has come.
+        self.counts = dict.fromkeys(commands, 0)
+        super().__init__(watch, folder)
+
+    def _answer(self, command: str) -> bytes | None:
+        if command not in self.counts:
+            return None
+        self.counts[command] += 1
+        if self.counts[command] > 1:
+            return None
+        raise ConnectionAbortedError(command)
 
 
 class Bench:
@@ -151,13 +180,15 @@ class Bench:
         return result.stdout
 
     def serve(self, watches: dict[str, Path], *options: str) -> str:
-        """Starts `cairn-web`, and gives the address that it prints."""
+        """Starts `cairn-web`, and gives the address that it prints. A machine full of other tests makes a watch late: unless the
+        options have a `--patience`, it is a long one."""
         named = [word for name, state in watches.items() for word in ("--watch", f"{name}={state / 'control.sock'}")]
+        patience = () if "--patience" in options else ("--patience", str(PATIENCE))
         home = self.folder / "home"
         home.mkdir(mode=0o700, exist_ok=True)
         places = {name: str(home) for name in ("HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME")}
         process = subprocess.Popen(
-            [binary(), *named, "--port", "0", *options],
+            [binary(), *named, "--port", "0", *patience, *options],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -176,6 +207,16 @@ class Bench:
         # What else it prints must not hold it up.
         threading.Thread(target=self._copy, args=(process,), daemon=True).start()
         return match[0]
+
+    @contextlib.contextmanager
+    def standing(self, name: str) -> Iterator[None]:
+        """A process of the bench stands still meanwhile."""
+        process = self._processes[name]
+        process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            process.send_signal(signal.SIGCONT)
 
     def stop(self) -> None:
         for process in self._processes.values():
@@ -261,6 +302,11 @@ class Page:
         """The size of what is seen, in CSS pixels."""
         metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+
+    def account(self) -> str:
+        """What it shows, in words, and what the browser has to say: for those who look for the cause of a failure."""
+        words = self.driver.execute_script("return [location.href, document.body.innerText].join('\\n')")
+        return "\n".join([words, *(entry["message"] for entry in self.driver.get_log("browser"))])
 
     def faults(self) -> list[str]:
         """What the browser has refused or what has failed in scripts since the last time."""

@@ -7,6 +7,11 @@ export class Refused extends Error {
     this.status = status;
     this.code = code;
   }
+
+  /** Whether the same request would be refused again: the watch and the server were there, and had the time. */
+  get isFinal() {
+    return this.status >= 400 && this.status < 500 && this.status !== 429;
+  }
 }
 
 const NO_SERVER = "cairn-web does not answer. Is it still running?";

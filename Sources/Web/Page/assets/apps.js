@@ -3,6 +3,7 @@
 import { Refused, command } from "./api.js";
 import { ask, h, newID, outcome, panel, reconcile, set, shown, text } from "./dom.js";
 import { bytes } from "./format.js";
+import { untilAnswered } from "./model.js";
 
 /** The bytes that go in one piece, as the control takes them. */
 const PIECE = 24 * 1024;
@@ -20,7 +21,10 @@ export function appsPanel(model) {
     class: "unseen",
     accept: ".pbw",
     id: newID("package"),
-    onchange: () => install(file.files[0]),
+    onchange: () => {
+      take(file.files);
+      file.value = "";
+    },
   });
   const pick = h("label", { class: "button", for: file.id }, "Install a file…");
   const progress = h("progress", { max: "1", value: "0", "aria-label": "Installing", hidden: true });
@@ -30,15 +34,20 @@ export function appsPanel(model) {
   const entries = new Map();
   let apps = [];
   let isBusy = false;
+  /** The install that was asked for last. */
+  let last = Promise.resolve();
 
+  /** Gives whether it was answered. */
   async function refresh() {
-    if (model.state !== "up") return;
+    if (model.state !== "up") return false;
     try {
       apps = (await command(model.name, "apps")).apps;
       render();
+      return true;
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      if (error.status < 500) result.say(error.message, true);
+      if (error.isFinal) result.say(error.message, true);
+      return error.isFinal;
     }
   }
 
@@ -59,9 +68,12 @@ export function appsPanel(model) {
     }
   }
 
+  /** Installs files, each when those before it are done with. */
+  function take(files) {
+    for (const chosen of files) last = last.catch(() => {}).then(() => install(chosen));
+  }
+
   async function install(chosen) {
-    if (!chosen || isBusy) return;
-    file.value = "";
     if (chosen.size === 0 || chosen.size > LARGEST) {
       const what = chosen.size === 0 ? "is empty" : `has ${bytes(chosen.size)}: at most 16 MiB can be installed`;
       result.say(`${chosen.name} ${what}.`, true);
@@ -107,7 +119,7 @@ export function appsPanel(model) {
   form.addEventListener("drop", (event) => {
     event.preventDefault();
     form.classList.remove("over");
-    if (model.isUsable) install(event.dataTransfer.files[0]);
+    if (model.isUsable) take(event.dataTransfer.files);
   });
 
   function render() {
@@ -158,14 +170,12 @@ export function appsPanel(model) {
     );
   }
 
-  let asked = null;
+  // Events tell the rest.
+  const begin = untilAnswered(model, refresh);
   return {
     element,
     update() {
-      // Each process of the watch is asked once; events tell the rest.
-      const process = model.state === "up" ? `${model.status.pid} ${model.run}` : null;
-      if (process !== null && process !== asked) refresh();
-      asked = process;
+      begin();
       render();
     },
     event({ name, data }) {

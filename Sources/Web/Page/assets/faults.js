@@ -3,6 +3,7 @@
 import { Refused } from "./api.js";
 import { h, newID, outcome, panel, reconcile, shown, text } from "./dom.js";
 import { plural } from "./format.js";
+import { untilAnswered } from "./model.js";
 
 export function faultsPanel(model) {
   const { element, body } = panel("faults", "Faults");
@@ -33,6 +34,7 @@ export function faultsPanel(model) {
   body.append(empty, list, model.canChange && form, result.element, options);
   let table = null;
   let isAsking = false;
+  let isAskingAgain = false;
 
   async function tell(command, fields, done) {
     try {
@@ -63,8 +65,13 @@ export function faultsPanel(model) {
   }
 
   // The list is asked for when a fault has fired, and when one was added or cleared.
+  // Gives whether it was answered.
   async function ask() {
-    if (isAsking || model.state !== "up") return;
+    if (model.state !== "up") return false;
+    if (isAsking) {
+      isAskingAgain = true;
+      return false;
+    }
     isAsking = true;
     try {
       if (table === null) {
@@ -74,10 +81,16 @@ export function faultsPanel(model) {
       const { faults } = await model.command("fault-list");
       shown(empty, faults.length === 0);
       reconcile(list, faults, (each) => JSON.stringify(each), make);
+      return true;
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
+      return error.isFinal;
     } finally {
       isAsking = false;
+      if (isAskingAgain) {
+        isAskingAgain = false;
+        ask();
+      }
     }
   }
 
@@ -101,14 +114,12 @@ export function faultsPanel(model) {
     );
   }
 
-  let wasUp = false;
+  const begin = untilAnswered(model, ask);
   return {
     element,
     update() {
       for (const field of form.querySelectorAll("button, input")) field.disabled = !model.isUsable;
-      const isUp = model.state === "up";
-      if (isUp && !wasUp) ask();
-      wasUp = isUp;
+      begin();
     },
     event(event) {
       if (event.name === "fault") ask();

@@ -3,6 +3,7 @@
 import { Refused, command } from "./api.js";
 import { h, newID, outcome, panel, reconcile, scroller, set, shown, text } from "./dom.js";
 import { clock, plural } from "./format.js";
+import { untilAnswered } from "./model.js";
 
 /** So many messages are listed. */
 const LIMIT = 200;
@@ -155,6 +156,7 @@ export function messagesPanel(model) {
     entries: data.entries,
   });
 
+  /** Gives whether it was answered. */
   async function history() {
     const { run } = model;
     try {
@@ -162,8 +164,10 @@ export function messagesPanel(model) {
       for (const each of inbox.messages) note(describe(each, false, model.dateOf(each.at), run));
       for (const each of outbox.messages) note(describe(each, true, model.dateOf(each.at), run));
       render();
+      return true;
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
+      return error.isFinal;
     }
   }
 
@@ -193,7 +197,7 @@ export function messagesPanel(model) {
   }
 
   addRow(false);
-  let asked = null;
+  const begin = untilAnswered(model, history);
   return {
     element,
     update() {
@@ -203,9 +207,7 @@ export function messagesPanel(model) {
       if (status === null) return;
       text(to, `From ${status.app.name} to its companion`);
       for (const app of [status.app, ...status.services.apps]) names.set(app.uuid, app.name);
-      const process = model.state === "up" ? `${status.pid} ${model.run}` : null;
-      if (process !== null && process !== asked) history();
-      asked = process ?? asked;
+      begin();
     },
     event({ name, at, run, data }) {
       if (name !== "app-message-received" && name !== "app-message-sent") {

@@ -69,6 +69,11 @@ export class WatchModel {
     return this.state === "up" && this.canChange;
   }
 
+  /** Which process of the watch is up; null if none is. */
+  get process() {
+    return this.state === "up" && this.status !== null ? `${this.status.pid} ${this.run}` : null;
+  }
+
   /** Carries out a command. Throws Refused. */
   async command(name, fields = null, options = {}) {
     const answer = await command(this.name, name, fields, options);
@@ -212,4 +217,25 @@ export class WatchModel {
       if (!(error instanceof Refused)) throw error;
     }
   }
+}
+
+/**
+ * Asks something of each process of the watch until it has answered. Gives what to call at each update of the model.
+ *
+ * `ask` gives whether there was an answer, a refusal that is final among them: a watch that is late, or a server that has much
+ * to do, is asked again.
+ */
+export function untilAnswered(model, ask) {
+  let answered = null;
+  let isAsking = false;
+  return async () => {
+    const { process } = model;
+    if (process === null || process === answered || isAsking) return;
+    isAsking = true;
+    try {
+      if (await ask()) answered = process;
+    } finally {
+      isAsking = false;
+    }
+  };
 }
