@@ -41,7 +41,7 @@ import Testing
 
     /// One turn of the loop a burst: one wait, one read, one send, and what is sent acknowledges what was read.
     @Test func aBurstIsReadAndAnsweredAtOnce() throws {
-        let calls = try LoopTrial.systemCalls(bursts: 200)
+        let calls = try LoopTrial.run(bursts: 200).systemCalls
         #expect(calls == ["reads": 1, "waits": 1, "sends": 1, "options": 0])
     }
 

@@ -585,7 +585,7 @@ def test_files_that_are_dropped_are_installed_one_after_another(
           form.dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true }));
         }"""
     page.driver.execute_script(drop, packages)
-    page.says(".apps .outcome", "Three 1.0 is installed")
+    page.says(".apps .outcome", "Three 1.2 is installed")
     assert [each["name"] for each in ask(watch, "apps")["apps"] if not each["isBuiltIn"]] == names
 
 

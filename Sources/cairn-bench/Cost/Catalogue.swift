@@ -34,6 +34,14 @@ enum Catalogue {
                 make: { try ChannelReceiveWorkload() }
             ),
             Benchmark(
+                name: "host-turn",
+                operation: "a turn of a loop in which a K-frame of 245 bytes comes and is read",
+                payloadByteCount: ChannelHost.byteCount,
+                timeTarget: .nanosecondsPerByte(2),
+                allocationTarget: 0,
+                make: { try HostTurnWorkload() }
+            ),
+            Benchmark(
                 name: "channel-send",
                 operation: "245 bytes written, K-frame out, buffer back",
                 payloadByteCount: ChannelHost.byteCount,

@@ -75,6 +75,39 @@ struct ChannelReceiveWorkload: Workload {
     }
 }
 
+/// A turn of a loop in which a K-frame comes: the host takes it, a moment passes, it is asked for packets, and when it is due.
+struct HostTurnWorkload: Workload {
+    private var host: ChannelHost
+    private let packet: [UInt8]
+    private var buffer: [UInt8] = []
+
+    init() throws {
+        host = try ChannelHost()
+        guard let channel = host.driver.host.channels[host.channel] else { throw WorkloadFailure("no channel") }
+        packet = host.packet((0..<ChannelHost.byteCount).map { UInt8(truncatingIfNeeded: $0) }, to: channel.localCID)
+    }
+
+    mutating func run(_ count: Int) throws(WorkloadFailure) {
+        var total = 0
+        for _ in 0..<count {
+            host.driver.advance(by: .zero)
+            host.driver.deliver(packet)
+            buffer.removeAll(keepingCapacity: true)
+            total += host.driver.host.channels.read(from: host.channel, into: &buffer, at: host.driver.now)
+            _ = host.driver.takePackets { _ in }
+            guard Self.deadline(of: &host.driver.host).map({ $0 > host.driver.now }) ?? true else {
+                throw WorkloadFailure("the host has something to do at once")
+            }
+        }
+        guard total == count * ChannelHost.byteCount else {
+            throw WorkloadFailure("\(total) bytes of \(count) frames came")
+        }
+    }
+
+    /// Asked where the host stands: a property that is read is a copy of all of it.
+    private static func deadline(of host: inout LEHost) -> Duration? { host.nextDeadline }
+}
+
 /// 245 bytes written to a stream, a K-frame out, and the buffer given back.
 struct ChannelSendWorkload: Workload {
     private var host: ChannelHost

@@ -5,7 +5,7 @@ import Foundation
 struct HeldFigures: Equatable {
     /// What is counted or compared.
     enum Kind: String, CaseIterable {
-        /// How often the heap is asked in one operation of each benchmark.
+        /// How often the heap is asked in one operation of each benchmark, and for a burst of packets (`LoopTrial`).
         case allocations
         /// How often the kernel is asked for a burst of packets (`LoopTrial`).
         case systemCalls
@@ -88,8 +88,9 @@ struct HeldFigures: Equatable {
         switch kind {
         case .allocations:
             for benchmark in Catalogue.benchmarks { measured[benchmark.name] = try measure(benchmark) }
+            measured["loop-burst"] = try LoopTrial.run(bursts: 1000).allocations
         case .systemCalls:
-            for (name, count) in try LoopTrial.systemCalls(bursts: 1000) { measured["loop-burst \(name)"] = count }
+            for (name, count) in try LoopTrial.run(bursts: 1000).systemCalls { measured["loop-burst \(name)"] = count }
         case .ratios:
             for comparison in Catalogue.comparisons {
                 let ceiling = held[.ratios][comparison.name].map(kind.ceiling) ?? .infinity

@@ -5,7 +5,8 @@ import HCIRuntime
 import LinuxBluetooth
 import Logging
 
-/// What the process around a host has of the kernel: a host in the loop, with a controller at the other end of a TCP connection.
+/// What the process around a host has of the kernel and of the heap: a host in the loop, with a controller at the other end of a
+/// TCP connection.
 ///
 /// The controller sends a burst of packets in one go, the host answers with several packets, and only then comes the next burst.
 /// So the figures are the same in every run: one turn of the loop a burst.
@@ -14,8 +15,14 @@ enum LoopTrial {
     static let burstSize = 8
     static let answerSize = 4
 
-    /// System calls of the loop's thread for a burst, by name.
-    static func systemCalls(bursts: Int) throws -> [String: Double] {
+    /// What the loop's thread does for a burst.
+    struct Counts {
+        /// By name.
+        var systemCalls: [String: Double]
+        var allocations: Double
+    }
+
+    static func run(bursts: Int) throws -> Counts {
         let controller = try BurstController()
         let thread = Thread { controller.serve() }
         thread.start()
@@ -27,11 +34,19 @@ enum LoopTrial {
         guard try loop.run() == .stopped, let counted = runner.host.counted else {
             throw WorkloadFailure("the loop did not come to its end")
         }
-        return counted.mapValues { Double($0) / Double(bursts) }
+        let (calls, allocated) = (counted.systemCalls, counted.allocations)
+        func average(_ count: UInt64) -> Double { (Double(count) / Double(bursts) * 100).rounded() / 100 }
+        return Counts(
+            systemCalls: [
+                "reads": average(calls.reads), "waits": average(calls.waits), "sends": average(calls.sends),
+                "options": average(calls.options),
+            ],
+            allocations: average(allocated)
+        )
     }
 }
 
-/// A host that answers each burst, and counts the system calls from one burst to another.
+/// A host that answers each burst, and counts system calls and allocations from one burst to another.
 private struct BurstHost: LoopHost {
     /// It has counted.
     struct Event {}
@@ -42,8 +57,8 @@ private struct BurstHost: LoopHost {
     private let bursts: Int
     private var packets = 0
     private var unsent = 0
-    private var start: system_call_counts?
-    private(set) var counted: [String: UInt64]?
+    private var start: (calls: system_call_counts, allocations: UInt64)?
+    private(set) var counted: (systemCalls: system_call_counts, allocations: UInt64)?
     private var hasTold = false
     private(set) var isShutDown = false
 
@@ -56,13 +71,15 @@ private struct BurstHost: LoopHost {
         guard packets.isMultiple(of: LoopTrial.burstSize) else { return }
         unsent = LoopTrial.answerSize
         let burst = packets / LoopTrial.burstSize
-        if burst == Self.firstCounted { start = system_call_counts() }
+        if burst == Self.firstCounted { start = (system_call_counts(), allocation_counts().calls) }
         guard burst == Self.firstCounted + bursts, let start else { return }
-        let end = system_call_counts()
-        counted = [
-            "reads": end.reads - start.reads, "waits": end.waits - start.waits, "sends": end.sends - start.sends,
-            "options": end.options - start.options,
-        ]
+        let allocations = allocation_counts().calls - start.allocations
+        var calls = system_call_counts()
+        calls.reads -= start.calls.reads
+        calls.waits -= start.calls.waits
+        calls.sends -= start.calls.sends
+        calls.options -= start.calls.options
+        counted = (calls, allocations)
     }
 
     mutating func advance(to now: Duration) {}
