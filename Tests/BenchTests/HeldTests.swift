@@ -22,6 +22,17 @@ import Testing
         )
     }
 
+    @Test func whatHasFallenFarIsNamed() {
+        var held = held(["a": 6.3, "b": 100, "c": 0.5, "new": 1])
+        #expect(
+            held.fallen(["a": 0.06, "b": 97.6, "c": 0, "other": 0], .allocations) == [
+                "a: 0.06 allocations, and 6.30 are held, which is more"
+            ]
+        )
+        held[.ratios] = ["idle": 1.7]
+        #expect(held.fallen(["idle": 1], .ratios) == [])
+    }
+
     @Test func aFileIsReadAsItWasWritten() throws {
         var held = held(["a": 1.25, "b": 0])
         held[.systemCalls] = ["c": 7]

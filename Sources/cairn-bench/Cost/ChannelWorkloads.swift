@@ -49,59 +49,66 @@ struct ChannelHost {
     }
 }
 
-/// A K-frame of 245 bytes in, read as a stream, and the credits that are given for it.
-struct ChannelReceiveWorkload: Workload {
-    private var host: ChannelHost
+/// A host to which a peer sends K-frames of 245 bytes, each a whole SDU, which it reads as a stream.
+private struct ChannelReader {
+    var driver: HCIDriver<LEHost>
+    private let channel: Channel.ID
     private let packet: [UInt8]
     private var buffer: [UInt8] = []
+    private var byteCount = 0
 
     init() throws {
-        host = try ChannelHost()
+        let host = try ChannelHost()
         guard let channel = host.driver.host.channels[host.channel] else { throw WorkloadFailure("no channel") }
         packet = host.packet((0..<ChannelHost.byteCount).map { UInt8(truncatingIfNeeded: $0) }, to: channel.localCID)
+        driver = host.driver
+        self.channel = host.channel
     }
 
-    mutating func run(_ count: Int) throws(WorkloadFailure) {
-        var total = 0
-        for _ in 0..<count {
-            host.driver.deliver(packet)
-            buffer.removeAll(keepingCapacity: true)
-            total += host.driver.host.channels.read(from: host.channel, into: &buffer, at: host.driver.now)
-            _ = host.driver.takePackets { _ in }
+    /// A K-frame comes, is read, and the credits leave that are given for it.
+    mutating func readFrame() {
+        driver.deliver(packet)
+        buffer.removeAll(keepingCapacity: true)
+        byteCount += driver.host.channels.read(from: channel, into: &buffer, at: driver.now)
+        _ = driver.takePackets { _ in }
+    }
+
+    /// Checks that so many frames have come since the last time.
+    mutating func expect(_ count: Int) throws(WorkloadFailure) {
+        guard byteCount == count * ChannelHost.byteCount else {
+            throw WorkloadFailure("\(byteCount) bytes of \(count) frames came")
         }
-        guard total == count * ChannelHost.byteCount else {
-            throw WorkloadFailure("\(total) bytes of \(count) frames came")
-        }
+        byteCount = 0
     }
 }
 
-/// A turn of a loop in which a K-frame comes: the host takes it, a moment passes, it is asked for packets, and when it is due.
-struct HostTurnWorkload: Workload {
-    private var host: ChannelHost
-    private let packet: [UInt8]
-    private var buffer: [UInt8] = []
+/// A K-frame of 245 bytes in, read as a stream, and the credits that are given for it.
+struct ChannelReceiveWorkload: Workload {
+    private var reader: ChannelReader
 
-    init() throws {
-        host = try ChannelHost()
-        guard let channel = host.driver.host.channels[host.channel] else { throw WorkloadFailure("no channel") }
-        packet = host.packet((0..<ChannelHost.byteCount).map { UInt8(truncatingIfNeeded: $0) }, to: channel.localCID)
-    }
+    init() throws { reader = try ChannelReader() }
 
     mutating func run(_ count: Int) throws(WorkloadFailure) {
-        var total = 0
+        for _ in 0..<count { reader.readFrame() }
+        try reader.expect(count)
+    }
+}
+
+/// A turn of a loop in which a K-frame comes: a moment passes, the host takes it and is asked for packets, and when it is due.
+struct HostTurnWorkload: Workload {
+    private var reader: ChannelReader
+
+    init() throws { reader = try ChannelReader() }
+
+    mutating func run(_ count: Int) throws(WorkloadFailure) {
         for _ in 0..<count {
-            host.driver.advance(by: .zero)
-            host.driver.deliver(packet)
-            buffer.removeAll(keepingCapacity: true)
-            total += host.driver.host.channels.read(from: host.channel, into: &buffer, at: host.driver.now)
-            _ = host.driver.takePackets { _ in }
-            guard Self.deadline(of: &host.driver.host).map({ $0 > host.driver.now }) ?? true else {
+            reader.driver.advance(by: .zero)
+            reader.readFrame()
+            if let deadline = Self.deadline(of: &reader.driver.host), deadline <= reader.driver.now {
                 throw WorkloadFailure("the host has something to do at once")
             }
         }
-        guard total == count * ChannelHost.byteCount else {
-            throw WorkloadFailure("\(total) bytes of \(count) frames came")
-        }
+        try reader.expect(count)
     }
 
     /// Asked where the host stands: a property that is read is a copy of all of it.

@@ -10,8 +10,8 @@ extension CairnBench {
             discussion: """
                 It counts how often each benchmark asks the heap, and how often the loop asks the kernel; it measures, in \
                 turns, what should cost no more than something else; and it compares all of that with the file. The exit \
-                status is 1 if a figure has grown, or is not in the file. --accept writes what was measured into the file: \
-                the change of the file then shows what was accepted.
+                status is 1 if a figure has grown, or is not in the file; one that has fallen is named. --accept writes what \
+                was measured into the file: the change of the file then shows what was accepted.
                 """
         )
 
@@ -33,22 +33,29 @@ extension CairnBench {
             }
             var count = 0
             var problems: [String] = []
+            var fallen: [String] = []
             for kind in HeldFigures.Kind.allCases {
                 let measured = try HeldFigures.measure(kind, held: accept ? HeldFigures() : held)
                 count += measured.count
-                if accept { held[kind] = measured } else { problems += held.problems(measured, kind) }
+                if accept {
+                    held[kind] = measured
+                } else {
+                    problems += held.problems(measured, kind)
+                    fallen += held.fallen(measured, kind)
+                }
             }
             if accept {
                 try held.file().write(to: place)
                 print("\(count) figures are held from now on, of this \(HeldFigures.build) build: \(file)")
                 return
             }
-            for problem in problems { print(problem) }
+            for line in problems + fallen { print(line) }
             guard problems.isEmpty else {
                 print("Find out why, or accept it: cairn-bench held \(file) --accept")
                 throw ExitCode.failure
             }
-            print("\(count) figures are what they were, of this \(HeldFigures.build) build.")
+            if !fallen.isEmpty { print("To hold what has fallen: cairn-bench held \(file) --accept") }
+            print("None of \(count) figures has grown, of this \(HeldFigures.build) build.")
         }
     }
 }

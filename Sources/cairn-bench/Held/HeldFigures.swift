@@ -80,6 +80,16 @@ struct HeldFigures: Equatable {
         return problems
     }
 
+    /// Figures that are far below what is held, a line each: until they are accepted, they may grow by as much again unnoticed. Ratios
+    /// go by the machine too, and are left out.
+    func fallen(_ measured: [String: Double], _ kind: Kind) -> [String] {
+        guard kind != .ratios else { return [] }
+        return measured.sorted { $0.key < $1.key }.compactMap { name, figure in
+            guard let value = self[kind][name], kind.ceiling(figure) < value else { return nil }
+            return "\(name): \(figure.text(2)) \(kind.words), and \(value.text(2)) are held, which is more"
+        }
+    }
+
     /// Measures everything of a kind.
     /// - Parameter held: what is held; a ratio that is above it is measured again, since a machine that does something else at the
     ///   wrong moment makes one larger, and none smaller.
