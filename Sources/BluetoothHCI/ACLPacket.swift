@@ -45,6 +45,10 @@ package struct ACLPacket: Hashable, Sendable {
         /// How many octets of data follow.
         package let length: Int
 
+        /// Whether a PDU begins with the data.
+        @inlinable
+        package var isStart: Bool { if case .continuing = boundary { false } else { true } }
+
         /// Reads a header that begins `offset` octets after the first; nil if it is not whole, or has a value that is not allowed.
         package init?(_ bytes: borrowing ArraySlice<UInt8>, at offset: Int) {
             guard let fields = bytes.littleEndian(at: offset, as: UInt32.self) else { return nil }

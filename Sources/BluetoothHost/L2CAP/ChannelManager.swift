@@ -28,6 +28,9 @@ public struct ChannelManager: Sendable {
     /// - Parameter random: decides which SPSM is handed out first, so that no client relies on one.
     init(random: UInt16) { listeners = ChannelListeners(random: random) }
 
+    /// Whether there is an event to take.
+    var hasEvents: Bool { !events.isEmpty }
+
     /// Takes the oldest event.
     mutating func nextEvent() -> ChannelEvent? { events.popFirst() }
 

@@ -5,9 +5,13 @@ import DequeModule
 ///
 /// Source: Core 5.4, Vol 3, Part G, 5.3.
 extension ConnectionManager {
-    /// Does with channels what the GATT layer asks for.
+    /// Does with channels what the GATT layer asks for. Inlined, since each packet asks, and mostly there are no such bearers.
+    @inline(__always)
     mutating func serveBearers(_ core: inout HostCore) {
-        guard core.gatt.enhancedBearers > 0 else { return }
+        if core.gatt.enhancedBearers > 0 { serveRequests(&core) }
+    }
+
+    private mutating func serveRequests(_ core: inout HostCore) {
         while let request = core.gatt.takeChannelRequest() {
             switch request {
             case .open(let handle, let count):

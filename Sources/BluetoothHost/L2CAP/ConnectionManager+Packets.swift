@@ -13,22 +13,25 @@ extension ConnectionManager {
             return recombine(part, index, &core)
         }
         guard let index = announced(frame.handle, &core) else { return }
-        guard links[index].recombiner.isIdle else {
-            return recombine(try ACLPacket(body: packet.dropFirst()), index, &core)
+        let isAlone = links.changeQuietly(index) { link in
+            guard link.recombiner.isIdle else { return false }
+            link.traffic.countReceived(frame.payloadCount, on: frame.channel)
+            return true
         }
-        count(frame.payloadCount, on: frame.channel, index)
+        guard isAlone else { return recombine(try ACLPacket(body: packet.dropFirst()), index, &core) }
         receive(packet, from: WholeFrame.payloadOffset, on: frame.channel, index, &core)
     }
 
     /// Where the link is on which a packet came; nil if there is none. Data cannot come before the controller has said all about how
-    /// the connection was made.
+    /// the connection was made. Inlined: each packet comes by here.
+    @inline(__always)
     private mutating func announced(_ handle: ConnectionHandle, _ core: inout HostCore) -> Int? {
         guard let index = link(handle) else {
             core.counters.unknownConnectionPackets += 1
             core.report(.packetOfUnknownConnection(handle))
             return nil
         }
-        announce(index, &core)
+        if !links[index].isAnnounced { announce(index, &core) }
         return index
     }
 
@@ -42,13 +45,9 @@ extension ConnectionManager {
         }
         for frame in outcome.lost { lose(frame, index, &core) }
         if let frame = outcome.frame {
-            count(frame.payload.count, on: frame.channel, index)
+            links.changeQuietly(index) { $0.traffic.countReceived(frame.payload.count, on: frame.channel) }
             receive(frame.payload, on: frame.channel, index, &core)
         }
-    }
-
-    private mutating func count(_ byteCount: Int, on channel: ChannelID, _ index: Int) {
-        links.changeQuietly(index) { $0.traffic.countReceived(byteCount, on: channel) }
     }
 
     /// Takes the payload of a frame: what follows the first `offset` octets.
@@ -118,8 +117,13 @@ extension ConnectionManager {
         }
     }
 
-    /// Passes on what happened to channels.
+    /// Passes on what happened to channels: mostly nothing, which is seen without a call.
+    @inline(__always)
     mutating func passOnChannelEvents(_ core: inout HostCore) {
+        if channels.hasEvents { passOnEvents(&core) }
+    }
+
+    private mutating func passOnEvents(_ core: inout HostCore) {
         while let event = channels.nextEvent() { passOn(event, &core) }
     }
 

@@ -19,7 +19,7 @@ struct WholeFrame: Hashable, Sendable {
 
     /// Reads the headers of an ACL packet, from the packet type byte on; nil if it is any other, or has anything wrong with it.
     init?(_ packet: borrowing ArraySlice<UInt8>) {
-        guard let header = ACLPacket.Header(packet, at: Self.headerOffset), header.boundary != .continuing,
+        guard let header = ACLPacket.Header(packet, at: Self.headerOffset), header.isStart,
             packet.count == Self.frameOffset + header.length,
             let frame = L2CAPFrame.Header(packet, at: Self.frameOffset), header.length == frame.frameCount,
             !frame.isTooLong

@@ -192,7 +192,7 @@ extension LEHost {
     public mutating func nextEvent() -> LEHostEvent? {
         core.gatt.endTurn()
         connectionManager.continueSecurity(&core)
-        return core.nextEvent()
+        return core.hasEvents ? core.nextEvent() : nil
     }
 
     // MARK: Starting again

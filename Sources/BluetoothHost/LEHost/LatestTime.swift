@@ -5,7 +5,8 @@ struct LatestTime: Sendable {
     /// - Returns: the time that counts.
     @discardableResult
     mutating func tell(_ now: Duration) -> Duration {
-        if now > self.now { self.now = now }
+        // Durations are compared by a function of the standard library, and their attoseconds here; every packet asks.
+        if now.attoseconds > self.now.attoseconds { self.now = now }
         return self.now
     }
 }

@@ -59,9 +59,14 @@ extension ConnectionManager {
 
     // MARK: What the Security Manager wants
 
-    /// Does what the Security Manager wants done, and passes on what it has to say.
+    /// Does what the Security Manager wants done, and passes on what it has to say. Inlined, since each packet asks, and mostly that is
+    /// nothing.
+    @inline(__always)
     mutating func continueSecurity(_ core: inout HostCore) {
-        guard security?.output.isEmpty == false else { return }
+        if security?.output.isEmpty == false { handOnSecurity(&core) }
+    }
+
+    private mutating func handOnSecurity(_ core: inout HostCore) {
         while let action = security?.nextAction() { perform(action, &core) }
         while let event = security?.nextEvent() {
             if case .securityChanged(let handle, let level) = event {
