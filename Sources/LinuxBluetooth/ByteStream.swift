@@ -25,7 +25,7 @@ public final class ByteStream {
     /// How much of `outbound` the kernel has taken.
     private var sent = 0
     /// How many bytes wait for the kernel to take them. It is kept, since every turn of a loop asks.
-    public private(set) var waitingBytes = 0
+    private var waitingCount = 0
     /// Whether something was read since the last time that anything was sent.
     private var owesAcknowledgement = false
     private var nagle = NagleProbe()
@@ -67,16 +67,19 @@ public final class ByteStream {
         return peer[1] == 0 || peer[1] == geteuid()
     }
 
+    /// How many bytes wait for the kernel to take them. A stored property that another module can reach is guarded each time.
+    public var waitingBytes: Int { waitingCount }
+
     /// Whether bytes wait for the kernel to take them.
-    public var wantsToWrite: Bool { waitingBytes > 0 }
+    public var wantsToWrite: Bool { waitingCount > 0 }
 
     /// Whether `send` may be called. The queue never holds more than its limit and what is sent in one call.
-    public var hasRoom: Bool { waitingBytes < outboundLimit }
+    public var hasRoom: Bool { waitingCount < outboundLimit }
 
     /// Reads what has come in, up to a fair share. What is there beyond that share keeps the descriptor ready.
     public func receive(_ handle: (ArraySlice<UInt8>) -> Void) throws(ConnectionLoss) {
         var share = Self.receiveLimit
-        if kind == .tcpSocket { nagle.willRead(on: file) }
+        if nagle.wantsLook { nagle.willRead(sentSegments: NagleProbe.sentSegments(of: file)) }
         defer { hasMore = share <= 0 }
         while share > 0 {
             let count = inbound.withUnsafeMutableBytes { Glibc.read(file.number, $0.baseAddress, $0.count) }
@@ -119,14 +122,14 @@ public final class ByteStream {
             sent = 0
         }
         outbound += bytes
-        waitingBytes += bytes.count
+        waitingCount += bytes.count
     }
 
     /// Forgets what waits to be sent.
     public func discardOutbound() {
         outbound.removeAll(keepingCapacity: true)
         sent = 0
-        waitingBytes = 0
+        waitingCount = 0
     }
 
     /// Gives the kernel as much of the queue as it takes. Called after each `receive` too, if there is nothing to send: what was
@@ -145,7 +148,7 @@ public final class ByteStream {
             }
             if count >= 0 {
                 sent += count
-                waitingBytes -= count
+                waitingCount -= count
                 owesAcknowledgement = false
             } else {
                 let error = SystemError.last
@@ -155,6 +158,10 @@ public final class ByteStream {
         }
         outbound.removeAll(keepingCapacity: true)
         sent = 0
-        if kind == .tcpSocket { nagle.sent(on: file) }
+        if kind == .tcpSocket, nagle.sent() {
+            // The kernel acknowledges some segments at once of its own accord, which would prove nothing.
+            try? file.setOption(level: Int32(IPPROTO_TCP), name: TCP_QUICKACK, to: 0)
+            nagle.begin(sentSegments: NagleProbe.sentSegments(of: file))
+        }
     }
 }

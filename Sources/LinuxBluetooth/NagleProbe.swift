@@ -5,6 +5,8 @@ import Glibc
 ///
 /// The proof: two small segments came in, and since before the first of them this side has sent nothing that could acknowledge it. An
 /// attempt makes an end that does wait do so for up to 40 ms, so that there are few.
+///
+/// It decides, and its owner asks the kernel: a value that makes system calls is guarded each time while it does.
 struct NagleProbe {
     /// Less than the largest segment of any connection (RFC 9293, 3.7.1): what is read at once and is smaller came in small segments.
     static let smallCount = 536
@@ -45,22 +47,29 @@ struct NagleProbe {
     /// What was read has been acknowledged at once, by a system call.
     mutating func acknowledged() { isWorthIt = true }
 
-    /// Bytes were sent, which acknowledge what was read before: an attempt may begin.
-    mutating func sent(on socket: borrowing FileDescriptor) {
-        guard !isPeerPrompt else { return }
+    /// Bytes were sent, which acknowledge what was read before.
+    /// - Returns: whether an attempt is worth it, which `begin` begins.
+    mutating func sent() -> Bool {
+        guard !isPeerPrompt else { return false }
         step = .none
-        guard isWorthIt, failures < Self.failureLimit, attempts < Self.attemptLimit else { return }
+        guard isWorthIt, failures < Self.failureLimit, attempts < Self.attemptLimit else { return false }
         isWorthIt = false
         attempts += 1
-        // The kernel acknowledges some segments at once of its own accord, which would prove nothing.
-        try? socket.setOption(level: Int32(IPPROTO_TCP), name: TCP_QUICKACK, to: 0)
-        step = .sent(Self.sentSegments(of: socket))
+        return true
     }
 
+    /// An attempt begins.
+    /// - Parameter sentSegments: how many segments the socket has sent; nil if the kernel does not say.
+    mutating func begin(sentSegments: UInt32?) { step = .sent(sentSegments) }
+
+    /// Whether it wants to know before the next read how many segments the socket has sent.
+    var wantsLook: Bool { if case .heard = step { true } else { false } }
+
     /// What has come is about to be read, which may acknowledge it.
-    mutating func willRead(on socket: borrowing FileDescriptor) {
+    /// - Parameter sentSegments: how many segments the socket has sent; nil if the kernel does not say.
+    mutating func willRead(sentSegments: UInt32?) {
         guard case .heard(let segments) = step else { return }
-        isUnacknowledged = segments != nil && Self.sentSegments(of: socket) == segments
+        isUnacknowledged = segments != nil && sentSegments == segments
     }
 
     /// Bytes have been read.
@@ -79,7 +88,7 @@ struct NagleProbe {
     }
 
     /// How many segments a socket has sent, acknowledgements included; nil if the kernel does not say.
-    private static func sentSegments(of socket: borrowing FileDescriptor) -> UInt32? {
+    static func sentSegments(of socket: borrowing FileDescriptor) -> UInt32? {
         // struct tcp_info of linux/tcp.h, of which the C library knows only the first fields: tcpi_segs_out is behind 136 octets.
         let offset = 136
         var info = [UInt8](repeating: 0, count: offset + MemoryLayout<UInt32>.size)

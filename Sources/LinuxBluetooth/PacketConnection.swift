@@ -36,8 +36,9 @@ public final class PacketConnection: HCIConnection {
     private var hasHead = false
     private var garbage = Garbage()
     private var dropCount: UInt32 = 0
-    public private(set) var waitingBytes = 0
-    public private(set) var hasMore = false
+    // Stored properties that another module can reach are guarded each time.
+    private var waitingCount = 0
+    private var hasLeftInput = false
 
     /// Takes over an open descriptor in non-blocking mode.
     init(owning file: consuming FileDescriptor, kind: Kind) {
@@ -49,14 +50,18 @@ public final class PacketConnection: HCIConnection {
 
     public var wantsToWrite: Bool { hasHead || !outbound.isEmpty }
 
-    public var hasRoom: Bool { waitingBytes < Self.outboundLimit }
+    public var waitingBytes: Int { waitingCount }
+
+    public var hasMore: Bool { hasLeftInput }
+
+    public var hasRoom: Bool { waitingCount < Self.outboundLimit }
 
     public func receive(
         arrived: (ArraySlice<UInt8>) -> Void,
         _ handle: (ArraySlice<UInt8>) -> Void
     ) throws(ConnectionLoss) {
         var share = Self.packetsPerReceive
-        defer { hasMore = share == 0 }
+        defer { hasLeftInput = share == 0 }
         var failure = takeIn(&share, arrived)
         try checkForDrops()
         var handled = 0
@@ -115,7 +120,7 @@ public final class PacketConnection: HCIConnection {
     }
 
     public func send(_ packet: [UInt8]) {
-        waitingBytes += packet.count
+        waitingCount += packet.count
         outbound.append { $0 += packet }
     }
 
@@ -132,7 +137,7 @@ public final class PacketConnection: HCIConnection {
                 // A virtual adapter that is not switched on has no host to tell anything, and that is no failure.
                 guard kind == .virtualAdapter, error.code == ENXIO else { throw .failed(error) }
             }
-            waitingBytes -= head.count
+            waitingCount -= head.count
             hasHead = false
         }
     }

@@ -48,9 +48,9 @@ final class CommandPort<State> {
     private let makeState: () -> State
     private let refusal: () -> [UInt8]
     /// The programs that are connected.
-    private(set) var clients: [Client] = []
-    /// Whether there are any.
-    var hasClients: Bool { !clients.isEmpty }
+    private(set) var clients: [Client] = [] { didSet { hasClients = !clients.isEmpty } }
+    /// Whether there are any. It is kept, since each event and each turn of the loop asks, and mostly there are none.
+    private(set) var hasClients = false
     private var listenerToken: PollSet.Token?
     private var acceptPauseEnds: Duration?
 
@@ -76,6 +76,7 @@ final class CommandPort<State> {
     func addPollRequests(to set: inout PollSet) {
         listenerToken =
             acceptPauseEnds == nil ? set.add(listener.descriptor, reading: true, writing: false) : nil
+        guard hasClients else { return }
         for client in clients {
             client.pollToken = set.add(
                 client.stream.descriptor,
@@ -95,25 +96,34 @@ final class CommandPort<State> {
         receive: (Client, ArraySlice<UInt8>) -> Void,
         leave: (Client) -> Void
     ) {
-        for client in clients {
-            guard let token = client.pollToken else { continue }
-            switch client.progress {
-            case .reads:
-                guard set.isReadable(token) else { continue }
-                do {
-                    try client.stream.receive { receive(client, $0) }
-                } catch {
-                    remove(client, leave)
-                }
-            case .waits:
-                // Nothing is read of it, but what it waits for is of no use to a program that is gone.
-                if set.isHungUp(token) { remove(client, leave) }
-            case .answered, .behind:
-                // Of a program that is behind, only its end is of interest: it shows when its answers are written.
-                break
-            }
+        if hasClients {
+            for client in clients { takeInput(of: client, set, receive, leave) }
         }
         if let token = listenerToken, set.isReadable(token) { acceptClients(at: now) }
+    }
+
+    private func takeInput(
+        of client: Client,
+        _ set: borrowing PollSet,
+        _ receive: (Client, ArraySlice<UInt8>) -> Void,
+        _ leave: (Client) -> Void
+    ) {
+        guard let token = client.pollToken else { return }
+        switch client.progress {
+        case .reads:
+            guard set.isReadable(token) else { return }
+            do {
+                try client.stream.receive { receive(client, $0) }
+            } catch {
+                remove(client, leave)
+            }
+        case .waits:
+            // Nothing is read of it, but what it waits for is of no use to a program that is gone.
+            if set.isHungUp(token) { remove(client, leave) }
+        case .answered, .behind:
+            // Of a program that is behind, only its end is of interest: it shows when its answers are written.
+            break
+        }
     }
 
     /// Has requests answered, and writes.

@@ -85,6 +85,7 @@ public final class ControlSocket: LoopMember {
     }
 
     private func tell(_ event: ControlEvent, at now: Duration) {
+        guard port.hasClients else { return }
         for client in port.clients {
             if let line = client.state.conversation.line(for: event, hasRoom: client.stream.hasRoom, at: now) {
                 client.stream.send(line)
@@ -405,6 +406,7 @@ public final class ControlSocket: LoopMember {
             if let deadline { next = min(next ?? deadline, deadline) }
         }
         consider(capture.nextDeadline)
+        guard port.hasClients else { return next }
         for client in port.clients { consider(client.state.wait?.end) }
         return next
     }

@@ -108,7 +108,13 @@ public final class RemoteController: LoopMember {
                 set.add($0, reading: connector.waitsToRead, writing: !connector.waitsToRead)
             }
         case .connected(let stream):
-            if !leftInput { pace.decide(isAnswered: isAnswered, outstanding: runner.outstandingPacketCount) }
+            if !leftInput {
+                let outstanding = runner.outstandingPacketCount
+                // As in `receive`: changed in place, it would be guarded wherever it is read.
+                var pace = pace
+                pace.decide(isAnswered: isAnswered, outstanding: outstanding)
+                self.pace = pace
+            }
             isAnswered = false
             // What rests is read without being asked for.
             let isResting = pace.restEnds != nil

@@ -67,8 +67,10 @@ public struct PollSet: ~Copyable {
     /// Waits until a descriptor is ready, a signal comes in or the time is over; nil waits for as long as it takes.
     package mutating func wait(atMost time: Duration?) {
         // A day is long enough, and fits any clock.
-        let (seconds, attoseconds) = min(max(time ?? .seconds(86_400), .zero), .seconds(86_400)).components
-        var limit = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
+        let nanoseconds = Int(
+            clamping: min(max(time ?? .seconds(86_400), .zero), .seconds(86_400)).attoseconds / 1_000_000_000
+        )
+        var limit = timespec(tv_sec: nanoseconds / 1_000_000_000, tv_nsec: nanoseconds % 1_000_000_000)
         let result = requests.withUnsafeMutableBufferPointer { buffer in
             ppoll(buffer.baseAddress, nfds_t(buffer.count), &limit, nil)
         }
