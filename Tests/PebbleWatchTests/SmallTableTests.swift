@@ -31,4 +31,17 @@ struct SmallTableTests {
         table["x"] = nil
         #expect(table.keys == ["a", "d", "b"] && table["x"] == nil)
     }
+
+    @Test("A value is changed where it stands, and a key without one is shown nil and does not come")
+    func changing() {
+        var table = table()
+        let double: (inout Int?) -> Int? = { value in
+            if let number = value { value = number * 2 }
+            return value
+        }
+        #expect(table.change("a", double) == 2)
+        #expect(table.change("x", double) == nil)
+        #expect(table.map { "\($0.key)\($0.value)" } == ["b2", "a2", "d4"])
+        #expect(table.keys == ["b", "a", "d"])
+    }
 }

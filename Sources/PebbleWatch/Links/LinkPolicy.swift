@@ -191,8 +191,10 @@ extension LinkPolicy {
 extension LinkPolicy {
     /// A consumer needs speed from now on, as long as such consumers may have it.
     mutating func need(_ consumer: SpeedConsumer, _ responseTime: ResponseTime = .fast, at now: Duration) {
+        let isNew = needs[consumer]?.responseTime != responseTime
         needs[consumer] = Need(responseTime: responseTime, end: now + consumer.longestNeed)
-        updateResponseTime(at: now)
+        // One that only lasts longer, as with each message, changes nothing else.
+        if isNew { updateResponseTime(at: now) }
     }
 
     /// A consumer has finished.

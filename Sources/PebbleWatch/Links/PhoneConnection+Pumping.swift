@@ -28,8 +28,7 @@ extension PhoneConnection {
     ) {
         // The one that comes in numbers looks at the transport where it stands; the others have a copy.
         if case .received(let bytes) = event {
-            if transports[carrier]?.doubt.isRaised == true { transports[carrier]?.doubt = RestartDoubt() }
-            if let session = transports[carrier]?.session {
+            if let session = transports.proved(carrier) {
                 core.system.receive(bytes, on: session, over: carrier.sessionTransport, at: now)
             }
             return

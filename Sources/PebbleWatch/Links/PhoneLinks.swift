@@ -14,7 +14,7 @@ extension PhoneLinks {
         _ work: (inout PhoneConnection, inout WatchCore) -> Result
     ) -> Result? {
         let lastSession = core.system.sessions.lastNumber
-        let result = self[handle]?.work(with: &core, work)
+        let result = change(handle) { $0?.work(with: &core, work) }
         guard core.system.sessions.lastNumber != lastSession else { return result }
         for other in keys where other != handle { self[other]?.abandonReplacedTransports(&core, at: now) }
         return result
@@ -53,7 +53,7 @@ extension PhoneLinks {
             }
         }
         if moved { return true }
-        for handle in keys { moved = self[handle]?.pumpPolicy(&core, at: now) == true || moved }
+        forEachInPlace { moved = $0?.pumpPolicy(&core, at: now) == true || moved }
         return moved || pumpWaitingMessage(&core, at: now)
     }
 

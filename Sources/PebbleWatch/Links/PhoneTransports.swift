@@ -55,6 +55,13 @@ struct PhoneTransports: Sendable {
             }
         }
 
+        /// Bytes have come over it.
+        /// - Returns: the session that they are for.
+        mutating func proved() -> SessionID? {
+            if doubt.isRaised { doubt = RestartDoubt() }
+            return session
+        }
+
         /// Takes the packet that goes next.
         mutating func nextPacket(into packet: inout [UInt8], at now: Duration) -> Bool {
             guard unsentPacket.isEmpty else {
@@ -85,7 +92,11 @@ struct PhoneTransports: Sendable {
 
     /// Takes what a transport's link has to say; asked at every packet, and the accessor above allocates what it keeps while its
     /// user has the transport.
-    mutating func nextEvent(of carrier: Carrier) -> PPoGATTEvent? { table[carrier]?.link.nextEvent() }
+    mutating func nextEvent(of carrier: Carrier) -> PPoGATTEvent? { table.change(carrier) { $0?.link.nextEvent() } }
+
+    /// Bytes have come over a transport, so that its app has not started again.
+    /// - Returns: the session that they are for.
+    mutating func proved(_ carrier: Carrier) -> SessionID? { table.change(carrier) { $0?.proved() } }
 
     mutating func remove(_ carrier: Carrier) -> Transport? { table.removeValue(forKey: carrier) }
 
@@ -106,7 +117,7 @@ struct PhoneTransports: Sendable {
 
     /// Takes a packet.
     mutating func receive(_ packet: ArraySlice<UInt8>, over carrier: Carrier, at now: Duration) {
-        table[carrier]?.link.receive(packet, at: now)
+        table.change(carrier) { $0?.link.receive(packet, at: now) }
     }
 
     /// When `advance` has something to do.
@@ -120,7 +131,7 @@ struct PhoneTransports: Sendable {
     /// - Parameter hasUnsentData: whether the phone has not received everything that it was sent.
     mutating func advance(to now: Duration, _ hasUnsentData: () -> Bool) {
         if pause?.isOver(at: now, hasUnsentData: hasUnsentData()) == true { pause = nil }
-        for carrier in table.keys { table[carrier]?.link.advance(to: now) }
+        table.forEachInPlace { $0?.link.advance(to: now) }
     }
 }
 
@@ -129,7 +140,7 @@ struct PhoneTransports: Sendable {
 extension PhoneTransports {
     /// Gives the link what the session has to say, as far as it takes it.
     mutating func pumpStream(of carrier: Carrier, _ system: inout WatchSystem, at now: Duration) {
-        table[carrier]?.pumpStream(over: carrier.sessionTransport, &system, at: now)
+        table.change(carrier) { $0?.pumpStream(over: carrier.sessionTransport, &system, at: now) }
     }
 
     /// Gives the GATT layer the link's packets, as many as it has room for.
@@ -145,7 +156,7 @@ extension PhoneTransports {
             var packet: [UInt8] = []
             let hasNext =
                 core.transportFaults == nil
-                ? table[carrier]?.nextPacket(into: &packet, at: now) == true
+                ? table.change(carrier) { $0?.nextPacket(into: &packet, at: now) } == true
                 : nextFaultyPacket(of: carrier, on: handle, &core, into: &packet, at: now)
             guard hasNext else { return }
             do {

@@ -87,6 +87,7 @@ struct DataLoggingService: EndpointService {
     }
 
     var nextDeadline: Duration? {
+        guard !sessions.isEmpty else { return flushTime }
         let deadline = sessions.values.lazy.compactMap { $0.deadline }.min()
         guard let flushTime else { return deadline }
         return min(deadline ?? flushTime, flushTime)

@@ -32,13 +32,13 @@ public struct SystemLog: Sendable, Equatable {
 }
 
 extension LogLine {
-    /// The line that the watch logs of an event; nil if it logs none.
-    init?(_ event: WatchEvent, seconds: UInt32) {
+    /// The line that the watch logs of an event; nil if it logs none. Of most it logs none, and what the clock shows is not worked out.
+    init?(_ event: WatchEvent, seconds: @autoclosure () -> UInt32) {
         switch event {
         case .diagnostic(let diagnostic):
             guard let level = diagnostic.severity.logLevel else { return nil }
             self.init(
-                timestamp: seconds,
+                timestamp: seconds(),
                 level: level,
                 line: 0,
                 file: diagnostic.layer.rawValue,
@@ -46,11 +46,11 @@ extension LogLine {
             )
         case .sessionOpened(let session, let kind, let transport):
             let text = "\(session) open: \(kind), over \(transport)"
-            self.init(timestamp: seconds, level: .info, line: 0, file: "session", message: text)
+            self.init(timestamp: seconds(), level: .info, line: 0, file: "session", message: text)
         case .appLaunched(_, let name):
-            self.init(timestamp: seconds, level: .info, line: 0, file: "apps", message: "runs \(name)")
+            self.init(timestamp: seconds(), level: .info, line: 0, file: "apps", message: "runs \(name)")
         case .clockSet:
-            self.init(timestamp: seconds, level: .info, line: 0, file: "clock", message: "the clock was set")
+            self.init(timestamp: seconds(), level: .info, line: 0, file: "clock", message: "the clock was set")
         case .started, .failed, .advertising, .connected, .disconnected, .recovery, .pairable, .pairingPrompt, .paired,
             .keyReplaced, .pairingRefused, .pairingFailed, .forgotten, .securityChanged, .link, .phoneService,
             .streamPublished, .streamOpened, .streamClosed, .sessionMoved, .sessionClosed, .message,

@@ -96,9 +96,10 @@ extension WatchSystem {
         let isRecovery = isRecovery
         // The mirror wants messages whole that the watch refuses by their header.
         let takesAll = !answersItself || mirror?.session == id
-        while let item = sessions.open[id]?
-            .nextMessage(from: &rest, over: transport, inRecoveryFirmware: isRecovery, takesAll: takesAll)
-        {
+        while let item = sessions.open.change(
+            id,
+            { $0?.nextMessage(from: &rest, over: transport, inRecoveryFirmware: isRecovery, takesAll: takesAll) }
+        ) {
             switch item {
             case .message(let message):
                 if mirror != nil, refuseMirrored(message, on: id, at: now) { continue }
@@ -128,11 +129,12 @@ extension WatchSystem {
     ) -> ArraySlice<UInt8> {
         guard let before = sessions.open[id]?.carrier else { return [] }
         let carrier = transport ?? before
-        guard let bytes = sessions.open[id]?.takeOutbound(over: carrier, atMost: limit, undelivered: undelivered) else {
-            return []
+        let bytes = sessions.open.change(id) {
+            $0?.takeOutbound(over: carrier, atMost: limit, undelivered: undelivered)
         }
+        guard let bytes else { return [] }
         noteCarrier(of: id, before: before)
-        while let ticket = sessions.open[id]?.nextConsumedMessage() {
+        while let ticket = sessions.open.change(id, { $0?.nextConsumedMessage() }) {
             handle(at: now) { system, _ in system.apps.consumed(ticket) }
         }
         if mirror != nil { mirror?.time = now }
