@@ -207,8 +207,6 @@ extension RecorderMemory {
 extension Duration {
     /// Whole nanoseconds, which fill 64 bits after 292 years.
     fileprivate var nanoseconds: Int64 {
-        let (seconds, attoseconds) = components
-        let (whole, hasOverflown) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        return hasOverflown ? .max : whole &+ attoseconds / 1_000_000_000
+        Int64(clamping: attoseconds / 1_000_000_000)
     }
 }

@@ -40,14 +40,13 @@ extension [UInt8] {
     /// Appends a span of time: the nanoseconds, zigzag and doubled, or 1 and the two parts of one that is no whole number of
     /// them.
     mutating func appendSpan(_ span: Duration) {
-        let (seconds, attoseconds) = span.components
-        let (nanoseconds, rest) = attoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
-        let (whole, hasOverflown) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        let nanoseconds = span.attoseconds / 1_000_000_000
         // Two bits are for the sign and the form.
-        if rest == 0, !hasOverflown, whole.magnitude < 1 << 60 {
-            let total = whole + nanoseconds
+        if nanoseconds * 1_000_000_000 == span.attoseconds, nanoseconds.magnitude < 1 << 60 {
+            let total = Int64(truncatingIfNeeded: nanoseconds)
             appendCount(UInt64(bitPattern: total << 1 ^ total >> 63) << 1)
         } else {
+            let (seconds, attoseconds) = span.components
             appendCount(UInt64(1))
             appendLittleEndian(seconds)
             appendLittleEndian(attoseconds)

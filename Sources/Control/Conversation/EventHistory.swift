@@ -52,18 +52,21 @@ package struct NamedEventHistory<Name: ControlEventNaming>: Sendable {
 
     private mutating func keep(_ event: consuming NamedControlEvent<Name>) {
         last += 1
-        let name = event.name
         let size = event.size
-        let place = place(of: name)
-        if tallies[place].isOutlived { outlived[name] = nil }
+        let place = place(of: event.name)
+        if tallies[place].isOutlived { outlived[event.name] = nil }
         tallies[place] = Tally(count: tallies[place].count + 1, last: last)
         recent.append(event, size: size)
-        while let dropped = recent.dropSurplus() {
-            let place = self.place(of: dropped.name)
-            guard tallies[place].last == dropped.sequence else { continue }
-            tallies[place].isOutlived = true
-            outlived[dropped.name] = dropped
-        }
+        while recent.hasSurplus { dropOldest() }
+    }
+
+    /// The oldest event has no room any more. Mostly its name has newer ones, and nothing is kept of it.
+    private mutating func dropOldest() {
+        guard let dropped = recent.popFirst() else { return }
+        let place = place(of: dropped.name)
+        guard tallies[place].last == dropped.sequence else { return }
+        tallies[place].isOutlived = true
+        outlived[dropped.name] = dropped
     }
 
     private mutating func place(of name: Name) -> Int {
@@ -153,7 +156,7 @@ package struct EventHistory: Sendable {
         case .appMessageReceived(let app, let dictionary):
             let message = KeptMessage(sequence: last + 1, moment: now, app: app, dictionary: dictionary, result: .ok)
             received.append(message, size: event.size)
-            while received.dropSurplus() != nil {}
+            while received.hasSurplus { _ = received.popFirst() }
         case .appMessageSent(let app, let dictionary, let result):
             let message = KeptMessage(
                 sequence: last + 1,
@@ -163,7 +166,7 @@ package struct EventHistory: Sendable {
                 result: result
             )
             sent.append(message, size: event.size)
-            while sent.dropSurplus() != nil {}
+            while sent.hasSurplus { _ = sent.popFirst() }
         }
     }
 
@@ -195,7 +198,12 @@ extension EventHistory.KeptMessage {
 private struct BoundedHistory<Element: Sendable>: Sendable {
     private let countLimit: Int
     private let byteLimit: Int
-    private var kept: Deque<(element: Element, size: Int)> = []
+    private struct Kept {
+        let element: Element
+        let size: Int
+    }
+
+    private var kept: Deque<Kept> = []
     private var byteCount = 0
 
     /// - Parameters:
@@ -209,15 +217,18 @@ private struct BoundedHistory<Element: Sendable>: Sendable {
     /// Those that are kept.
     var all: some Sequence<Element> { kept.lazy.map(\.element) }
 
-    /// Adds the newest. Then drop what is too much.
-    mutating func append(_ element: Element, size: Int) {
-        kept.append((element, size))
+    /// Adds the newest. Then take out what is too much.
+    mutating func append(_ element: consuming Element, size: Int) {
+        kept.append(Kept(element: element, size: size))
         byteCount += size
     }
 
-    /// Takes the oldest out, if there are more than are kept.
-    mutating func dropSurplus() -> Element? {
-        guard kept.count > countLimit || byteCount > byteLimit, let oldest = kept.popFirst() else { return nil }
+    /// Whether there are more than are kept.
+    var hasSurplus: Bool { !kept.isEmpty && (kept.count > countLimit || byteCount > byteLimit) }
+
+    /// Takes the oldest out.
+    mutating func popFirst() -> Element? {
+        guard let oldest = kept.popFirst() else { return nil }
         byteCount -= oldest.size
         return oldest.element
     }
