@@ -93,10 +93,8 @@ public final class HostRunner<Host: LoopHost>: HostRunning {
     }
     /// Whether there is a capture or a listener. Mostly there is none, and each packet asks.
     private var hasOnlookers = false
+    /// Its level may change while the host runs: nothing is formatted unless packets are traced.
     private let log: Logger
-    /// Whether packets are traced: nothing is formatted unless they are. The log's level may change while the host runs. It is asked for
-    /// once a turn of the loop, since the answer is a copy of what writes the log.
-    private var isTraced = false
     private var transcript = PacketTranscript()
     private var handleEvent: (Host.Event, Duration) -> Void
     /// What stands between the controller and the host on purpose; nil while nothing does.
@@ -123,7 +121,6 @@ public final class HostRunner<Host: LoopHost>: HostRunning {
         self.capture = capture
         self.log = log
         self.handleEvent = handleEvent
-        isTraced = log.logLevel <= .trace
         noteOnlookers()
     }
 
@@ -150,7 +147,7 @@ public final class HostRunner<Host: LoopHost>: HostRunning {
     }
 
     private func note(_ packet: ArraySlice<UInt8>, _ direction: Btsnoop.Direction, at now: Duration) {
-        if isTraced {
+        if log.logLevel <= .trace {
             let text = transcript.text(of: packet, isFromHost: direction == .sent)
             log.trace("\(direction == .sent ? ">" : "<") \(text)")
         }
@@ -172,7 +169,6 @@ public final class HostRunner<Host: LoopHost>: HostRunning {
     }
 
     public func advance(to now: Duration) {
-        isTraced = log.logLevel <= .trace
         if isQuiet, quietDeadline.map({ now < $0 }) ?? true { return }
         isQuiet = false
         if hasFaults { advanceFaults(to: now) }
