@@ -62,8 +62,14 @@ import Testing
             PeripheralError.value(.valueNotStored(AttributeHandle(rawValue: 0x0009))).description
                 == "the value of attribute 0x0009 is not kept in the database"
         )
-        let channel = PeripheralError.channel(.spsmNotAvailable(SPSM(rawValue: 0x0080)))
-        #expect(channel.description.contains("0x0080"))
+        #expect(
+            PeripheralError.channel(.spsmNotAvailable(SPSM(rawValue: 0x0080))).description
+                == "SPSM 0x0080 is another service's, or none that a service can have"
+        )
+        #expect(
+            PeripheralError.channel(.sduTooLong(maximum: 23)).description
+                == "the SDU is longer than the 23 bytes that the peer takes"
+        )
     }
 
     // MARK: The controller

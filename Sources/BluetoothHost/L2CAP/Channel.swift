@@ -214,6 +214,24 @@ public enum ChannelError: Error, Hashable, Sendable {
     case notReconfigurable
 }
 
+extension ChannelError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .notConnected(let connection): "there is no connection \(connection)"
+        case .notOpen: "the channel is not open"
+        case .spsmNotAvailable(let spsm): "SPSM \(spsm) is another service's, or none that a service can have"
+        case .noSPSMLeft: "every dynamic SPSM is taken"
+        case .noCIDLeft: "the connection has no CID left"
+        case .invalidParameters: "the Core does not allow such an MTU, MPS or number of channels"
+        case .sduTooLong(let maximum): "the SDU is longer than the \(maximum) bytes that the peer takes"
+        case .full: "the channel has no room"
+        case .notSDUs: "the channel is a stream of bytes, and has no SDUs"
+        case .notReconfigurable:
+            "the channels are not enhanced, not on one connection, or the last request for them has not been answered"
+        }
+    }
+}
+
 extension ChannelViolation: CustomStringConvertible {
     public var description: String {
         switch self {
