@@ -5,11 +5,14 @@ The watch is `cairn run` with the app Echo, the phone `cairn phone run`, which h
 acknowledgement, the app's own push and its acknowledgement, with all that PPoGATT adds. Processor time is that of the process;
 allocations and system calls are counted in front of the C library (counters.c). With --base, another build's program takes turns.
 
+Where a process lies in memory, and on which processor it runs, makes a tenth more or less, for as long as it runs. So the programs are
+started several times, and the medians are over all of them.
+
 On a radio a message comes every 30 ms, and other programs have the processor's caches meanwhile. With --at-once the radio is that of
 Bumble's controllers, which wait for no connection event: one message comes right behind the other.
 
     swift build -c release --product cairn
-    .venv/bin/python Tests/Bench/messages.py --program .build/release/cairn [--rounds 10] [--messages 100] [--base FILE] [--at-once]
+    .venv/bin/python Tests/Bench/messages.py --program .build/release/cairn [--base FILE] [--at-once]
 """
 
 from __future__ import annotations
@@ -59,8 +62,10 @@ class Measured:
         return statistics.median(getattr(each.calls, name) / each.count for each in self.samples)
 
 
-async def measure(programs: dict[str, str], *, rounds: int, messages: int, at_once: bool) -> dict[str, Measured]:
-    """Measures programs in turns. The phone is that of `CAIRN_BINARY`."""
+async def measure(
+    programs: dict[str, str], *, launches: int = 1, rounds: int, messages: int, at_once: bool
+) -> dict[str, Measured]:
+    """Starts programs several times, and measures them in turns. The phone is that of `CAIRN_BINARY`."""
     from rig import cairn
     from rig.control import Control
     from rig.controllers import controllers
@@ -96,31 +101,33 @@ async def measure(programs: dict[str, str], *, rounds: int, messages: int, at_on
                 await watch.stop()
 
     results: dict[str, list[Sample]] = {name: [] for name in programs}
-    async with contextlib.AsyncExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        pairs = {}
-        for name, program in programs.items():
-            place = folder / name.replace(" ", "-")
-            place.mkdir()
-            pairs[name] = await stack.enter_async_context(pair(place, program))
-            # Buffers and caches.
-            await pairs[name][0].messages(messages)
-        for number in range(rounds):
-            for name in list(programs) if number % 2 else list(programs)[::-1]:
-                watch, counting = pairs[name]
-                before = counting.calls
-                round_trips = await watch.messages(messages)
-                calls = counting.calls - before
-                results[name].append(Sample(round_trips.used, statistics.median(round_trips.took), calls, messages))
-        # Long after its session began: what only that needed has been given back.
-        return {
-            name: Measured(results[name], Footprint.of(pairs[name][0].watch).resident_kilobytes) for name in programs
-        }
+    resident: dict[str, list[int]] = {name: [] for name in programs}
+    for _ in range(launches):
+        async with contextlib.AsyncExitStack() as stack:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            pairs = {}
+            for name, program in programs.items():
+                place = folder / name.replace(" ", "-")
+                place.mkdir()
+                pairs[name] = await stack.enter_async_context(pair(place, program))
+                # Buffers and caches.
+                await pairs[name][0].messages(messages)
+            for number in range(rounds):
+                for name in list(programs) if number % 2 else list(programs)[::-1]:
+                    watch, counting = pairs[name]
+                    before = counting.calls
+                    round_trips = await watch.messages(messages)
+                    calls = counting.calls - before
+                    results[name].append(Sample(round_trips.used, statistics.median(round_trips.took), calls, messages))
+            # Long after its session began: what only that needed has been given back.
+            for name in programs:
+                resident[name].append(Footprint.of(pairs[name][0].watch).resident_kilobytes)
+    return {name: Measured(results[name], round(statistics.median(resident[name]))) for name in programs}
 
 
-def show(measured: dict[str, Measured], rounds: int, messages: int) -> None:
+def show(measured: dict[str, Measured], launches: int, rounds: int, messages: int) -> None:
     names = [each.name for each in fields(Calls)]
-    print(f"an AppMessage and back, medians of {rounds} rounds of {messages}\n")
+    print(f"an AppMessage and back, medians of {launches} launches with {rounds} rounds of {messages}\n")
     print(f"| watch | CPU µs | latency µs | {' | '.join(names)} | resident MB |")
     print("|---|---|---|" + "---|" * (len(names) + 1))
     for name, one in measured.items():
@@ -138,7 +145,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", required=True, help="the cairn that is measured; its phone is used for all")
     parser.add_argument("--base", metavar="FILE", help="another build's cairn: the state before a change")
-    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--launches", type=int, default=8, help="how often the programs are started")
+    parser.add_argument("--rounds", type=int, default=4, help="rounds a launch")
     parser.add_argument("--messages", type=int, default=100, help="round trips a round")
     parser.add_argument("--at-once", action="store_true", help="one right behind the other, on Bumble's controllers")
     options = parser.parse_args()
@@ -146,8 +154,8 @@ def main() -> None:
     programs = {NOW: options.program}
     if options.base is not None:
         programs[BASE] = options.base
-    measured = measure(programs, rounds=options.rounds, messages=options.messages, at_once=options.at_once)
-    show(asyncio.run(measured), options.rounds, options.messages)
+    sizes = {"launches": options.launches, "rounds": options.rounds, "messages": options.messages}
+    show(asyncio.run(measure(programs, at_once=options.at_once, **sizes)), **sizes)
 
 
 if __name__ == "__main__":
