@@ -5,8 +5,8 @@ The watch is `cairn run` with the app Echo, the phone `cairn phone run`, which h
 acknowledgement, the app's own push and its acknowledgement, with all that PPoGATT adds. Processor time is that of the process;
 allocations and system calls are counted in front of the C library (counters.c). With --base, another build's program takes turns.
 
-Where a process lies in memory, and on which processor it runs, makes a tenth more or less, for as long as it runs. So the programs are
-started several times, and the medians are over all of them.
+Where a process lies in memory makes some hundredths more or less, for as long as it runs: the programs are started several times, and
+the medians are over all of them. On which processor it runs makes a tenth: the watch keeps to one.
 
 On a radio a message comes every 30 ms, and other programs have the processor's caches meanwhile. With --at-once the radio is that of
 Bumble's controllers, which wait for no connection event: one message comes right behind the other.
@@ -90,7 +90,8 @@ async def measure(
                 port = (await air.wait_for_line(r"hosts at (tcp:127\.0\.0\.1:\d+)", cairn.START_SECONDS))[1]
             await air.wait_for_line("takes commands at", cairn.START_SECONDS)
             command = [program, "run", "--controller", port, "--address", WATCH_ADDRESS, "--state", str(state)]
-            watch = await Program.start([*counting.prefix, *command], folder / "watch.log")
+            processor = ["taskset", "--cpu-list", str(max(os.sched_getaffinity(0)))]
+            watch = await Program.start([*processor, *counting.prefix, *command], folder / "watch.log")
             try:
                 await watch.wait_for_line("advertises for", cairn.START_SECONDS)
                 await open_session(state)
