@@ -87,7 +87,7 @@ extension HostCore {
 // MARK: - To the owner
 
 extension HostCore {
-    /// Queues an event behind all that happened before it. It is moved there: an event is large, and a copy of it is made by its case.
+    /// Queues an event behind all that happened before it. An event is large: it is moved there, not copied.
     mutating func emit(_ event: consuming LEHostEvent) {
         while let earlier = gatt.takeEvent() { events.append(.gatt(earlier)) }
         guard !event.mayBeLost || events.count < Self.eventLimit else {

@@ -73,7 +73,7 @@ private struct ChannelReader {
         _ = driver.takePackets { _ in }
     }
 
-    /// Checks that so many frames have come since the last time.
+    /// Checks that `count` frames have been read since the last check.
     mutating func expect(_ count: Int) throws(WorkloadFailure) {
         guard byteCount == count * ChannelHost.byteCount else {
             throw WorkloadFailure("\(byteCount) bytes of \(count) frames came")
