@@ -106,6 +106,8 @@ async def test_a_link_ends_for_the_reason_that_was_ordered(tmp_path: Path) -> No
 async def test_a_link_is_lost_silently(tmp_path: Path) -> None:
     async with phone_at(tmp_path) as (phone, control):
         watch = await phone.connect(watches.ADDRESS)
+        # A link that is lost before both sides have heard each other ends as one that was never established.
+        await watch.round_trip()
         await add(control, "link.lost", length="60s")
         assert await watch.disconnected(60) == 0x08
         event = await control.event("disconnected", 60)
