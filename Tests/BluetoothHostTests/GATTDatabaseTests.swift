@@ -242,6 +242,20 @@ import Testing
         }
     }
 
+    @Test("Services that want the same handles cannot make more attributes than there are handles")
+    func tooManyAttributesOnTheSameHandles() {
+        let service = Service(.uuid16(0x1800), at: .first) {
+            for _ in 0..<2000 { Characteristic(.uuid16(0x2A00), .read, value: "x") }
+        }
+        #expect(throws: GATTDatabaseError.tooManyAttributes) {
+            try GATTDatabase(Array(repeating: service, count: 20))
+        }
+        // As long as there are few enough of them, it is the handles that are refused.
+        #expect(throws: GATTDatabaseError.handleTaken(.first, .uuid16(0x1800))) {
+            try GATTDatabase([service, service])
+        }
+    }
+
     @Test func setsOnlyValuesThatItKeeps() throws {
         var database = try GATTDatabase {
             Service(.uuid16(0x1800)) {

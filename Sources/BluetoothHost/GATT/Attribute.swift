@@ -1,23 +1,27 @@
 /// One attribute of a database: everything about it but its value.
+///
+/// Every watch has some seventy of them, and an air may have a thousand watches: the indices are no wider than they must be, as a
+/// database has at most 65,535 attributes.
 package struct Attribute: Sendable {
     /// Where an attribute's value is.
     enum Content: Sendable, Hashable {
         /// In the database, where nothing changes it: a declaration. The index is into the database's values.
-        case constant(Int)
+        case constant(UInt16)
         /// In the database.
-        case stored(Int)
+        case stored(UInt16)
         /// Only the owner knows it.
         case owner
         /// With each connection: a client characteristic configuration. The index is into `clientConfigurations`.
-        case clientConfiguration(Int)
+        case clientConfiguration(UInt16)
         /// With each connection: the client's supported features.
         case clientSupportedFeatures
     }
 
-    /// What the attribute is called on the air.
-    package let handle: AttributeHandle
+    // The type is in front: behind the handle it would lie on the next multiple of sixteen bytes.
     /// What the attribute stands for.
     package let type: BluetoothUUID
+    /// What the attribute is called on the air.
+    package let handle: AttributeHandle
     let content: Content
     /// What reading requires; nil when the attribute cannot be read.
     package let read: AccessRequirement?
@@ -25,15 +29,16 @@ package struct Attribute: Sendable {
     package let write: AccessRequirement?
     /// What clients may do with the attribute.
     package let operations: AttributeOperations
-    let maximumLength: Int
+    /// The most bytes that its value can have, up to 512.
+    let maximumLength: UInt16
     let isFixedLength: Bool
     /// Whether it may be written together with others: Reliable Write is among its characteristic's extended
     /// properties.
     let allowsReliableWrite: Bool
     /// Index of the service that the attribute belongs to.
-    var service: Int
+    var service: UInt16
     /// For a characteristic value with a client characteristic configuration: that one's index.
-    var subscription: Int?
+    var subscription: UInt16?
 
     /// The error that refuses reading over a link, or nil if it may read.
     func readRefusal(of link: LinkSecurity) -> ATTError? {

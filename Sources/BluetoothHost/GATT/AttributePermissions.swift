@@ -14,15 +14,20 @@ public struct AccessRequirement: Hashable, Sendable {
 
     /// What is asked of the link's encryption.
     public var encryption: Encryption
-    /// The shortest key that is good enough, in bytes, when encryption is asked for.
-    public var minimumKeySize: Int
+    /// The shortest key that is good enough, in bytes, when encryption is asked for. No key has more than 16: 255 stands for any
+    /// number beyond it.
+    public var minimumKeySize: Int {
+        get { Int(keySize) }
+        set { keySize = UInt8(clamping: newValue) }
+    }
+    private var keySize: UInt8
     /// Whether the peer must also have been authorized.
     public var needsAuthorization: Bool
 
     /// A requirement; `minimumKeySize` is in bytes, 7 to 16, and counts only when encryption is asked for.
     public init(_ encryption: Encryption = .none, minimumKeySize: Int = 7, needsAuthorization: Bool = false) {
         self.encryption = encryption
-        self.minimumKeySize = minimumKeySize
+        keySize = UInt8(clamping: minimumKeySize)
         self.needsAuthorization = needsAuthorization
     }
 

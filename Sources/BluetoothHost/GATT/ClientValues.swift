@@ -33,7 +33,7 @@ struct ClientValues: Sendable {
             return nil
         case .clientConfiguration(let slot):
             var value: [UInt8] = []
-            value.appendLittleEndian(subscription(in: slot).rawValue)
+            value.appendLittleEndian(subscription(in: Int(slot)).rawValue)
             return value[...]
         case .clientSupportedFeatures:
             return [awareness.features]
@@ -49,7 +49,7 @@ struct ClientValues: Sendable {
     ) throws(GATTError) -> Attribute {
         guard bearer.isOpen else { throw .notConnected(bearer.connection) }
         guard let attribute = database.attribute(at: handle) else { throw .unknownAttribute(handle) }
-        guard let slot = attribute.subscription, subscriptions.indices.contains(slot),
+        guard let slot = attribute.subscription.map(Int.init), subscriptions.indices.contains(slot),
             database.clientConfigurations.indices.contains(slot),
             subscriptions[slot].isSuperset(of: needed)
         else { throw .notSubscribed(handle) }

@@ -78,7 +78,8 @@ extension GATTDatabase {
 
     /// The handle of the client characteristic configuration that belongs to a characteristic value.
     public func clientConfiguration(of value: AttributeHandle) -> AttributeHandle? {
-        guard let slot = attribute(at: value)?.subscription, clientConfigurations.indices.contains(slot) else {
+        guard let slot = attribute(at: value)?.subscription.map(Int.init), clientConfigurations.indices.contains(slot)
+        else {
             return nil
         }
         return clientConfigurations[slot].handle
@@ -122,7 +123,7 @@ extension GATTDatabase {
             while index < attributes.count, attributes[index].handle <= end {
                 let attribute = attributes[index]
                 index += 1
-                let service = attribute.service
+                let service = Int(attribute.service)
                 if services.indices.contains(service), services[service].isPublished { return attribute }
             }
             return nil
@@ -132,12 +133,12 @@ extension GATTDatabase {
     /// The last handle of the group that an attribute opens (Core 5.4, Vol 3, Part G, 2.5.3): of the service for a service
     /// declaration, of the characteristic's last attribute for a characteristic declaration; else its own.
     func groupEnd(of attribute: Attribute) -> AttributeHandle {
-        guard case .constant = attribute.content, services.indices.contains(attribute.service) else {
+        guard case .constant = attribute.content, services.indices.contains(Int(attribute.service)) else {
             return attribute.handle
         }
         switch attribute.type {
         case .primaryService, .secondaryService:
-            return services[attribute.service].range.end
+            return services[Int(attribute.service)].range.end
         case .characteristic:
             let group = attributes[firstIndex(notBelow: attribute.handle)...].dropFirst().prefix {
                 $0.service == attribute.service && $0.type != .characteristic
@@ -176,19 +177,26 @@ extension GATTDatabase {
         let index = firstIndex(notBelow: handle)
         guard index < attributes.count, attributes[index].handle == handle else { throw .unknownAttribute(handle) }
         let attribute = attributes[index]
-        guard case .stored(let slot) = attribute.content, values.indices.contains(slot) else {
+        guard let slot = slot(of: attribute) else {
             throw .valueNotStored(handle)
         }
-        let fits =
-            attribute.isFixedLength ? value.count == attribute.maximumLength : value.count <= attribute.maximumLength
+        let maximumLength = Int(attribute.maximumLength)
+        let fits = attribute.isFixedLength ? value.count == maximumLength : value.count <= maximumLength
         guard fits else { throw .invalidValueLength(handle, value.count) }
         values[slot].removeAll(keepingCapacity: true)
         values[slot].append(contentsOf: value)
     }
 
+    /// Where the value of an attribute is that can change; nil for any other.
+    private func slot(of attribute: Attribute) -> Int? {
+        guard case .stored(let slot) = attribute.content, values.indices.contains(Int(slot)) else { return nil }
+        return Int(slot)
+    }
+
     func storedValue(of attribute: Attribute) -> [UInt8]? {
         switch attribute.content {
-        case .constant(let slot), .stored(let slot): values.indices.contains(slot) ? values[slot] : nil
+        case .constant(let slot), .stored(let slot):
+            values.indices.contains(Int(slot)) ? values[Int(slot)] : nil
         case .owner, .clientConfiguration, .clientSupportedFeatures: nil
         }
     }
@@ -196,7 +204,7 @@ extension GATTDatabase {
     /// Stores what a client wrote: a shorter value leaves the rest of a fixed-length one as it was. The length has
     /// been checked.
     mutating func store(_ value: ArraySlice<UInt8>, in attribute: Attribute) {
-        guard case .stored(let slot) = attribute.content, values.indices.contains(slot) else { return }
+        guard let slot = slot(of: attribute) else { return }
         if attribute.isFixedLength {
             values[slot].replaceSubrange(0..<min(value.count, values[slot].count), with: value)
         } else {

@@ -86,7 +86,7 @@ struct GATTDatabaseLayout {
         var place = Array(repeating: 0, count: services.count)
         for (new, old) in order.enumerated() { place[old] = new }
         services = order.map { services[$0] }
-        for index in attributes.indices { attributes[index].service = place[attributes[index].service] }
+        for index in attributes.indices { attributes[index].service = UInt16(place[Int(attributes[index].service)]) }
         attributes.sort { $0.handle < $1.handle }
     }
 
@@ -201,7 +201,7 @@ struct GATTDatabaseLayout {
                 uuid,
                 name: descriptor.name,
                 at: descriptor.handle,
-                content: .clientConfiguration(slot),
+                content: .clientConfiguration(UInt16(slot)),
                 // Always readable: Core 5.4, Vol 3, Part G, 3.3.3.3. Write Commands are no procedure for descriptors,
                 // but Android up to 6 sends them where the value takes them, and then waits for notifications.
                 Access(
@@ -221,7 +221,7 @@ struct GATTDatabaseLayout {
                     ownerAnswers: characteristic.ownerAnswersSubscriptions
                 )
             )
-            attributes[valueIndex].subscription = slot
+            attributes[valueIndex].subscription = UInt16(slot)
         }
     }
 }
@@ -240,7 +240,7 @@ extension GATTDatabaseLayout {
     }
 
     private struct Bounds {
-        let maximumLength: Int
+        let maximumLength: UInt16
         let isFixedLength: Bool
     }
 
@@ -251,8 +251,8 @@ extension GATTDatabaseLayout {
         constant value: [UInt8]
     ) throws(GATTDatabaseError) -> AttributeHandle {
         values.append(value)
-        let bounds = Bounds(maximumLength: ATT.maximumValueLength, isFixedLength: true)
-        return try add(type, name: name, at: handle, content: .constant(values.count - 1), .declaration, bounds)
+        let bounds = Bounds(maximumLength: UInt16(ATT.maximumValueLength), isFixedLength: true)
+        return try add(type, name: name, at: handle, content: .constant(UInt16(values.count - 1)), .declaration, bounds)
     }
 
     private mutating func add(
@@ -271,10 +271,10 @@ extension GATTDatabaseLayout {
             content = .clientSupportedFeatures
         case .stored(let bytes):
             guard bytes.count <= value.maximumLength else { throw .valueTooLong(type) }
-            content = .stored(values.count)
+            content = .stored(UInt16(values.count))
             values.append(bytes)
         }
-        let bounds = Bounds(maximumLength: value.maximumLength, isFixedLength: value.isFixedLength)
+        let bounds = Bounds(maximumLength: UInt16(value.maximumLength), isFixedLength: value.isFixedLength)
         return try add(type, name: name, at: handle, content: content, access, bounds)
     }
 
@@ -286,7 +286,8 @@ extension GATTDatabaseLayout {
         _ access: Access,
         _ bounds: Bounds
     ) throws(GATTDatabaseError) -> AttributeHandle {
-        guard let next = nextHandle else { throw .tooManyAttributes }
+        // Services that ask for handles can want the same ones, which only `finish` finds out.
+        guard attributes.count < UInt16.max, let next = nextHandle else { throw .tooManyAttributes }
         let handle = wanted ?? next
         guard handle >= next else { throw .handleTaken(handle, type) }
         nextHandle = handle.next
@@ -295,8 +296,8 @@ extension GATTDatabaseLayout {
         }
         attributes.append(
             Attribute(
-                handle: handle,
                 type: type,
+                handle: handle,
                 content: content,
                 read: access.read,
                 write: access.write,
@@ -304,7 +305,7 @@ extension GATTDatabaseLayout {
                 maximumLength: bounds.maximumLength,
                 isFixedLength: bounds.isFixedLength,
                 allowsReliableWrite: access.allowsReliableWrite,
-                service: services.count,
+                service: UInt16(services.count),
                 subscription: nil
             )
         )

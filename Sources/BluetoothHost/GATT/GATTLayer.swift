@@ -260,7 +260,7 @@ extension GATTLayer {
         guard let slot = database.attribute(at: handle)?.subscription, let index = index(of: connection) else {
             return []
         }
-        return connections[index].clientValues.subscription(in: slot)
+        return connections[index].clientValues.subscription(in: Int(slot))
     }
 
     /// Whether a client has made a request whose response has not left.

@@ -17,7 +17,7 @@ extension GATTServerSession {
         case .owner:
             return askToWrite(value, to: attribute, .write, link)
         case .clientConfiguration(let slot):
-            let change = try setSubscription(slot, to: value, link, database)
+            let change = try setSubscription(Int(slot), to: value, link, database)
             guard change.cause == .requested else {
                 events.append(.subscriptionChanged(change))
                 return .respond
@@ -48,7 +48,7 @@ extension GATTServerSession {
             case .owner:
                 events.append(.written(AttributeWrite(connection: link.connection, handle: handle, value: value)))
             case .clientConfiguration(let slot):
-                let change = try setSubscription(slot, to: value, link, database)
+                let change = try setSubscription(Int(slot), to: value, link, database)
                 if change.cause == .requested {
                     let question = OwnerQuestion(change, at: handle, .write)
                     guard questions.askAboutCommand(question, at: now) else {
@@ -115,8 +115,8 @@ extension GATTServerSession {
             switch value.attribute.content {
             case .owner:
                 return askToWrite(value.result, to: value.attribute, kind, link)
-            case .clientConfiguration(let slot) where database.clientConfigurations[slot].ownerAnswers:
-                let change = try setSubscription(slot, to: value.result, link, database)
+            case .clientConfiguration(let slot) where database.clientConfigurations[Int(slot)].ownerAnswers:
+                let change = try setSubscription(Int(slot), to: value.result, link, database)
                 let question = OwnerQuestion(change, at: value.attribute.handle, kind)
                 return .ask(question, .subscriptionChanged(change))
             case .clientConfiguration, .constant, .stored, .clientSupportedFeatures:
@@ -175,8 +175,8 @@ extension GATTServerSession {
             return
         case .clientConfiguration(let slot):
             // The owner has accepted it.
-            guard !database.clientConfigurations[slot].ownerAnswers else { return }
-            events.append(.subscriptionChanged(try setSubscription(slot, to: value, link, database)))
+            guard !database.clientConfigurations[Int(slot)].ownerAnswers else { return }
+            events.append(.subscriptionChanged(try setSubscription(Int(slot), to: value, link, database)))
             return
         case .clientSupportedFeatures:
             try client.setFeatures(value, at: attribute.handle)
@@ -193,7 +193,7 @@ extension GATTServerSession {
         _ link: Link,
         _ database: GATTDatabase
     ) throws(ATTRefusal) -> SubscriptionChange {
-        let configuration = database.clientConfigurations[slot]
-        return try client.setSubscription(slot, to: value, configuration, link.connection, &requestIDs)
+        let configuration = database.clientConfigurations[Int(slot)]
+        return try client.setSubscription(Int(slot), to: value, configuration, link.connection, &requestIDs)
     }
 }

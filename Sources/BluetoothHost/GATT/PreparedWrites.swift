@@ -94,7 +94,7 @@ extension StagedWrites.Value {
     fileprivate func check(_ client: ClientValues, _ database: GATTDatabase) throws(ATTRefusal) {
         switch attribute.content {
         case .clientConfiguration(let slot):
-            _ = try database.clientConfigurations[slot].subscription(from: result)
+            _ = try database.clientConfigurations[Int(slot)].subscription(from: result)
         case .clientSupportedFeatures:
             var trial = client
             try trial.setFeatures(result, at: attribute.handle)
