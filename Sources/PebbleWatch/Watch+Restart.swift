@@ -6,8 +6,10 @@ import DequeModule
 
 /// Starts and restarts of one watch.
 struct WatchLife: Sendable {
-    /// What was decided about the watch before any update.
-    var configuration: WatchConfiguration
+    /// Who the watch was before any update.
+    var originalIdentity: WatchIdentity
+    /// Whether it was to offer its battery, whatever its firmware can.
+    private let wantsBattery: Bool
     /// Its name on the air, and the key that hides it.
     let identity: LocalIdentity
     /// Whether the apps have been started: the controller may be started more than once.
@@ -15,12 +17,22 @@ struct WatchLife: Sendable {
     /// A restart that has begun.
     var restart: Restart?
 
+    /// - Parameter configuration: what was decided about the watch, before its firmware changed any of it.
     init(configuration: WatchConfiguration, identity: LocalIdentity) {
-        self.configuration = configuration
+        originalIdentity = configuration.identity
+        wantsBattery = configuration.offersBattery
         self.identity = identity
     }
 
     var nextDeadline: Duration? { restart?.deadline }
+
+    /// What was decided about the watch before any update.
+    func original(of current: WatchConfiguration) -> WatchConfiguration {
+        var original = current
+        original.identity = originalIdentity
+        original.offersBattery = wantsBattery
+        return original
+    }
 }
 
 /// A restart that waits for the links to end.
@@ -80,7 +92,7 @@ extension Watch {
         var reborn: Watch
         do throws(GATTDatabaseError) {
             reborn = try Watch(
-                life.configuration,
+                life.original(of: core.configuration),
                 memory: memory,
                 isRecovery: restart.cause == .recovery,
                 cryptography: core.host.cryptography,

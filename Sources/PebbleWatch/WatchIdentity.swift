@@ -81,9 +81,8 @@ public struct WatchIdentity: Sendable, Equatable {
     /// A watch whose name and serial number follow from its address, as on the real one, and the rest from its model.
     public init(address: LEAddress, personality: Personality = .universal) {
         self.address = address
-        let suffix = Self.nameSuffix(of: address.address)
-        name = "\(personality.namePrefix) \(suffix)"
-        serialNumber = "CAIRN000\(suffix)"
+        name = Self.name(at: address, prefix: personality.namePrefix)
+        serialNumber = Self.serialNumber(at: address)
         company = personality.company
         hardware = personality.hardware
         boardName = personality.boardName
@@ -94,6 +93,12 @@ public struct WatchIdentity: Sendable, Equatable {
         firmwareTimestamp = 1_735_689_600
         firmwareRevision = "cairn"
     }
+
+    /// The name that follows from an address.
+    static func name(at address: LEAddress, prefix: String) -> String { "\(prefix) \(nameSuffix(of: address.address))" }
+
+    /// The serial number that follows from an address.
+    static func serialNumber(at address: LEAddress) -> String { "CAIRN000\(nameSuffix(of: address.address))" }
 
     /// The four hexadecimal digits at the end of a watch's name: the last two octets of its address as printed.
     public static func nameSuffix(of address: DeviceAddress) -> String {

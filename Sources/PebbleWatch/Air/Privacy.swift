@@ -19,12 +19,11 @@ extension WatchConfiguration {
 extension WatchIdentity {
     /// Who the watch says that it is while it hides that: what follows from the address that it has on the air, and what all
     /// watches of its kind have in common.
-    func alias(at address: LEAddress, of personality: Personality) -> WatchIdentity {
+    func alias(at address: LEAddress, namePrefix: String) -> WatchIdentity {
         var alias = self
-        let made = WatchIdentity(address: address, personality: personality)
         alias.address = address
-        alias.name = made.name
-        alias.serialNumber = made.serialNumber
+        alias.name = Self.name(at: address, prefix: namePrefix)
+        alias.serialNumber = Self.serialNumber(at: address)
         return alias
     }
 }

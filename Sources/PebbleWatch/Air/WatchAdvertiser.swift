@@ -23,9 +23,9 @@ struct WatchAdvertiser: Sendable {
     }
 
     private(set) var policy: AdvertisingPolicy
-    private let profile: AdvertisingProfile
     private var identity: WatchIdentity
-    private let personality: Personality
+    /// What stands before the four digits in the name of a watch that hides its address.
+    private let namePrefix: String
     /// How strongly to send; nil leaves it to the controller.
     private let power: Int8?
     /// What is said for each purpose, encoded once for each address.
@@ -51,9 +51,8 @@ struct WatchAdvertiser: Sendable {
     private var hasChanged = true
 
     init(_ configuration: WatchConfiguration) {
-        profile = configuration.advertising
         identity = configuration.identity
-        personality = configuration.personality
+        namePrefix = configuration.personality.namePrefix
         power = configuration.advertisingPower
         discoveryBytes = ([], [])
         reconnectionBytes = ([], [])
@@ -72,11 +71,11 @@ struct WatchAdvertiser: Sendable {
 
     /// Encodes what is said with the address that the watch has on the air.
     private mutating func encode() {
-        let shown = privateAddress.map { identity.alias(at: $0, of: personality) } ?? identity
+        let shown = privateAddress.map { identity.alias(at: $0, namePrefix: namePrefix) } ?? identity
         // How strongly the watch sends is its owner's choice, by which one that hides could be known.
         let power = privateAddress == nil ? power ?? 0 : 0
-        discoveryBytes = Self.bytes(for: .discovery, of: shown, by: profile, transmitPower: power)
-        reconnectionBytes = Self.bytes(for: .reconnection, of: shown, by: profile, transmitPower: power)
+        discoveryBytes = Self.bytes(for: .discovery, of: shown, by: policy.profile, transmitPower: power)
+        reconnectionBytes = Self.bytes(for: .reconnection, of: shown, by: policy.profile, transmitPower: power)
     }
 
     private static func bytes(
@@ -263,7 +262,7 @@ extension WatchAdvertiser {
         var next: AdvertisingInterval?
         if course.remaining != nil, !isHurried {
             let following = course.schedule.interval(at: course.step + 1)
-            next = policy.beaconSince == nil ? following : min(following, profile.slowestWithBeacon)
+            next = policy.beaconSince == nil ? following : min(following, policy.profile.slowestWithBeacon)
         }
         return OnAir.Entry(
             role: purpose == .discovery ? .discovery : .reconnection,
@@ -275,7 +274,7 @@ extension WatchAdvertiser {
             since: course.since,
             remaining: isHurried ? nil : course.remaining,
             next: next,
-            turn: policy.takesTurns ? profile.turn : policy.isSliced ? AdvertisingPolicy.connectableSlice : nil,
+            turn: policy.takesTurns ? policy.profile.turn : policy.isSliced ? AdvertisingPolicy.connectableSlice : nil,
             state: state(of: .watch, hasTurn: policy.connectable?.purpose == purpose)
         )
     }

@@ -35,7 +35,7 @@ extension Watch {
         guard let said = core.system.bridge?.takeSaid() else { return }
         let identity = core.configuration.identity.following(said)
         guard identity != core.configuration.identity else { return }
-        life.configuration.identity = identity
+        life.originalIdentity = identity
         core.take(identity)
         presence.take(identity)
         profiles.services.information.take(identity)

@@ -33,15 +33,19 @@ extension WatchSystem {
 
     /// What the screen shows: black before the firmware has shown its own.
     var frame: FrameBuffer {
-        guard let bridge else { return apps.frame }
+        guard hasBridge, let bridge else { return apps.frame }
         return bridge.screen.frame ?? FrameBuffer(Display(of: identity.hardware))
     }
 
     /// Whether bytes wait for the emulator that it has room for.
-    var hasBytesForFirmware: Bool { bridge?.outbox.canSend == true || mirror?.bridge.outbox.canSend == true }
+    var hasBytesForFirmware: Bool {
+        hasBridge && bridge?.outbox.canSend == true || hasMirror && mirror?.bridge.outbox.canSend == true
+    }
 
     /// Whether a message has left for the emulator in part.
-    var isInMessageToFirmware: Bool { bridge?.outbox.isInMessage == true || mirror?.bridge.outbox.isInMessage == true }
+    var isInMessageToFirmware: Bool {
+        hasBridge && bridge?.outbox.isInMessage == true || hasMirror && mirror?.bridge.outbox.isInMessage == true
+    }
 
     /// How the firmware does that answers phones, or is asked in the watch's shadow.
     var firmwareStatus: FirmwareStatus? {

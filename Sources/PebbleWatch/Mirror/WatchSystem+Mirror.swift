@@ -26,7 +26,7 @@ extension WatchSystem {
     /// Refuses a message that was taken whole for the mirror only.
     /// - Returns: whether the watch takes no such message on the session.
     mutating func refuseMirrored(_ message: PebbleMessage, on id: SessionID, at now: Duration) -> Bool {
-        guard bridge == nil, let kind = sessions.open[id]?.kind,
+        guard !hasBridge, let kind = sessions.open[id]?.kind,
             message.endpoint.admission(on: kind, inRecoveryFirmware: isRecovery) != .allowed
         else { return false }
         mirror(message, on: id, at: now)
@@ -46,7 +46,7 @@ extension WatchSystem {
     /// Moves what the mirror has: answers of the firmware to their questions, the next question to the firmware, differences and
     /// lines of the log to the owner.
     mutating func settleMirror(at now: Duration) {
-        guard mirror != nil else { return }
+        guard hasMirror else { return }
         while let message = mirror?.bridge.nextMessage(at: now) {
             mirror?.firmwareSaid(message, at: now)
             // The firmware may have answered what was asked last, and the next may be asked.
@@ -73,7 +73,7 @@ extension WatchSystem {
 extension Watch {
     /// The comparison with the firmware ends, as of a watch that is being switched off: what was found so far is reported.
     mutating func finishMirror(at now: Duration) {
-        guard core.system.mirror != nil else { return }
+        guard core.system.hasMirror else { return }
         core.system.finishMirror(at: now)
         settle(at: now)
     }

@@ -8,10 +8,10 @@ struct GenericAccessService: GATTService {
 
     let declaration: Service
     let values: [Value]
-    private let configuration: WatchConfiguration
+    private let identity: ShownIdentity
 
     init(_ configuration: WatchConfiguration) {
-        self.configuration = configuration
+        identity = ShownIdentity(configuration)
         let personality = configuration.personality
         let hides = configuration.hidesIdentity
         values = hides ? [.deviceName] : []
@@ -30,7 +30,7 @@ struct GenericAccessService: GATTService {
 
     func read(_ value: Value, by peer: Peer, _ output: inout Output) -> ReadReply {
         switch value {
-        case .deviceName: .value(Array(configuration.identity(for: peer).name.utf8))
+        case .deviceName: .value(Array(identity.shown(to: peer).name.utf8))
         }
     }
 
@@ -136,10 +136,10 @@ struct DeviceInformationService: GATTService {
 
     let declaration: Service
     let values: [Value]
-    private var configuration: WatchConfiguration
+    private var identity: ShownIdentity
 
     init(_ configuration: WatchConfiguration) {
-        self.configuration = configuration
+        identity = ShownIdentity(configuration)
         let uuids = configuration.personality.deviceInformation
         let hides = configuration.hidesIdentity
         // What a firmware behind the watch decides is known when it has answered.
@@ -158,7 +158,7 @@ struct DeviceInformationService: GATTService {
     }
 
     /// Takes over who the watch is.
-    mutating func take(_ identity: WatchIdentity) { configuration.identity = identity }
+    mutating func take(_ identity: WatchIdentity) { self.identity.whole = identity }
 
     /// What a watch has no word for is empty, as on the real one.
     private static func information(_ uuid: BluetoothUUID, of identity: WatchIdentity) -> AttributeValue {
@@ -174,10 +174,10 @@ struct DeviceInformationService: GATTService {
 
     func read(_ value: Value, by peer: Peer, _ output: inout Output) -> ReadReply {
         switch value {
-        case .serialNumber: .value(Array(configuration.identity(for: peer).serialNumber.utf8))
-        case .modelNumber: .value(Array(configuration.identity.boardName.utf8))
-        case .firmwareRevision: .value(Array(configuration.identity.firmware.description.utf8))
-        case .manufacturerName: .value(Array(configuration.identity.company.name.utf8))
+        case .serialNumber: .value(Array(identity.shown(to: peer).serialNumber.utf8))
+        case .modelNumber: .value(Array(identity.whole.boardName.utf8))
+        case .firmwareRevision: .value(Array(identity.whole.firmware.description.utf8))
+        case .manufacturerName: .value(Array(identity.whole.company.name.utf8))
         }
     }
 
@@ -186,12 +186,20 @@ struct DeviceInformationService: GATTService {
     }
 }
 
-extension WatchConfiguration {
-    /// What a phone may know of the watch: one whose link is not encrypted is told what follows from the address that it
-    /// connected to.
-    fileprivate func identity(for peer: Peer) -> WatchIdentity {
-        guard !peer.security.isEncrypted else { return identity }
-        return identity.alias(at: peer.ownAddress, of: personality)
+/// Who the watch is, as far as a phone may know.
+private struct ShownIdentity: Sendable {
+    var whole: WatchIdentity
+    private let namePrefix: String
+
+    init(_ configuration: WatchConfiguration) {
+        whole = configuration.identity
+        namePrefix = configuration.personality.namePrefix
+    }
+
+    /// One whose link is not encrypted is told what follows from the address that it connected to.
+    func shown(to peer: Peer) -> WatchIdentity {
+        guard !peer.security.isEncrypted else { return whole }
+        return whole.alias(at: peer.ownAddress, namePrefix: namePrefix)
     }
 }
 

@@ -14,13 +14,13 @@ extension WatchSystem {
         among own: [SessionID] = [],
         at now: Duration
     ) -> SessionID {
-        if bridge != nil { return openBridgedSession(destination, over: transport, among: own, at: now) }
+        if hasBridge { return openBridgedSession(destination, over: transport, among: own, at: now) }
         for older in sessions.replaced(by: destination, over: transport) {
             closeSession(older, reason: "a newer session replaced it", at: now)
         }
         let id = sessions.add(destination, over: transport)
         guard recorder == nil else { return record(opened: id, destination, over: transport) }
-        if mirror != nil { mirror(id, destination, over: transport) }
+        if hasMirror { mirror(id, destination, over: transport) }
         handle(at: now) { system, context in
             system.apps.connectionChanged(isConnected: system.hasSystemSession)
             context.events.append(.sessionOpened(id, destination.kind, transport))
@@ -95,14 +95,14 @@ extension WatchSystem {
         var rest = bytes
         let isRecovery = isRecovery
         // The mirror wants messages whole that the watch refuses by their header.
-        let takesAll = !answersItself || mirror?.session == id
+        let takesAll = !answersItself || hasMirror && mirror?.session == id
         while let item = sessions.open.change(
             id,
             { $0?.nextMessage(from: &rest, over: transport, inRecoveryFirmware: isRecovery, takesAll: takesAll) }
         ) {
             switch item {
             case .message(let message):
-                if mirror != nil, refuseMirrored(message, on: id, at: now) { continue }
+                if hasMirror, refuseMirrored(message, on: id, at: now) { continue }
                 if faults == nil { handle(message, on: id, at: now) } else { bend(message, on: id, at: now) }
             case .skipped(let header): refuse(header, on: id, at: now)
             }
@@ -113,7 +113,7 @@ extension WatchSystem {
             apps.messageBegan(payloadLength: header.payloadLength, on: id)
         }
         handle(at: now) { _, _ in }
-        if mirror != nil { settleMirror(at: now) }
+        if hasMirror { settleMirror(at: now) }
     }
 
     /// Bytes that a session has for one of its transports, at most `limit` of them and all of one message.
@@ -137,7 +137,7 @@ extension WatchSystem {
         while let ticket = sessions.open.change(id, { $0?.nextConsumedMessage() }) {
             handle(at: now) { system, _ in system.apps.consumed(ticket) }
         }
-        if mirror != nil { mirror?.time = now }
+        if hasMirror { mirror?.time = now }
         pumpTransfers(on: id)
         return bytes
     }

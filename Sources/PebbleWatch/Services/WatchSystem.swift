@@ -26,11 +26,13 @@ struct WatchSystem: Sendable {
     /// What is done to messages on purpose; nil while nothing is.
     var faults: MessageFaultLine?
     /// The way to the firmware that is this system's brain; nil if the services here are.
-    var bridge: EmulatorBridge?
+    @Rare var bridge: EmulatorBridge?
+    var hasBridge: Bool { _bridge.isThere }
     /// Whether that firmware has crashed, and the owner does not know yet.
     var firmwareFell = false
     /// The comparison with the firmware in this system's shadow; nil if there is none.
-    var mirror: FirmwareMirror?
+    @Rare var mirror: FirmwareMirror?
+    var hasMirror: Bool { _mirror.isThere }
     /// Whether the services are at work on what a phone's own services have brought.
     private var isHearingPhone = false
     /// The context of the last step, for the next one; none before the first, and during one. An array, out of which and into which a
@@ -114,16 +116,16 @@ extension WatchSystem {
     var nextDeadline: Duration? {
         var next = services.nextDeadline
         if faults != nil { next.lower(to: faults?.nextDeadline) }
-        if bridge != nil { next.lower(to: bridge?.nextDeadline) }
-        if mirror != nil { next.lower(to: mirror?.nextDeadline) }
+        if hasBridge { next.lower(to: bridge?.nextDeadline) }
+        if hasMirror { next.lower(to: mirror?.nextDeadline) }
         return next
     }
 
     /// Lets time pass.
     mutating func advance(to now: Duration) {
         if faults != nil { advanceFaults(to: now) }
-        if bridge != nil { advanceBridge(to: now) }
-        if mirror != nil { advanceMirror(to: now) }
+        if hasBridge { advanceBridge(to: now) }
+        if hasMirror { advanceMirror(to: now) }
         guard let deadline = nextDeadline, deadline <= now else { return }
         handle(at: now) { system, context in system.services.advance(in: &context) }
     }
@@ -182,7 +184,7 @@ extension WatchSystem {
         _ step: (inout WatchSystem, inout ServiceContext) -> Void
     ) {
         if faults != nil { faults?.note(now) }
-        if mirror != nil { mirror?.time = now }
+        if hasMirror { mirror?.time = now }
         if restingContexts.isEmpty { restingContexts.append(newContext()) }
         var context = restingContexts.removeLast()
         begin(&context, at: now)
@@ -239,7 +241,7 @@ extension WatchSystem {
                 context.store.log.append(line)
             }
             outbox.emit(event)
-            if bridge != nil || isHearingPhone && mirror != nil { tellFirmware(of: event) }
+            if hasBridge || isHearingPhone && hasMirror { tellFirmware(of: event) }
         }
         var isEverythingSent = true
         for item in context.outgoing {
