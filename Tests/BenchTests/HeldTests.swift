@@ -40,10 +40,13 @@ import Testing
         #expect(throws: (any Error).self) { _ = try HeldFigures(Data("no figures".utf8)) }
     }
 
-    @Test func systemCallsAndRatiosAreHeldAsWell() {
+    @Test func memorySystemCallsAndRatiosAreHeldAsWell() {
         var held = HeldFigures()
         held[.systemCalls] = ["reads": 1]
         held[.ratios] = ["idle": 1]
+        held[.memory] = ["pair": 58_000]
+        #expect(held.problems(["pair": 59_000], .memory) == [])
+        #expect(held.problems(["pair": 60_000], .memory) == ["pair: 60000.00 bytes, and 58000.00 are held"])
         #expect(held.problems(["reads": 1.04], .systemCalls) == [])
         #expect(held.problems(["reads": 1.1], .systemCalls) == ["reads: 1.10 system calls, and 1.00 are held"])
         #expect(held.problems(["idle": 1.14], .ratios) == [])

@@ -8,8 +8,9 @@ extension CairnBench {
             commandName: "held",
             abstract: "Holds figures that do not depend on the machine to those in a file.",
             discussion: """
-                It counts how often each benchmark asks the heap, and how often the loop asks the kernel; it measures, in \
-                turns, what should cost no more than something else; and it compares all of that with the file. The exit \
+                It counts how often each benchmark asks the heap, how much of it a watch and its phone have, and how often the \
+                loop asks the kernel; it measures, in turns, what should cost no more than something else; and it compares all \
+                of that with the file. The exit \
                 status is 1 if a figure has grown, or is not in the file; one that has fallen is named. --accept writes what \
                 was measured into the file: the change of the file then shows what was accepted.
                 """

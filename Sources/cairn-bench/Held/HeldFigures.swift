@@ -7,6 +7,8 @@ struct HeldFigures: Equatable {
     enum Kind: String, CaseIterable {
         /// How often the heap is asked in one operation of each benchmark, and for a burst of packets (`LoopTrial`).
         case allocations
+        /// How many bytes of the heap something has that there are many of (`CrowdTalk`).
+        case memory
         /// How often the kernel is asked for a burst of packets (`LoopTrial`).
         case systemCalls
         /// How much more one workload takes than another (`Comparison`), in turns.
@@ -17,6 +19,7 @@ struct HeldFigures: Equatable {
         func ceiling(_ held: Double) -> Double {
             switch self {
             case .allocations: held * 1.02 + 0.5
+            case .memory: held * 1.02
             case .systemCalls: held + 0.05
             case .ratios: held * 1.1 + 0.05
             }
@@ -25,6 +28,7 @@ struct HeldFigures: Equatable {
         var words: String {
             switch self {
             case .allocations: "allocations"
+            case .memory: "bytes"
             case .systemCalls: "system calls"
             case .ratios: "times as much"
             }
@@ -99,6 +103,8 @@ struct HeldFigures: Equatable {
         case .allocations:
             for benchmark in Catalogue.benchmarks { measured[benchmark.name] = try measure(benchmark) }
             measured["loop-burst"] = try LoopTrial.run(bursts: 1000).allocations
+        case .memory:
+            measured["crowd-pair"] = try CrowdTalk(pairs: 50, seconds: 2, seed: 1).bytesPerPair.rounded()
         case .systemCalls:
             for (name, count) in try LoopTrial.run(bursts: 1000).systemCalls { measured["loop-burst \(name)"] = count }
         case .ratios:
