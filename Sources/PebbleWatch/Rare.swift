@@ -1,22 +1,23 @@
 /// A part that few watches have: one without it has eight bytes for it, where an optional has room for the whole part.
 ///
-///     @Rare var mirror: FirmwareMirror?
+///     var mirror = Rare<FirmwareMirror>()
 ///
-/// It is used like the optional that it stands for, and a part that is there is used where it lies.
-@propertyWrapper
+/// It is no property wrapper, since what such a property reads is the whole of its owner, which may be copied for that.
 struct Rare<Part: Sendable>: Sendable {
     /// The part, or nothing.
-    private var parts: [Part?]
+    private var parts: [Part?] = []
 
-    /// Whether the part is there, at the cost of a comparison. To ask the optional costs the room for a part, which every message would
-    /// pay.
+    init() {}
+
+    init(_ part: Part) { parts = [part] }
+
+    /// Whether the part is there, at the cost of a comparison. To ask `part` costs the room for one, which every message would pay.
     var isThere: Bool { !parts.isEmpty }
 
-    init(wrappedValue: Part?) { parts = wrappedValue == nil ? [] : [wrappedValue] }
-
-    // They are inlined because what an accessor needs beyond four words is allocated, and a part that is not there is as large as one
-    // that is.
-    var wrappedValue: Part? {
+    /// The part, which is used where it lies.
+    var part: Part? {
+        // They are inlined because what an accessor needs beyond four words is allocated, and a part that is not there is as large as one
+        // that is.
         @inline(__always) _read {
             if parts.isEmpty { yield nil } else { yield parts[0] }
         }

@@ -34,7 +34,7 @@ struct BridgeRig {
         system.start(at: .zero)
         guard isReady else { return }
         try boot()
-        #expect(system.bridge?.state == .ready)
+        #expect(system.bridge.part?.state == .ready)
     }
 
     /// The emulator is there, and its firmware has just started.
@@ -44,13 +44,13 @@ struct BridgeRig {
         try takeNote()
         try serve()
         // It was told if no phone is there.
-        if system.bridge?.session == nil { try takeNote() }
+        if system.bridge.part?.session == nil { try takeNote() }
     }
 
     /// The firmware has taken note of a phone that has come or gone.
     private mutating func takeNote() throws { try say(AppRunStateMessage.start(.system)) }
 
-    var bridge: EmulatorBridge { get throws { try #require(system.bridge) } }
+    var bridge: EmulatorBridge { get throws { try #require(system.bridge.part) } }
 
     /// Lets the firmware have what waits for it, and the bridge what it answers.
     mutating func serve() throws {

@@ -48,7 +48,7 @@ struct MirrorRig {
 
     /// What was counted since the firmware has taken note of the phone.
     var tally: MirrorTally {
-        var tally = system.mirror?.wholeTally ?? MirrorTally()
+        var tally = system.mirror.part?.wholeTally ?? MirrorTally()
         tally.unasked -= Self.noteCount
         return tally
     }

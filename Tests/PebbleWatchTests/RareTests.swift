@@ -4,39 +4,35 @@ import Testing
 
 @Suite("A part that few watches have")
 struct RareTests {
-    /// Has a large part.
-    private struct Owner {
-        @Rare var part: SIMD8<Int>?
-        var isThere: Bool { _part.isThere }
-    }
+    /// As large as sixty-four bytes.
+    private typealias Large = SIMD8<Int>
 
     @Test("It is used like an optional")
     func use() {
-        var owner = Owner()
-        #expect(owner.part == nil && !owner.isThere)
-        owner.part?[3] = 5
-        #expect(owner.part == nil && !owner.isThere)
-        owner.part = .init(repeating: 1)
-        owner.part?[3] += 5
-        #expect(owner.part?[3] == 6 && owner.part?[4] == 1 && owner.isThere)
-        owner.part = nil
-        #expect(owner.part == nil && !owner.isThere)
-        #expect(Owner(part: .init(repeating: 2)).part?[0] == 2)
-        #expect(!Owner(part: nil).isThere)
+        var rare = Rare<Large>()
+        #expect(rare.part == nil && !rare.isThere)
+        rare.part?[3] = 5
+        #expect(rare.part == nil && !rare.isThere)
+        rare.part = Large(repeating: 1)
+        rare.part?[3] += 5
+        #expect(rare.part?[3] == 6 && rare.part?[4] == 1 && rare.isThere)
+        rare.part = nil
+        #expect(rare.part == nil && !rare.isThere)
+        #expect(Rare(Large(repeating: 2)).part?[0] == 2)
     }
 
     @Test("A copy that changes leaves the other as it was")
     func copies() {
-        let owner = Owner(part: .init(repeating: 1))
-        var copy = owner
+        let rare = Rare(Large(repeating: 1))
+        var copy = rare
         copy.part?[0] = 2
-        #expect(owner.part?[0] == 1 && copy.part?[0] == 2)
+        #expect(rare.part?[0] == 1 && copy.part?[0] == 2)
         copy.part = nil
-        #expect(owner.isThere && !copy.isThere)
+        #expect(rare.isThere && !copy.isThere)
     }
 
     @Test("One that is not there takes eight bytes")
     func size() {
-        #expect(MemoryLayout<Owner>.size == 8)
+        #expect(MemoryLayout<Rare<Large>>.size == 8)
     }
 }

@@ -32,7 +32,7 @@ extension Watch {
     /// Is the watch that the firmware says it is: on the air, in Device Information, for bundles, and for the screen until the
     /// firmware has shown its own.
     private mutating func followFirmware() {
-        guard let said = core.system.bridge?.takeSaid() else { return }
+        guard let said = core.system.bridge.part?.takeSaid() else { return }
         let identity = core.configuration.identity.following(said)
         guard identity != core.configuration.identity else { return }
         life.originalIdentity = identity

@@ -10,21 +10,21 @@ extension WatchSystem {
         var next: [UInt8] = []
         switch input {
         case .connected:
-            bridge?.connected(at: now)
-            mirror?.bridge.connected(at: now)
+            bridge.part?.connected(at: now)
+            mirror.part?.bridge.connected(at: now)
         case .lost(let reason):
-            bridge?.lost(reason: reason, at: now)
-            mirror?.bridge.lost(reason: reason, at: now)
+            bridge.part?.lost(reason: reason, at: now)
+            mirror.part?.bridge.lost(reason: reason, at: now)
         case .bytes(let bytes):
-            bridge?.receive(bytes, at: now)
-            mirror?.bridge.receive(bytes, at: now)
-        case .hasRoom: next = bridge?.outbox.next(at: now) ?? mirror?.bridge.outbox.next(at: now) ?? []
+            bridge.part?.receive(bytes, at: now)
+            mirror.part?.bridge.receive(bytes, at: now)
+        case .hasRoom: next = bridge.part?.outbox.next(at: now) ?? mirror.part?.bridge.outbox.next(at: now) ?? []
         case .console(let isThere):
-            bridge?.consoleChanged(isThere: isThere, at: now)
-            mirror?.bridge.consoleChanged(isThere: isThere, at: now)
+            bridge.part?.consoleChanged(isThere: isThere, at: now)
+            mirror.part?.bridge.consoleChanged(isThere: isThere, at: now)
         case .sessionRenewed:
-            bridge?.renewed(at: now)
-            mirror?.bridge.renewed(at: now)
+            bridge.part?.renewed(at: now)
+            mirror.part?.bridge.renewed(at: now)
         }
         settleBridge(at: now)
         settleMirror(at: now)
@@ -33,23 +33,25 @@ extension WatchSystem {
 
     /// What the screen shows: black before the firmware has shown its own.
     var frame: FrameBuffer {
-        guard hasBridge, let bridge else { return apps.frame }
+        guard let bridge = bridge.part else { return apps.frame }
         return bridge.screen.frame ?? FrameBuffer(Display(of: identity.hardware))
     }
 
     /// Whether bytes wait for the emulator that it has room for.
     var hasBytesForFirmware: Bool {
-        hasBridge && bridge?.outbox.canSend == true || hasMirror && mirror?.bridge.outbox.canSend == true
+        bridge.isThere && bridge.part?.outbox.canSend == true
+            || mirror.isThere && mirror.part?.bridge.outbox.canSend == true
     }
 
     /// Whether a message has left for the emulator in part.
     var isInMessageToFirmware: Bool {
-        hasBridge && bridge?.outbox.isInMessage == true || hasMirror && mirror?.bridge.outbox.isInMessage == true
+        bridge.isThere && bridge.part?.outbox.isInMessage == true
+            || mirror.isThere && mirror.part?.bridge.outbox.isInMessage == true
     }
 
     /// How the firmware does that answers phones, or is asked in the watch's shadow.
     var firmwareStatus: FirmwareStatus? {
-        (bridge ?? mirror?.bridge).map {
+        (bridge.part ?? mirror.part?.bridge).map {
             FirmwareStatus(
                 isAnswering: $0.version != nil && $0.state != .absent,
                 hangCount: $0.hangCount,
@@ -60,37 +62,37 @@ extension WatchSystem {
 
     /// Lets time pass for the bridge.
     mutating func advanceBridge(to now: Duration) {
-        guard let deadline = bridge?.nextDeadline, deadline <= now else { return }
-        bridge?.advance(to: now)
+        guard let deadline = bridge.part?.nextDeadline, deadline <= now else { return }
+        bridge.part?.advance(to: now)
         settleBridge(at: now)
     }
 
     /// Tells the emulator what a person or a sensor does to the watch, also one in the watch's shadow.
     mutating func withBridge(at now: Duration, _ body: (inout EmulatorBridge) -> Void) {
-        if var shadow = mirror?.bridge {
+        if var shadow = mirror.part?.bridge {
             body(&shadow)
-            mirror?.bridge = shadow
+            mirror.part?.bridge = shadow
         }
-        guard var bridge else { return }
-        self.bridge = nil
+        guard var bridge = bridge.part else { return }
+        self.bridge.part = nil
         body(&bridge)
         bridge.screen.mayHaveChanged(at: now)
-        self.bridge = bridge
+        self.bridge.part = bridge
         settleBridge(at: now)
     }
 
     /// Moves what the bridge has: messages to the phone, lines to the log. A firmware that has crashed ends its session.
     private mutating func settleBridge(at now: Duration) {
-        while let message = bridge?.nextMessage(at: now) {
+        while let message = bridge.part?.nextMessage(at: now) {
             guard !isForPhonesOwnService(message, at: now) else { continue }
-            bridge?.queueForPhone(message)
+            bridge.part?.queueForPhone(message)
         }
-        while let note = bridge?.nextNote() { outbox.emit(.diagnostic(note)) }
-        if bridge?.takeFall() == true {
+        while let note = bridge.part?.nextNote() { outbox.emit(.diagnostic(note)) }
+        if bridge.part?.takeFall() == true {
             firmwareFell = true
             for id in sessions.open.keys { closeSession(id, reason: "the firmware is gone", at: now) }
         }
-        if let session = bridge?.session { pumpTransfers(on: session) }
+        if let session = bridge.part?.session { pumpTransfers(on: session) }
     }
 
     /// Whether the firmware has crashed, or is taken for it, since this was last asked.
@@ -111,7 +113,7 @@ extension WatchSystem {
         among own: [SessionID],
         at now: Duration
     ) -> SessionID {
-        if let holder = bridge?.session {
+        if let holder = bridge.part?.session {
             guard own.contains(holder) || sessions.open[holder]?.isTool == true && !transport.isTool else {
                 return refuseSession(destination, over: transport, holder: holder)
             }
@@ -127,13 +129,13 @@ extension WatchSystem {
     /// Whether the firmware's one session is a phone's on another link.
     /// - Parameter own: the sessions that a phone has on its link.
     func isOccupied(besides own: [SessionID]) -> Bool {
-        guard let holder = bridge?.session, sessions.open[holder]?.isTool == false else { return false }
+        guard let holder = bridge.part?.session, sessions.open[holder]?.isTool == false else { return false }
         return !own.contains(holder)
     }
 
     /// The phone or tool that has the firmware's session loses it.
     mutating func endBridgedSession(at now: Duration) {
-        if let session = bridge?.session { closeSession(session, reason: "the watch restarts", at: now) }
+        if let session = bridge.part?.session { closeSession(session, reason: "the watch restarts", at: now) }
     }
 
     private mutating func refuseSession(
@@ -196,13 +198,13 @@ extension WatchSystem {
     }
 
     private mutating func say(_ message: some EndpointMessage) {
-        bridge?.say(message)
-        mirror?.tell(PebbleMessage(message))
+        bridge.part?.say(message)
+        mirror.part?.tell(PebbleMessage(message))
     }
 
     private mutating func change(_ command: BlobDBRequest.Command) {
-        bridge?.change(command)
-        mirror?.tell(command)
+        bridge.part?.change(command)
+        mirror.part?.tell(command)
     }
 
     /// What the firmware asks of the phone's app, where the watch itself learned of the thing, is done by the phone's own
@@ -255,7 +257,7 @@ extension WatchSystem {
             code: isDone ? .acknowledgement : .negativeAcknowledgement,
             attributes: []
         )
-        bridge?.say(TimelineActionMessage.response(response))
+        bridge.part?.say(TimelineActionMessage.response(response))
         return true
     }
 }

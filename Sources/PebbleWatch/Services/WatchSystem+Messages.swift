@@ -10,11 +10,11 @@ extension WatchSystem {
 
     /// Takes in a message of a phone's.
     mutating func handle(_ message: PebbleMessage, on id: SessionID, at now: Duration) {
-        guard !hasBridge else { return relay(message, on: id, at: now) }
+        guard !bridge.isThere else { return relay(message, on: id, at: now) }
         outbox.emit(.message(id, .fromPhone, message))
         if recorder != nil { return record(message, on: id) }
-        if hasMirror { mirror(message, on: id, at: now) }
-        defer { if hasMirror { mirror?.handled() } }
+        if mirror.isThere { mirror(message, on: id, at: now) }
+        defer { if mirror.isThere { mirror.part?.handled() } }
         handle(at: now, runningApp: false) { system, context in
             context.sender = system.sender(id)
             do throws(ByteDecodingError) {
@@ -78,7 +78,7 @@ extension WatchSystem {
 
     /// Gives a message to its session.
     mutating func send(_ reply: ServiceContext.Reply) {
-        if hasMirror { mirror?.watchSaid(reply.message, on: reply.session) }
+        if mirror.isThere { mirror.part?.watchSaid(reply.message, on: reply.session) }
         if faults == nil { deliver(reply) } else { bend(reply) }
     }
 
@@ -102,7 +102,7 @@ extension WatchSystem {
     /// Hands over more of a screenshot and its like, as long as the transport keeps up.
     mutating func pumpTransfers(on id: SessionID) {
         while outboundByteCount(of: id) < Self.transferBacklog, sessions.isOpen(id),
-            let message = hasBridge ? bridge?.nextForPhone(on: id) : services.nextMessage(on: id)
+            let message = bridge.isThere ? bridge.part?.nextForPhone(on: id) : services.nextMessage(on: id)
         {
             send(ServiceContext.Reply(session: id, message: message))
         }

@@ -14,13 +14,13 @@ extension WatchSystem {
         among own: [SessionID] = [],
         at now: Duration
     ) -> SessionID {
-        if hasBridge { return openBridgedSession(destination, over: transport, among: own, at: now) }
+        if bridge.isThere { return openBridgedSession(destination, over: transport, among: own, at: now) }
         for older in sessions.replaced(by: destination, over: transport) {
             closeSession(older, reason: "a newer session replaced it", at: now)
         }
         let id = sessions.add(destination, over: transport)
         guard recorder == nil else { return record(opened: id, destination, over: transport) }
-        if hasMirror { mirror(id, destination, over: transport) }
+        if mirror.isThere { mirror(id, destination, over: transport) }
         handle(at: now) { system, context in
             system.apps.connectionChanged(isConnected: system.hasSystemSession)
             context.events.append(.sessionOpened(id, destination.kind, transport))
@@ -63,8 +63,8 @@ extension WatchSystem {
         guard let session = sessions.open.removeValue(forKey: id) else { return }
         outbox.emit(.sessionClosed(id, reason: reason))
         faults?.remove(id)
-        bridge?.end(id, at: now)
-        mirror?.close(id)
+        bridge.part?.end(id, at: now)
+        mirror.part?.close(id)
         recorder?.note(.sessionClosed(id))
         handle(at: now) { system, context in
             // What a phone said of its music and its calls is true still when a tool leaves.
@@ -95,14 +95,14 @@ extension WatchSystem {
         var rest = bytes
         let isRecovery = isRecovery
         // The mirror wants messages whole that the watch refuses by their header.
-        let takesAll = !answersItself || hasMirror && mirror?.session == id
+        let takesAll = !answersItself || mirror.isThere && mirror.part?.session == id
         while let item = sessions.open.change(
             id,
             { $0?.nextMessage(from: &rest, over: transport, inRecoveryFirmware: isRecovery, takesAll: takesAll) }
         ) {
             switch item {
             case .message(let message):
-                if hasMirror, refuseMirrored(message, on: id, at: now) { continue }
+                if mirror.isThere, refuseMirrored(message, on: id, at: now) { continue }
                 if faults == nil { handle(message, on: id, at: now) } else { bend(message, on: id, at: now) }
             case .skipped(let header): refuse(header, on: id, at: now)
             }
@@ -113,7 +113,7 @@ extension WatchSystem {
             apps.messageBegan(payloadLength: header.payloadLength, on: id)
         }
         handle(at: now) { _, _ in }
-        if hasMirror { settleMirror(at: now) }
+        if mirror.isThere { settleMirror(at: now) }
     }
 
     /// Bytes that a session has for one of its transports, at most `limit` of them and all of one message.
@@ -137,7 +137,7 @@ extension WatchSystem {
         while let ticket = sessions.open.change(id, { $0?.nextConsumedMessage() }) {
             handle(at: now) { system, _ in system.apps.consumed(ticket) }
         }
-        if hasMirror { mirror?.time = now }
+        if mirror.isThere { mirror.part?.time = now }
         pumpTransfers(on: id)
         return bytes
     }

@@ -26,13 +26,11 @@ struct WatchSystem: Sendable {
     /// What is done to messages on purpose; nil while nothing is.
     var faults: MessageFaultLine?
     /// The way to the firmware that is this system's brain; nil if the services here are.
-    @Rare var bridge: EmulatorBridge?
-    var hasBridge: Bool { _bridge.isThere }
+    var bridge = Rare<EmulatorBridge>()
     /// Whether that firmware has crashed, and the owner does not know yet.
     var firmwareFell = false
     /// The comparison with the firmware in this system's shadow; nil if there is none.
-    @Rare var mirror: FirmwareMirror?
-    var hasMirror: Bool { _mirror.isThere }
+    var mirror = Rare<FirmwareMirror>()
     /// Whether the services are at work on what a phone's own services have brought.
     private var isHearingPhone = false
     /// The context of the last step, for the next one; none before the first, and during one. An array, out of which and into which a
@@ -65,10 +63,10 @@ struct WatchSystem: Sendable {
             answersItself = true
         case .emulator:
             answersItself = false
-            bridge = EmulatorBridge(identity: identity)
+            bridge = Rare(EmulatorBridge(identity: identity))
         case .mirrored:
             answersItself = true
-            mirror = FirmwareMirror(identity: identity)
+            mirror = Rare(FirmwareMirror(identity: identity))
         case .recorder:
             answersItself = false
             recorder = BrainRecorder()
@@ -90,7 +88,7 @@ struct WatchSystem: Sendable {
     mutating func take(_ identity: WatchIdentity) {
         self.identity = identity
         restingContexts = []
-        bridge?.identity = identity
+        bridge.part?.identity = identity
     }
 
     /// Starts the first app.
@@ -116,16 +114,16 @@ extension WatchSystem {
     var nextDeadline: Duration? {
         var next = services.nextDeadline
         if faults != nil { next.lower(to: faults?.nextDeadline) }
-        if hasBridge { next.lower(to: bridge?.nextDeadline) }
-        if hasMirror { next.lower(to: mirror?.nextDeadline) }
+        if bridge.isThere { next.lower(to: bridge.part?.nextDeadline) }
+        if mirror.isThere { next.lower(to: mirror.part?.nextDeadline) }
         return next
     }
 
     /// Lets time pass.
     mutating func advance(to now: Duration) {
         if faults != nil { advanceFaults(to: now) }
-        if hasBridge { advanceBridge(to: now) }
-        if hasMirror { advanceMirror(to: now) }
+        if bridge.isThere { advanceBridge(to: now) }
+        if mirror.isThere { advanceMirror(to: now) }
         guard let deadline = nextDeadline, deadline <= now else { return }
         handle(at: now) { system, context in system.services.advance(in: &context) }
     }
@@ -184,7 +182,7 @@ extension WatchSystem {
         _ step: (inout WatchSystem, inout ServiceContext) -> Void
     ) {
         if faults != nil { faults?.note(now) }
-        if hasMirror { mirror?.time = now }
+        if mirror.isThere { mirror.part?.time = now }
         if restingContexts.isEmpty { restingContexts.append(newContext()) }
         var context = restingContexts.removeLast()
         begin(&context, at: now)
@@ -241,7 +239,7 @@ extension WatchSystem {
                 context.store.log.append(line)
             }
             outbox.emit(event)
-            if hasBridge || isHearingPhone && hasMirror { tellFirmware(of: event) }
+            if bridge.isThere || isHearingPhone && mirror.isThere { tellFirmware(of: event) }
         }
         var isEverythingSent = true
         for item in context.outgoing {
