@@ -7,16 +7,23 @@ Tests/Interop, which `run` calls with it.
 from __future__ import annotations
 
 import os
+import platform
 import re
 import stat
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 FOREIGN = Path(__file__).parents[2] / "Boards/debian/foreign.py"
+BENCH = Path(__file__).parents[1] / "Bench"
 PACKAGE = Path(os.environ["CAIRN_PACKAGE"]).resolve()
 ROOT = Path(os.environ["CAIRN_PACKAGE_ROOT"])
+
+
+#: Instructions of an AppMessage to the installed watch and back: 156,000 to 158,000 have been counted.
+INSTRUCTIONS = 180_000
 
 
 def output(*command: str | Path, status: int = 0) -> str:
@@ -165,6 +172,18 @@ def test_man_pages_say_what_the_help_says() -> None:
 
 def test_demonstration() -> None:
     assert "The demonstration succeeded" in inside("cairn", "demo")
+
+
+@pytest.mark.skipif(
+    control("Architecture") != "amd64" or platform.machine() != "x86_64", reason="valgrind counts this machine's instructions only"
+)
+async def test_a_message_takes_no_more_than_it_did(program: Path) -> None:
+    """Debian's compiler makes other copies than the one that everything else is tested with."""
+    sys.path.append(str(BENCH))
+    from messages import count_instructions
+
+    loader = [str(ROOT / "usr/lib64" / LOADER), "--library-path", str(ROOT / "usr/lib/x86_64-linux-gnu")]
+    assert await count_instructions([*loader, str(program)], messages=100) <= INSTRUCTIONS
 
 
 def test_it_goes_without_a_trace() -> None:
