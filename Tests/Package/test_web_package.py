@@ -110,7 +110,7 @@ def setting(name: str) -> str:
 
 
 @contextlib.contextmanager
-def started(user: str, group: str, groups: str, *words: str, **variables: str) -> Iterator[subprocess.Popen[str]]:
+def started(user: str, group: str, groups: str, *words: str, **variables: str) -> Iterator[subprocess.Popen[bytes]]:
     """A program in the root as another user, until the end of the block; then it ends well when asked."""
     as_user = ["setpriv", f"--reuid={user}", f"--regid={group}", f"--groups={groups}", "--no-new-privs", "--bounding-set=-all"]
     environment = ["env", *(f"{name}={value}" for name, value in variables.items())]
@@ -119,8 +119,8 @@ def started(user: str, group: str, groups: str, *words: str, **variables: str) -
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        text=True,
-        bufsize=1,
+        # A line that was read ahead is one that `select` does not know of.
+        bufsize=0,
     )
     try:
         yield process
@@ -133,10 +133,10 @@ def started(user: str, group: str, groups: str, *words: str, **variables: str) -
         process.stdout.close()
 
 
-def line(process: subprocess.Popen[str], pattern: str) -> re.Match[str]:
+def line(process: subprocess.Popen[bytes], pattern: str) -> re.Match[str]:
     """The first line of the output that has this in it."""
     said = ""
-    while select.select([process.stdout], [], [], PATIENCE)[0] and (text := process.stdout.readline()):
+    while select.select([process.stdout], [], [], PATIENCE)[0] and (text := process.stdout.readline().decode()):
         said += text
         if match := re.search(pattern, text):
             return match

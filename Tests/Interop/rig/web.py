@@ -193,6 +193,8 @@ class Bench:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             env=os.environ | places,
+            # A line that was read ahead is one that `select` does not know of.
+            bufsize=0,
         )
         self._processes[f"cairn-web {len(self._processes)}"] = process
         assert process.stdout is not None
