@@ -12,7 +12,7 @@ On a radio a message comes every 30 ms, and other programs have the processor's 
 Bumble's controllers, which wait for no connection event: one message comes right behind the other.
 
 With --instructions they are counted by valgrind, at once: the same on every machine but for some hundredths, as packets come together
-or not. Of another processor's or another Debian's program, --library-path says where its loader and its libraries are.
+or not. Of a program that was made for another Debian, --library-path says where its loader and its libraries are.
 
     swift build -c release --product cairn
     .venv/bin/python Tests/Bench/messages.py --program .build/release/cairn [--base FILE] [--at-once | --instructions]
@@ -213,6 +213,8 @@ def main() -> None:
     ways.add_argument("--instructions", action="store_true", help="count instructions instead; needs valgrind")
     parser.add_argument("--library-path", metavar="LOADER:FOLDERS", help="what loads the programs, and where their libraries are")
     options = parser.parse_args()
+    if options.library_path is not None and not options.instructions:
+        parser.error("--library-path goes with --instructions")
     os.environ["CAIRN_BINARY"] = os.path.abspath(options.phone or options.program)
     programs = {NOW: options.program}
     if options.base is not None:
